@@ -356,6 +356,13 @@ def waiting(session: nox.Session) -> None:
 
 
 @nox.session
+def watch_kill(session: nox.Session) -> None:
+    """Kill a consumer of a durable watcher 200 times at random points; takes 10 minutes."""
+    session.install("-e", ".", *group("tests"))
+    session.run("python", "-m", "tests.kill.test_watch_sigkill", *(session.posargs or ["200"]))
+
+
+@nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
@@ -389,6 +396,7 @@ def fleet(session: nox.Session) -> None:
         session.run("pytest", "-q", "-rs", "-m", "redis", "tests/fleet", env=env)
         for program in ("cold_start", "shared_budget", "outage"):
             session.run("python", "-m", f"tests.fleet.{program}", env=env)
+        session.run("python", "-m", "tests.fleet.feed", "10000", env=env)
     if len(engines) < 2:
         session.warn(f"only {engines[0]} is here: the other engine is skipped")
     session.run("python", "-m", "benchmarks.fleet")

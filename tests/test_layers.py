@@ -17,7 +17,7 @@ ROOT = Path(brokerage_async.__file__).parent
 LAYERS = (
     {"_arguments", "_decimals", "_secrets", "_terms", "_values", "_version", "_wire", "errors", "operation"},
     {"_generated", "config"},
-    {"arrow", "chains", "models", "observers", "protocol", "symbols", "tickets"},
+    {"arrow", "chains", "models", "observers", "protocol", "storage", "symbols", "tickets"},
     {"http"},
     {"auth"},
     {"bulk", "journal", "stream", "watch"},
@@ -29,7 +29,7 @@ LAYERS = (
 """Lowest first; a folder stands for all that is in it."""
 
 FEATURES = {"bulk", "fleet", "journal", "order_entry", "stream", "watch"}
-OPENINGS = {("order_entry", "journal")}
+OPENINGS = {("order_entry", "journal"), ("fleet", "watch")}
 """Walls stand between feature rooms, but for these (importer, imported)."""
 
 EDGES = {"cli", "pytest_plugin", "simulator"}

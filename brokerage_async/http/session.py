@@ -123,6 +123,11 @@ class BrokerageSession:
         pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("BoundCall[list[Any]]", call))
         return cast("T", await pager.collect())
 
+    @property
+    def environment_name(self) -> str:
+        """Name of the environment of the service: ``production`` or ``sandbox``."""
+        return self.engine.environment.name
+
     def service_now(self) -> datetime | None:
         """Return the time by the service's clock, or None until an answer has shown it."""
         try:

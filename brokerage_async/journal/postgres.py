@@ -12,9 +12,10 @@ from urllib.parse import quote
 from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
+from ..storage.process import ProcessGuard
+from ..storage.subject import Subject
 from .base import JournalError
 from .connections import ConnectionPool
-from .process import ProcessGuard
 from .schema import VERSION, creation, postgres_migration, version_of
 from .sql import SqlJournal, text_of
 
@@ -73,7 +74,7 @@ class PostgresJournal(SqlJournal):
             raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
         check_count("connections", connections)
         self._table = table
-        self._process = ProcessGuard(f"the journal table {table}")
+        self._process = ProcessGuard(Subject(kind="journal", name=f"table {table}", error=JournalError))
         server.check()
         self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
         self._renewals = ConnectionPool(server.connect, server.reason_of, size=1, timeout=timeout)

@@ -5,26 +5,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from .._arguments import running_loop
+from ..storage.sqlite_file import FileThread, SqliteFile
+from ..storage.subject import Subject
 from .base import JournalError
-from .files import FileIdentity, prepare
-from .process import ProcessGuard
 from .schema import VERSION, creation, sqlite_migration, version_of
 from .sql import SqlJournal, text_of
-from .wal import check_log
 
 __all__ = ["SqliteJournal"]
 
 TABLE = "entries"
-BUSY_SECONDS = 10.0
-"""How long a statement waits for another process that is writing."""
+LOSS = ", whose orders may have been placed"
 
 
 class SqliteJournal(SqlJournal):
@@ -46,10 +40,9 @@ class SqliteJournal(SqlJournal):
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> None:
         self.path: Path = Path(path)
         self._clock = clock
-        self._file = _File(self.path.absolute())  # wherever the process goes before it is opened
-        self._process = ProcessGuard(f"the journal {self.path}")
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._finalizer = weakref.finalize(self, _shut, self._thread, self._file)
+        subject = Subject(kind="journal", name=self.path, error=JournalError, loss=LOSS)
+        self._file = SqliteFile(self.path.absolute(), subject, set_up=_prepare_table)  # absolute: wherever it is opened
+        self._thread = FileThread(self._file, subject)
 
     def __repr__(self) -> str:
         return f"SqliteJournal({str(self.path)!r})"
@@ -57,72 +50,17 @@ class SqliteJournal(SqlJournal):
     async def _run(
         self, statement: str, values: Mapping[str, object], *, renewal: bool = False
     ) -> Sequence[Sequence[Any]]:
-        if not self._finalizer.alive:
-            raise JournalError(f"the journal {self.path} is closed")
-        self._process.check()
-        text = text_of(statement, table=TABLE, now=":now")
-        loop = running_loop()
-        return await loop.run_in_executor(self._thread, self._file.run, text, {**values, "now": self._clock()})
+        text, bound = text_of(statement, table=TABLE, now=":now"), {**values, "now": self._clock()}
+        return await self._thread.run(lambda connection: connection.execute(text, bound).fetchall())
 
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
-        if self._process.is_forked:
-            self._finalizer.detach()
-        elif self._finalizer.alive:
-            loop = running_loop()
-            await loop.run_in_executor(self._thread, self._file.close)
-            self._finalizer()
+        await self._thread.aclose()
 
 
-class _File:
-    """The connection, used by the journal's own thread only, and opened when it is first needed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._identity: FileIdentity | None = None
-
-    def run(self, statement: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        try:
-            if self._connection is None or self._identity is None:
-                self._connection, self._identity = self._connect()
-            self._identity.check()
-            rows = self._connection.execute(statement, values).fetchall()
-            self._identity.check()  # a file that was moved in between has the entry, but not where it is looked for
-        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
-            raise JournalError(f"the journal {self._path} cannot be used: {error}") from error
-        return rows
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _connect(self) -> tuple[sqlite3.Connection, FileIdentity]:
-        real = prepare(self._path)
-        check_log(real)
-        before = os.stat(self._path)
-        # isolation_level None: every statement is a transaction of its own, committed before execute() returns.
-        connection = sqlite3.connect(
-            real, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=32
-        )
-        try:
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            if mode != "wal":
-                raise JournalError(f"the journal {self._path} cannot be used: no write-ahead log on this file system")
-            connection.execute("PRAGMA synchronous = FULL")
-            _prepare_table(connection, f"the journal {self._path}")
-            identity = FileIdentity.of(self._path, real)
-            if not os.path.samestat(before, os.stat(self._path)):
-                raise JournalError(f"the journal {self._path} was replaced while it was being opened: try again")
-        except BaseException:
-            connection.close()
-            raise
-        return connection, identity
-
-
-def _prepare_table(connection: sqlite3.Connection, what: str) -> None:
+def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
     """Create or migrate the table; the version of its schema is the ``user_version`` of the file."""
+    what = str(subject)
     if _table_version(connection, what) == VERSION and _user_version(connection) == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -149,9 +87,3 @@ def _table_version(connection: sqlite3.Connection, what: str) -> int | None:
 def _user_version(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version
-
-
-def _shut(thread: ThreadPoolExecutor, file: _File) -> None:
-    with suppress(RuntimeError):  # the interpreter is shutting down: the file closes with the process
-        thread.submit(file.close)
-    thread.shutdown(wait=False)

@@ -10,6 +10,8 @@ from .diff import UNCHANGED, Change, ChangeKind
 from .market_hours import MarketHours, MarketKind
 from .orders import is_terminal
 from .poll import Watcher, poll
+from .sqlite_state import SqliteState
+from .state import Standing, StoredChange, WatchState, WatchStateError
 
 __all__ = [
     "UNCHANGED",
@@ -21,7 +23,12 @@ __all__ = [
     "MarketHours",
     "MarketKind",
     "PositionKey",
+    "SqliteState",
+    "Standing",
+    "StoredChange",
     "Watch",
+    "WatchState",
+    "WatchStateError",
     "Watcher",
     "is_terminal",
     "poll",

@@ -15,13 +15,17 @@ from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
 from ..errors import InvalidRequestError, NotFoundError, PermissionDeniedError
 from ..operation import Operation
 from ..protocol.validation.requests import check
+from .codec import ItemCodec
 from .cursor import Cursor
 from .diff import Change, ChangeKind, state_of
 from .doorbell import Doorbell
+from .durable import cursor_type
 from .feed import Feed, wait_any
 from .feeds import Feeds
-from .poll import Watcher
+from .ledger import Ledger
+from .poll import Watcher, leave
 from .schedule import Schedule
+from .state import WatchState
 
 __all__ = [
     "BALANCES",
@@ -79,6 +83,7 @@ class AccountList(Generic[T]):
         read: reads it.
         key: returns the identity of an item, a tuple that begins with the account; None leaves the item out.
         ignored: fields whose change alone is not reported.
+        item_type: type of the items.
     """
 
     name: str
@@ -86,6 +91,7 @@ class AccountList(Generic[T]):
     read: Callable[[Endpoints, str], Awaitable[Iterable[T]]]
     key: Callable[[T], Any]
     ignored: frozenset[str]
+    item_type: type[T]
 
     def derive(self, change: Change[T]) -> tuple[Change[T], ...]:
         """Return the change, or nothing if only ignored fields differ."""
@@ -100,6 +106,7 @@ POSITIONS: AccountList[Position] = AccountList(
     lambda api, account: api.positions.list(account, net_positions=True),
     PositionKey.of,
     frozenset({"updated_at"}),
+    Position,
 )
 MARKED_POSITIONS: AccountList[Position] = attrs.evolve(
     POSITIONS,
@@ -112,6 +119,7 @@ BALANCES: AccountList[AccountBalance] = AccountList(
     lambda api, account: api.balances.list(account),
     BalanceKey.of,
     frozenset({"updated_at", "snapshot_date"}),
+    AccountBalance,
 )
 
 
@@ -132,17 +140,24 @@ class AccountWatches:
         seed: Iterable[T] | Mapping[Any, T] | None,
         on_error: Callable[[Exception], None] | None,
         doorbell: Callable[[str], Doorbell | None] = lambda _: None,
+        state: WatchState | None = None,
     ) -> AccountsWatcher[T]:
         """Return a watcher of a list of each account; ``doorbell`` returns that of an account."""
         accounts = _check_accounts(account_numbers, listing.operation)
-        state = state_of(seed, listing.key)
+        known = state_of(seed, listing.key)
+        ledger = None if state is None else self._ledger(state, accounts, listing)
 
         def cursor(account: str) -> Cursor[T]:
-            own = None if state is None else {key: item for key, item in state.items() if key[0] == account}
+            own = None if known is None else {key: item for key, item in known.items() if key[0] == account}
             feed = self._feed(account, listing, schedule, doorbell(account))
-            return Cursor(feed, initial=initial, seed=own, on_error=on_error, derive=listing.derive)
+            make = cursor_type(ledger, part=account, owns=lambda key: bool(key[0] == account))
+            return make(feed, initial=initial, seed=own, on_error=on_error, derive=listing.derive)
 
-        return AccountsWatcher({account: cursor(account) for account in accounts}, on_error=on_error)
+        return AccountsWatcher({account: cursor(account) for account in accounts}, on_error=on_error, ledger=ledger)
+
+    def _ledger(self, state: WatchState, accounts: Iterable[str], listing: AccountList[T]) -> Ledger[T]:
+        feed = self._feeds.identity(listing.name, accounts=sorted(accounts))
+        return Ledger(state, feed, ItemCodec(listing.key, listing.item_type))
 
     def _feed(self, account: str, listing: AccountList[T], schedule: Schedule, doorbell: Doorbell | None) -> Feed[T]:
         async def read(api: Endpoints) -> Iterable[T]:
@@ -158,18 +173,28 @@ class AccountsWatcher(Watcher[T]):
     Args:
         cursors: a cursor for each account.
         on_error: called when an account is given up. Default: a logged error.
+        ledger: the ledger that the cursors share, if they have one.
 
     Attributes:
         failed: accounts that are given up because access was denied or they are unknown, with their errors.
     """
 
-    def __init__(self, cursors: Mapping[str, Cursor[T]], *, on_error: Callable[[Exception], None] | None) -> None:
+    def __init__(
+        self,
+        cursors: Mapping[str, Cursor[T]],
+        *,
+        on_error: Callable[[Exception], None] | None,
+        ledger: Ledger[T] | None = None,
+    ) -> None:
         self._cursors = dict(cursors)
+        self._ledger = ledger
         self._given_up: list[Cursor[T]] = []
         self._on_error = on_error
         self._error: Exception | None = None
         self._closed = False
         self.failed: dict[str, Exception] = {}
+        if ledger is not None:
+            ledger.call_on_change(self._announcer())
 
     @property
     def snapshot(self) -> dict[Any, T]:
@@ -218,14 +243,18 @@ class AccountsWatcher(Watcher[T]):
         return wait_any([cursor.feed for cursor in self._cursors.values()])
 
     def _leave(self) -> Awaitable[None]:
-        for cursor in self._cursors.values():
-            cursor.feed.announce()
-        return _detach_all(tuple(self._cursors.values()))
+        self._announcer()()
+        return leave(tuple(self._cursors.values()), self._ledger)
 
+    def _announcer(self) -> Callable[[], None]:
+        """Return a function that wakes the tasks that wait here, without a reference to this watcher."""
+        feeds = [cursor.feed for cursor in self._cursors.values()]
 
-async def _detach_all(cursors: Iterable[Cursor[Any]]) -> None:
-    for cursor in cursors:
-        await cursor.feed.detach(cursor)
+        def announce() -> None:
+            for feed in feeds:
+                feed.announce()
+
+        return announce
 
 
 def _check_accounts(account_numbers: Sequence[str], operation: Operation[Any]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -13,18 +12,22 @@ from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIVE
-from ..errors import APIError, ConfigurationError, DeadlineExceededError, InvalidRequestError
+from ..errors import ConfigurationError
 from ..protocol.validation.requests import check
 from .accounts import BALANCES, MARKED_POSITIONS, POSITIONS, AccountsWatcher, AccountWatches
-from .alerts import alert_changes
-from .diff import state_of
+from .alerts import AlertKind, alert_changes
+from .codec import ItemCodec
+from .diff import ChangeKind, state_of
 from .doorbell import ALERT_EVENTS, BALANCE_EVENTS, ORDER_EVENTS, POSITION_EVENTS, Doorbell, Doorbells
 from .feed import Feed, utc_now
 from .feeds import Connected, Feeds, WatchedSession
-from .market_hours import MarketHours, MarketWatcher, timetable_range
-from .orders import HISTORY, is_terminal, until_terminal
+from .ledger import Ledger
+from .market_hours import MarketHours
+from .orders import HISTORY, is_terminal, terminal_within
 from .poll import Watcher
 from .schedule import Pacing, Schedule
+from .state import WatchState
+from .timetable import Timetables
 
 __all__ = ["Watch"]
 
@@ -37,7 +40,6 @@ MIN_INTERVAL = 1.0
 
 ORDER_KEY = attrgetter("id")
 ALERT_KEY = attrgetter("alert_external_id")
-SESSION_KEY = attrgetter("session_date")
 
 
 class Watch:
@@ -62,6 +64,7 @@ class Watch:
         self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
         self._feeds = Feeds(client.session, self._now)
         self._accounts = AccountWatches(self._feeds)
+        self._timetables = Timetables(client.session, self._feeds, self._now)
 
     def now(self) -> datetime:
         """Return the time by the service's clock; by this machine's until an answer has shown it."""
@@ -79,6 +82,7 @@ class Watch:
         min_interval: float = MIN_INTERVAL,
         push: bool = False,
         on_error: OnError | None = None,
+        state: WatchState | None = None,
     ) -> Watcher[Order]:
         """Watch today's orders of several accounts, keyed by order id.
 
@@ -104,6 +108,8 @@ class Watch:
                 intervals go on, and decide alone what is reported. While events rain, at most two early polls
                 per second.
             on_error: called with every transient failure. Default: a logged warning.
+            state: keeps the position of the consumer durably, such as `SqliteState`. After a restart the watcher goes
+                on where its consumer stood; ``initial`` and ``seed`` count for an empty state only.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid.
@@ -112,11 +118,17 @@ class Watch:
             PermissionDeniedError, NotFoundError: the customer or an account is not accessible.
             TokenError: the grant was revoked.
             ConfigurationError: the client was closed.
+            WatchStateError: the state cannot be used, or belongs to another watcher.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         feed = self._orders(customer_id, account_numbers, schedule, push=push)
-        state = state_of(seed, ORDER_KEY)
-        return Watcher(feed, initial=initial, seed=state, on_error=on_error, keep=is_terminal)
+        ledger = None
+        if state is not None:
+            accounts = sorted(set[str](account_numbers))
+            name = self._feeds.identity("orders", customer_id=str(customer_id), account_numbers=accounts)
+            ledger = Ledger(state, name, ItemCodec(ORDER_KEY, Order))
+        known = state_of(seed, ORDER_KEY)
+        return Watcher(feed, initial=initial, seed=known, on_error=on_error, keep=is_terminal, ledger=ledger)
 
     async def order(
         self,
@@ -169,18 +181,7 @@ class Watch:
             return None
 
         running_loop()  # raises where there is none
-        limit = asyncio.timeout(timeout)
-        try:
-            async with limit, Watcher(feed, on_error=on_error) as watcher:
-                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise DeadlineExceededError(
-                f"order {order_id} was not terminal within {timeout:g} s",
-                maybe_processed=False,
-                operation=ORDERS_LIVE.name,
-            ) from None
+        return await terminal_within(timeout, feed, order_id, look_up, follow=follow, on_error=on_error)
 
     def quote_alerts(
         self,
@@ -192,6 +193,7 @@ class Watch:
         min_interval: float = MIN_INTERVAL,
         push: bool = False,
         on_error: OnError | None = None,
+        state: WatchState | None = None,
     ) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
 
@@ -202,8 +204,12 @@ class Watch:
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         bell = self._bell(None, ALERT_EVENTS, push=push)
         feed = self._feeds.get("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY, bell)
-        state = state_of(seed, ALERT_KEY)
-        return Watcher(feed, initial=initial, seed=state, on_error=on_error, derive=alert_changes)
+        ledger = None
+        if state is not None:
+            codec = ItemCodec(ALERT_KEY, QuoteAlert, (ChangeKind, AlertKind))
+            ledger = Ledger(state, self._feeds.identity("quote_alerts"), codec)
+        known = state_of(seed, ALERT_KEY)
+        return Watcher(feed, initial=initial, seed=known, on_error=on_error, derive=alert_changes, ledger=ledger)
 
     def positions(
         self,
@@ -217,6 +223,7 @@ class Watch:
         min_interval: float = MIN_INTERVAL,
         push: bool = False,
         on_error: OnError | None = None,
+        state: WatchState | None = None,
     ) -> AccountsWatcher[Position]:
         """Watch the positions of several accounts, keyed by `PositionKey`.
 
@@ -232,7 +239,7 @@ class Watch:
         listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         return self._accounts.watch(
-            account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error,
+            account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error, state=state,
             doorbell=lambda account: self._bell((account,), POSITION_EVENTS, push=push),
         )  # fmt: skip
 
@@ -247,6 +254,7 @@ class Watch:
         min_interval: float = MIN_INTERVAL,
         push: bool = False,
         on_error: OnError | None = None,
+        state: WatchState | None = None,
     ) -> AccountsWatcher[AccountBalance]:
         """Watch the balances of several accounts, keyed by `BalanceKey`.
 
@@ -256,7 +264,7 @@ class Watch:
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         return self._accounts.watch(
-            account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error,
+            account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error, state=state,
             doorbell=lambda account: self._bell((account,), BALANCE_EVENTS, push=push),
         )  # fmt: skip
 
@@ -268,6 +276,7 @@ class Watch:
         extended: bool = False,
         initial: bool = False,
         on_error: OnError | None = None,
+        state: WatchState | None = None,
     ) -> Watcher[MarketSession]:
         """Watch the sessions of a market, keyed by trading day.
 
@@ -281,16 +290,12 @@ class Watch:
             extended: whether to report the extended hours, too.
             initial: whether to begin with the last boundary that has passed, which gives the current state.
             on_error: called with every transient failure. Default: a logged warning.
+            state: as for `orders`; boundaries of the last 7 days that were missed are reported.
         """
-        feed = self._timetable(_check_collection(instrument_collection), Schedule(interval=interval))
-        return MarketWatcher(
-            feed,
-            now=self._now,
-            is_stale=self._session.service_time_is_stale,
-            extended=extended,
-            initial=initial,
-            on_error=on_error,
-        )
+        return self._timetables.watch(
+            instrument_collection, Schedule(interval=interval),
+            extended=extended, initial=initial, on_error=on_error, state=state,
+        )  # fmt: skip
 
     def market_hours(
         self,
@@ -310,14 +315,7 @@ class Watch:
 
         The first poll after an opening comes right at it. ``extended`` counts the hours around the session as well.
         """
-        collection = _check_collection(instrument_collection)
-        return MarketHours(
-            lambda: self._sessions(self._endpoints, collection),
-            trading=trading,
-            resting=resting,
-            extended=extended,
-            now=self._now,
-        )
+        return self._timetables.hours(instrument_collection, trading=trading, resting=resting, extended=extended)
 
     def _bell(self, account_numbers: Iterable[str] | None, events: frozenset[str], *, push: bool) -> Doorbell | None:
         """Return the doorbell of some accounts, None without ``push``."""
@@ -337,32 +335,6 @@ class Watch:
         bell = self._bell(accounts, ORDER_EVENTS, push=push)
         return self._feeds.get(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY, bell)
 
-    def _timetable(self, collection: str, schedule: Schedule) -> Feed[MarketSession]:
-        name = ("timetable", collection)
-        return self._feeds.get(name, schedule, lambda api: self._sessions(api, collection), SESSION_KEY)
-
-    async def _sessions(self, api: Endpoints, collection: str) -> list[MarketSession]:
-        """Read the timetable around today, and once more if the answer shows that the service has another date."""
-        sessions: list[MarketSession] = []
-        failure: APIError | None = None
-        first, last = timetable_range(self._now())
-        try:
-            sessions = await api.market_time.sessions(last, from_date=first, instrument_collection=collection)
-        except APIError as error:
-            failure = error
-        if (actual := timetable_range(self._now())) != (first, last):
-            first, last = actual
-            return await self._endpoints.market_time.sessions(last, from_date=first, instrument_collection=collection)
-        if failure is not None:
-            raise failure
-        return sessions
-
 
 def _time_of(session: WatchedSession) -> datetime:
     return session.service_now() or utc_now()
-
-
-def _check_collection(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise InvalidRequestError(f"instrument_collection must be a str such as 'Equity', got {value!r}")
-    return str(value)

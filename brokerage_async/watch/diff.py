@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, Generic, TypeVar
 
@@ -11,7 +11,7 @@ import attrs
 
 from ..errors import ConfigurationError
 
-__all__ = ["UNCHANGED", "Change", "ChangeKind", "Unchanged", "changed_fields", "diff", "keyed", "state_of"]
+__all__ = ["UNCHANGED", "Change", "ChangeKind", "Unchanged", "change_of", "changed_fields", "diff", "keyed", "state_of"]
 
 T = TypeVar("T")
 
@@ -44,6 +44,9 @@ class Change(Generic[T]):
         before: the item as last reported, None if it never was.
         after: the item now, None if it is gone.
         at: when the answer that shows it was received, or when the market boundary was due; with time zone.
+        idempotency_key: of a watcher with a state, equal for every report of this change, before and after a crash.
+
+    With a state, ``async with change`` acknowledges it at the end of the block, unless that raises; so does `ack`.
     """
 
     kind: str
@@ -51,6 +54,29 @@ class Change(Generic[T]):
     before: T | None
     after: T | None
     at: datetime
+    idempotency_key: str | None = None
+    _acknowledge: Callable[[], Awaitable[None]] | None = attrs.field(
+        default=None, alias="acknowledge", eq=False, repr=False
+    )
+
+    async def ack(self) -> None:
+        """Record durably that the consumer is done with it; it is not reported again.
+
+        Repeating it is harmless, and so is calling it without a state. The next change of the same key is reported only
+        after this. When it is cancelled, the change is acknowledged all the same, or will be reported again.
+
+        Raises:
+            WatchStateError: the state cannot be written; the call may be repeated.
+        """
+        if self._acknowledge is not None:
+            await self._acknowledge()
+
+    async def __aenter__(self) -> Change[T]:
+        return self
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            await self.ack()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -110,6 +136,12 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
         raise ConfigurationError(f"seed must hold items of the collection: {error}") from None
 
 
+def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Change[T]:
+    """Return the change of an item from ``before`` to ``after``, of which one may be None."""
+    kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
+    return Change(kind=kind, key=key, before=before, after=after, at=at)
+
+
 def diff(before: Mapping[Any, T], after: Mapping[Any, T], at: datetime) -> Iterator[Change[T]]:
     """Yield the changes that lead from ``before`` to ``after``.
 
@@ -117,10 +149,8 @@ def diff(before: Mapping[Any, T], after: Mapping[Any, T], at: datetime) -> Itera
     """
     for key, new in after.items():
         old = before.get(key)
-        if old is None:
-            yield Change(kind=ChangeKind.ADDED, key=key, before=None, after=new, at=at)
-        elif old is not new and old != new:
-            yield Change(kind=ChangeKind.CHANGED, key=key, before=old, after=new, at=at)
+        if old is None or (old is not new and old != new):
+            yield change_of(key, old, new, at)
     for key, old in before.items():
         if key not in after:
-            yield Change(kind=ChangeKind.REMOVED, key=key, before=old, after=None, at=at)
+            yield change_of(key, old, None, at)

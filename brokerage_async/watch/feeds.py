@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from datetime import datetime
 from functools import partial
@@ -26,6 +27,11 @@ class WatchedSession(Executor, Protocol):
 
     def close_with_client(self, resource: Feed[Any]) -> None:
         """Await ``resource.aclose()`` when the client is closed."""
+        ...
+
+    @property
+    def environment_name(self) -> str:
+        """Name of the environment of the service."""
         ...
 
     def on_event(self, event: Event) -> None:
@@ -62,6 +68,10 @@ class Feeds:
         self._session = session
         self._now = now
         self._running: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
+
+    def identity(self, name: str, **filters: Any) -> str:
+        """Return the identity of a list for a durable state: environment, name and filters."""
+        return json.dumps({"watch": name, "environment": self._session.environment_name, **filters})
 
     def _report(self, watcher: str, lateness: float) -> None:
         self._session.on_event(PollStarted(watcher=watcher, lateness=lateness))

@@ -1,4 +1,4 @@
-"""Market hours: the boundaries of a timetable of sessions, polling paced by them, and a watcher of them.
+"""Market hours: the boundaries of a timetable of sessions, and polling paced by them.
 
 The timetable contains holidays (days without a session), half-days and changes of daylight-saving time, so this module
 needs neither a calendar nor a time zone.
@@ -17,24 +17,18 @@ import attrs
 from .._arguments import check_seconds, running_loop
 from .._generated.models import MarketSession
 from .diff import Change
-from .feed import Feed
-from .poll import Watcher
 from .schedule import is_fatal
 
 __all__ = [
     "Boundary",
     "MarketHours",
     "MarketKind",
-    "MarketWatcher",
     "boundaries",
     "interval_at",
     "is_open",
     "last_passed",
     "timetable_range",
 ]
-
-MAX_SLEEP = 60.0
-"""Maximum seconds between two looks at the clock, which may be set, or advance while the machine is suspended."""
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -171,69 +165,3 @@ class MarketHours:
         return interval_at(
             self._sessions, self._now(), trading=self._trading, resting=self._resting, extended=self._extended
         )
-
-
-class MarketWatcher(Watcher[MarketSession]):
-    """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
-
-    Args:
-        feed: polls the timetable.
-        now: the clock of the service, known once the timetable has been read.
-        is_stale: returns True if the timetable has to be read for the clock to be right.
-        extended: whether to report the extended hours, too.
-        initial: whether to begin with the last boundary that has passed.
-        on_error: called with every transient failure to read the timetable.
-    """
-
-    def __init__(
-        self,
-        feed: Feed[MarketSession],
-        *,
-        now: Callable[[], datetime],
-        is_stale: Callable[[], bool] = lambda: False,
-        extended: bool,
-        initial: bool,
-        on_error: Callable[[Exception], None] | None,
-    ) -> None:
-        super().__init__(feed, on_error=on_error)
-        self._now = now
-        self._is_stale = is_stale
-        self._extended = extended
-        self._initial = initial
-        self._began: float | None = None
-        self._hastened_at = 0.0
-        self._since: datetime | None = None
-        self._checked_at = now()
-        self._reported: set[Boundary] = set()
-
-    @property
-    def snapshot(self) -> dict[object, MarketSession]:
-        """The sessions of the timetable by trading day."""
-        return dict(self._feed.latest or {})
-
-    def _boundaries(self) -> list[Boundary]:
-        return boundaries((self._feed.latest or {}).values(), extended=self._extended)
-
-    def _take(self) -> Change[MarketSession] | None:
-        clock = running_loop().time()
-        if self._began is None:
-            self._began = self._hastened_at = clock
-        unknown = self._feed.latest is None or self._is_stale()
-        if unknown and clock - self._hastened_at >= MAX_SLEEP:  # an hour until the next poll would be long
-            self._hastened_at = clock
-            self._feed.hasten()
-        known, now = self._boundaries(), self._now()
-        self._checked_at = now
-        if self._since is None and known:
-            began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
-            self._since = last_passed(known, now) if self._initial else began
-        for each in known:
-            if self._since is not None and self._since <= each.at <= now and each not in self._reported:
-                self._reported.add(each)
-                return each.change()
-        return None
-
-    def _max_wait(self) -> float:
-        since = self._checked_at
-        coming = ((each.at - since).total_seconds() for each in self._boundaries() if each.at > since)
-        return min(MAX_SLEEP, next(coming, MAX_SLEEP))  # oldest first

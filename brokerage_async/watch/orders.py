@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from .._arguments import running_loop
 from .._generated.models import Order, OrderStatus
-from ..errors import NotFoundError
+from .._generated.operations import ORDERS_LIVE
+from ..errors import DeadlineExceededError, NotFoundError
 from ..protocol.order_status import TERMINAL
 from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["HISTORY", "is_terminal", "successor_of", "until_terminal"]
+__all__ = ["HISTORY", "is_terminal", "successor_of", "terminal_within", "until_terminal"]
 
 HISTORY = timedelta(days=400)
 """Age of the oldest orders that are looked up."""
@@ -70,6 +72,31 @@ async def until_terminal(
         if successor is None or successor in replaced:
             return order
         id = successor  # noqa: A001
+
+
+async def terminal_within(
+    seconds: float | None,
+    feed: Feed[Order],
+    id: str,  # noqa: A002
+    look_up: Callable[[str], Awaitable[Order | None]],
+    *,
+    follow: bool,
+    on_error: Callable[[Exception], None] | None,
+) -> Order:
+    """Return an order once it is terminal, as `until_terminal` does.
+
+    Raises:
+        DeadlineExceededError: it was not terminal within ``seconds``.
+    """
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit, Watcher(feed, on_error=on_error) as watcher:
+            return await until_terminal(feed, watcher, id, look_up, follow=follow)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        message = f"order {id} was not terminal within {seconds:g} s"
+        raise DeadlineExceededError(message, maybe_processed=False, operation=ORDERS_LIVE.name) from None
 
 
 class _OrderWait:

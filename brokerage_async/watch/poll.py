@@ -11,12 +11,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterab
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from ..errors import ConfigurationError
+from .codec import ItemCodec
 from .cursor import Cursor, Derive
 from .diff import Change, state_of
+from .durable import cursor_type
 from .feed import Feed, FetchItems, utc_now
+from .ledger import Ledger
 from .schedule import Pacing, Schedule, is_fatal
+from .state import WatchState
 
-__all__ = ["Watcher", "poll"]
+__all__ = ["Watcher", "leave", "poll"]
 
 T = TypeVar("T")
 
@@ -26,6 +31,9 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
     Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled ``anext``, as in
     ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue after it.
+
+    A watcher with a state opens it with the first ``anext`` and releases it when it is closed. While the state cannot
+    be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
     """
 
     def __init__(
@@ -37,10 +45,15 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         on_error: Callable[[Exception], None] | None = None,
         derive: Derive[T] | None = None,
         keep: Callable[[T], bool] | None = None,
+        ledger: Ledger[T] | None = None,
     ) -> None:
         self._feed = feed
-        self._cursor = Cursor(feed, initial=initial, seed=seed, on_error=on_error, derive=derive, keep=keep)
+        make = cursor_type(ledger)
+        self._cursor = make(feed, initial=initial, seed=seed, on_error=on_error, derive=derive, keep=keep)
+        self._ledger = ledger
         self._closed = False
+        if ledger is not None:
+            ledger.call_on_change(feed.announce)
 
     @property
     def snapshot(self) -> dict[Any, T]:
@@ -54,9 +67,11 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         waited = False
         try:
             while not self._closed:
-                if (change := self._take()) is not None:
+                if (change := self._next_due()) is not None:
                     return change
-                if self._ended():
+                if self._ledger is not None and self._ledger.needs_writing:
+                    await self._ledger.write()  # if cancelled here, the next call goes on with it
+                elif self._ended():
                     await self._leave()  # if cancelled here, the next call raises the error
                     self._closed = True
                     self.check()
@@ -106,15 +121,29 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
     def _leave(self) -> Awaitable[None]:
         """Stop polling, and wake the other tasks that wait here."""
         self._feed.announce()
-        return self._feed.detach(self._cursor)
+        return leave((self._cursor,), self._ledger)
 
     def _max_wait(self) -> float | None:
         """Return when a change may be due without a new state."""
         return None
 
+    def _next_due(self) -> Change[T] | None:
+        """Return the next change to report, if any; with a state, one that it has stored."""
+        return self._take() if self._ledger is None else self._ledger.next_due(self._take)
+
     def _take(self) -> Change[T] | None:
         """Return the next change that is due, if any."""
         return self._cursor.take()
+
+
+async def leave(cursors: Iterable[Cursor[Any]], ledger: Ledger[Any] | None) -> None:
+    """Detach the cursors of a watcher from their feeds, and release its state."""
+    try:
+        for cursor in cursors:
+            await cursor.feed.detach(cursor)
+    finally:
+        if ledger is not None:
+            await ledger.aclose()
 
 
 def poll(
@@ -130,6 +159,9 @@ def poll(
     on_error: Callable[[Exception], None] | None = None,
     fatal: Callable[[Exception, int], bool] = is_fatal,
     now: Callable[[], datetime] = utc_now,
+    state: WatchState | None = None,
+    name: str = "",
+    item_type: type[T] | None = None,
 ) -> Watcher[T]:
     """Call ``fetch`` repeatedly and iterate over the changes of its collection.
 
@@ -155,10 +187,19 @@ def poll(
             warning on the logger ``brokerage_async.watch``.
         fatal: decides whether to end, given an error and how many errors of its class came in a row.
         now: the clock of ``Change.at``, such as ``client.watch.now``; by default this machine's.
+        state: keeps the position of the consumer durably, such as `SqliteState`; changes must be acknowledged.
+        name: name of the collection; its state is rejected by a watcher with another name.
+        item_type: type of the items that a state keeps, which ``models.converter`` can structure; by default they are
+            JSON values.
 
     Raises:
         ConfigurationError: an argument is invalid; while iterating: the client was closed.
     """
     schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter, max_backoff=max_backoff)
     feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)
-    return Watcher(feed, initial=initial, seed=state_of(seed, key), on_error=on_error)
+    ledger = None
+    if state is not None:
+        if not name or not isinstance(name, str):
+            raise ConfigurationError(f"name must be a non-empty str for a watcher with a state, got {name!r}")
+        ledger = Ledger(state, name, ItemCodec(key, item_type))
+    return Watcher(feed, initial=initial, seed=state_of(seed, key), on_error=on_error, ledger=ledger)

@@ -9,12 +9,12 @@ from unittest.mock import patch
 from brokerage_async.errors import APIError, AuthenticationError, ServerError
 from brokerage_async.http import call
 from brokerage_async.journal import sql
-from brokerage_async.journal.files import FileIdentity
 from brokerage_async.operation import Effect
 from brokerage_async.order_entry import decisions, kinds, lists, place, recovery, search, submit
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
+from brokerage_async.storage.files import FileIdentity
 
 __all__ = [
     "APIError",

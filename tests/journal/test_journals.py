@@ -432,3 +432,59 @@ async def test_processes_never_claim_the_same_entry(durable: Durable) -> None:
             await opened(journal, EntryKey(ORIGIN, "sandbox", "a", str(n)), lease=NO_TIME)
     got = await asyncio.to_thread(claim_in_processes, durable, 3)
     assert sorted(int(name) for names in got for name in names) == list(range(50))
+
+
+FORKING = """
+    import asyncio, os, sys
+    from brokerage_async.journal import EntryKey, JournalError, PostgresJournal, SqliteJournal
+    kind, where, table = sys.argv[1:]
+    journal = SqliteJournal(where) if kind == "sqlite" else PostgresJournal(where, table=table)
+    KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
+
+    async def in_the_child():
+        try:
+            await journal.open(KEY, b"", owner="child", lease=30)
+        except JournalError as error:
+            print(error, flush=True)
+        await journal.aclose()
+
+    async def main():
+        await journal.now()
+        child = os.fork()
+        if child == 0:
+            asyncio._set_running_loop(None)
+            try:
+                asyncio.new_event_loop().run_until_complete(in_the_child())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        assert await journal.find(KEY) is None
+        await journal.aclose()
+        print("the parent goes on")
+
+    asyncio.run(main())
+"""
+
+
+def test_a_forked_process_is_refused_and_its_parent_goes_on(durable: Durable) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            textwrap.dedent(FORKING),
+            durable.kind,
+            durable.where,
+            durable.table,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )
+    assert done.stderr == ""
+    refused, after = done.stdout.splitlines()
+    assert "was forked: open a journal of its own in each process" in refused
+    assert after == "the parent goes on"

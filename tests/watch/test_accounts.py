@@ -15,8 +15,16 @@ from brokerage_async import Client, Environment, RetryPolicy, StaticToken, error
 from brokerage_async.models import AccountBalance, Position
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.watch import AccountsWatcher, BalanceKey, Change, PositionKey, Watch
+from brokerage_async.watch import (
+    AccountsWatcher,
+    BalanceKey,
+    Change,
+    PositionKey,
+    Watch,
+    WatchStateError,
+)
 from tests.fake_transport import FakeTransport, fail, ok
+from tests.watch.memory_state import MemoryState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -345,3 +353,45 @@ async def test_invalid_accounts_are_refused_before_anything_is_sent(
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
         client.watch.positions(["A1"], include_marks=wrong)
     assert service.requests == []
+
+
+async def test_positions_with_a_state_go_on_where_the_consumer_stood(service: Accounts, client: Client) -> None:
+    state = MemoryState()
+    async with client.watch.positions(["A1", "B2"], state=state, initial=False) as watcher:
+        await quiet(watcher)
+        assert state.begun == {"A1", "B2"}
+        service.rows["A1"] = [position("A1", "AAPL", "7")]
+        change = await anext(watcher)
+        assert (change.kind, change.key) == ("changed", AAPL)
+        waiting = asyncio.create_task(anext(watcher))
+        service.rows["A1"] = [position("A1", "AAPL", "8", **{"updated-at": "2026-03-02T12:59:00Z"})]
+        await asyncio.sleep(20)
+        assert not waiting.done()
+        await change.ack()
+        assert (await waiting).before == change.after
+    service.rows["B2"] = []
+    async with client.watch.positions(["B2", "A1"], state=state, initial=False) as watcher:
+        again, gone = await anext(watcher), await anext(watcher)
+        assert (again.key, gone.key, gone.kind) == (AAPL, SPY, "removed")
+        await again.ack()
+        await gone.ack()
+        await quiet(watcher)
+        assert list(watcher.snapshot) == [AAPL]
+
+
+async def test_states_of_other_accounts_and_lists_are_rejected(client: Client) -> None:
+    state = MemoryState()
+    async with client.watch.positions(["A1"], state=state) as watcher:
+        await anext(watcher)
+    assert state.feed == '{"watch": "positions", "environment": "sandbox", "accounts": ["A1"]}'
+    for other in (
+        client.watch.positions(["A1", "B2"], state=state),
+        client.watch.positions(["A1"], include_marks=True, state=state),
+        client.watch.balances(["A1"], state=state),
+        client.watch.orders("me", ["A1"], state=state),
+        client.watch.quote_alerts(state=state),
+        client.watch.market(state=state),
+    ):
+        with pytest.raises(WatchStateError, match="belongs to"):
+            await anext(other)
+        await other.aclose()

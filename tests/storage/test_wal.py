@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-from brokerage_async.journal.wal import FRAME, HEADER, check_log, damaged_frame
+from brokerage_async.storage.subject import Subject
+from brokerage_async.storage.wal import FRAME, HEADER, check_log, damaged_frame
 
 ENTRIES = 20
 PAGE = 4096
 SIZE = FRAME.size + PAGE
 LAST = ENTRIES
+SUBJECT = Subject(kind="journal", name="j", error=JournalError)
 
 
 def key(number: int) -> EntryKey:
@@ -84,9 +86,9 @@ async def test_damage_anywhere_before_the_last_two_transactions_is_found(crashed
         damage(crashed, position)
         assert read_by_sqlite(crashed) < ENTRIES
         with pytest.raises(
-            JournalError, match=r"crashed is damaged: its write-ahead log crashed-wal is broken at frame"
+            JournalError, match=r"the journal j is damaged: its write-ahead log crashed-wal is broken at frame"
         ):
-            check_log(crashed)
+            check_log(crashed, SUBJECT)
         log_of(crashed).write_bytes(intact)
 
 
@@ -129,7 +131,7 @@ async def test_entries_that_overwrite_a_torn_transaction_are_no_damage(crashed: 
     async with SqliteJournal(crashed) as journal:
         for number in range(3):
             await journal.open(key(100 + number), b"", owner="a", lease=30)
-            check_log(crashed)
+            check_log(crashed, SUBJECT)
         assert len(await journal.entries()) == ENTRIES - 1 + 3
 
 
@@ -144,10 +146,10 @@ async def test_frames_of_the_log_before_are_no_damage(tmp_path: Path) -> None:
         connection.execute("PRAGMA wal_checkpoint(RESTART)")
         for number in range(ENTRIES, ENTRIES + 5):
             await journal.open(key(number), b"", owner="a", lease=30)
-            check_log(path)
+            check_log(path, SUBJECT)
         damage(path, HEADER.size + 500)
         with pytest.raises(JournalError, match="broken at frame 1,"):
-            check_log(path)
+            check_log(path, SUBJECT)
 
 
 async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,10 +161,10 @@ async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, m
     for readings in ([half, intact], [half, begun_again], [half, half[:100]]):
         answers = iter(readings)
         monkeypatch.setattr(Path, "read_bytes", lambda _, answers=answers: next(answers))
-        check_log(crashed)
+        check_log(crashed, SUBJECT)
     monkeypatch.setattr(Path, "read_bytes", lambda _: half)
     with pytest.raises(JournalError):
-        check_log(crashed)
+        check_log(crashed, SUBJECT)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 31, b"\0" * 32, b"\0" * 3 * SIZE, b"\xff" * 3 * SIZE])
@@ -171,7 +173,7 @@ def test_what_is_not_a_log_hides_nothing(content: bytes) -> None:
 
 
 def test_a_missing_log_is_what_a_clean_close_leaves(tmp_path: Path) -> None:
-    check_log(tmp_path / "j")
+    check_log(tmp_path / "j", SUBJECT)
 
 
 def test_both_byte_orders_of_checksums_are_read(tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """Damage in the write-ahead log of SQLite that SQLite itself passes over in silence.
 
 SQLite reads a log up to the first frame whose checksum does not hold and drops the rest: a crash in the middle of a
-transaction leaves such a tail. Committed transactions behind damaged bytes are dropped the same way, and their entries
-are missing without an error.
+transaction leaves such a tail. Committed transactions behind damaged bytes are dropped the same way, without an error.
 
-The two cases differ. Journals are written with ``synchronous = FULL``: a transaction is on disk before the next one
+The two cases differ. Our files are written with ``synchronous = FULL``: a transaction is on disk before the next one
 begins, so a crash tears the last transaction only. Each frame carries the running checksum of all frames before it. A
 commit frame, at or behind the first broken frame, that another frame continues therefore belongs to a transaction that
-was on disk, and has been damaged since. Damage in the last transaction looks like a crash and cannot be told from one;
-nor can a log that is missing or was cut off.
+was on disk, and has been damaged since. Damage in the last transaction looks like a crash and cannot be distinguished
+from one; nor can a log that is missing or was cut off.
 
 Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 """
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import attrs
 
-from .base import JournalError
+from .subject import Subject
 
 __all__ = ["check_log", "damaged_frame"]
 
@@ -31,8 +30,8 @@ ORDERS = {0x377F0682: "<", 0x377F0683: ">"}
 PAGE_SIZES = tuple(2**power for power in range(9, 17))
 
 
-def check_log(path: Path) -> None:
-    """Raise JournalError when committed transactions in the log of database ``path`` are behind damaged bytes.
+def check_log(path: Path, subject: Subject) -> None:
+    """Raise the subject's error when committed transactions in the log of database ``path`` are behind damaged bytes.
 
     Another process may write to the log while it is read. A frame that was read half-written is complete in the second
     reading, because the frames behind it were written later; and a log that was begun again has another header.
@@ -49,10 +48,10 @@ def check_log(path: Path) -> None:
             return
         found.append((frame, content[: HEADER.size]))
     if found[0] == found[1]:
-        raise JournalError(
-            f"the journal {path} is damaged: its write-ahead log {log.name} is broken at frame {found[0][0]}, and the "
-            "entries behind that would be lost. Nothing was changed: restore both files from a backup, or move the log "
-            "away to go on without its entries, whose orders may have been placed"
+        raise subject.error(
+            f"{subject} is damaged: its write-ahead log {log.name} is broken at frame {found[0][0]}, and the entries "
+            "behind that would be lost. Nothing was changed: restore both files from a backup, or move the log away to "
+            f"go on without its entries{subject.loss}"
         )
 
 

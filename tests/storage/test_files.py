@@ -1,4 +1,4 @@
-"""Files of an SQLite journal: their modes, links, and whether they are still the same."""
+"""Files of an SQLite database: their modes, links, and whether they are still the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
-from brokerage_async.journal.files import FileIdentity, prepare
+from brokerage_async.storage.files import FileIdentity, prepare
+from brokerage_async.storage.subject import Subject
 
+SUBJECT = Subject(kind="journal", name="j", error=JournalError)
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
 OTHER = EntryKey("https://api.example.com", "sandbox", "A1", "two")
 
@@ -93,7 +95,7 @@ async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(tmp_pat
         await journal.now()
         identity = journal._file._identity
         assert identity is not None
-        journal._file._identity = MovedMeanwhile(identity.path, identity.files)
+        journal._file._identity = MovedMeanwhile(identity.subject, identity.files)
         with pytest.raises(JournalError, match="moved or deleted"):
             await journal.open(KEY, b"", owner="a", lease=30)
     async with SqliteJournal(tmp_path / "elsewhere") as journal:
@@ -134,14 +136,14 @@ async def test_a_file_that_others_can_access_is_used_with_one_warning(
             await journal.open(KEY, b"", owner="a", lease=30)
             await journal.open(OTHER, b"", owner="a", lease=30)
     (record,) = caplog.records
-    assert record.getMessage() == f"{path} can be accessed by other users (mode 0640): chmod 600 keeps orders private"
+    assert record.getMessage() == f"{path} can be accessed by other users (mode 0640): chmod 600 keeps it private"
     assert mode_of(path) == 0o640, "its owner may have shared it on purpose"
 
 
 def test_side_files_that_others_can_access_are_named_as_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for name, mode in (("j", 0o600), ("j-wal", 0o604), ("j-shm", 0o660)):
         make(tmp_path / name, mode)
-    prepare(tmp_path / "j")
+    prepare(tmp_path / "j", SUBJECT)
     assert [record.getMessage().split(" can")[0] for record in caplog.records] == [
         str(tmp_path / "j-wal"),
         str(tmp_path / "j-shm"),
@@ -152,19 +154,19 @@ def test_side_files_that_others_can_access_are_named_as_well(tmp_path: Path, cap
 def test_what_is_not_a_regular_file_is_refused(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     with pytest.raises(JournalError, match=f"{name} must be a regular file"):
-        prepare(tmp_path / "j")
+        prepare(tmp_path / "j", SUBJECT)
 
 
 def test_a_linked_log_is_refused(tmp_path: Path) -> None:
     (tmp_path / "j-wal").symlink_to(tmp_path / "other")
     with pytest.raises(JournalError, match="j-wal must be a regular file"):
-        prepare(tmp_path / "j")
+        prepare(tmp_path / "j", SUBJECT)
 
 
 def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        prepare(tmp_path / "j")
+        prepare(tmp_path / "j", SUBJECT)
     finally:
         os.umask(before)
     assert mode_of(tmp_path / "j") == 0o600

@@ -1,0 +1,76 @@
+"""Names of the keys of one change feed, and its settings."""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+
+from .._arguments import check_count, check_seconds
+from ..errors import BrokerageError, ConfigurationError
+from .connection import Connection
+
+__all__ = ["MARGIN", "FeedGapError", "FeedKeys", "LeaseLostError"]
+
+
+MARGIN = 0.1
+"""Part of a lease before whose end its holder stops: its clock and that of the engine may differ in speed."""
+
+
+class FeedGapError(BrokerageError):
+    """Changes were trimmed, or lost by the engine, before this reader read them; the next ``anext`` goes on after them.
+
+    ``lost`` is their number. Read the list itself to see the present state.
+    """
+
+    def __init__(self, message: str = "", *, lost: int = 0) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
+class LeaseLostError(BrokerageError):
+    """Another process polls by now, or reads these changes: work under the lease may be repeated."""
+
+
+@attrs.frozen(kw_only=True)
+class FeedKeys:
+    """One feed in the engine.
+
+    Attributes:
+        connection: connection to the engine.
+        name: name of the feed, the same for pollers and readers.
+        lease: seconds after which a process that died is replaced.
+        keep: number of entries kept for readers without a group.
+        max_length: most entries kept for the slowest group.
+    """
+
+    connection: Connection
+    name: str
+    lease: float
+    keep: int
+    max_length: int
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", self.name):
+            raise ConfigurationError(f"name must be 1 to 64 letters, digits, '_', '.' or '-', got {self.name!r}")
+        check_seconds("lease", self.lease)
+        if check_count("max_length", self.max_length) < check_count("keep", self.keep):
+            raise ConfigurationError(f"max_length must be at least keep ({self.keep}), got {self.max_length}")
+
+    @property
+    def lease_ms(self) -> int:
+        """Milliseconds of the lease."""
+        return int(self.lease * 1000)
+
+    def key(self, *parts: str) -> str:
+        """Return the name of a key."""
+        return self.connection.key("feed", self.name, *parts)
+
+    def keys(self, *names: str) -> list[str]:
+        """Return the names of several keys."""
+        return [self.key(name) for name in names]
+
+    def group_keys(self, group: str) -> list[str]:
+        """Return the keys that the scripts of a group take."""
+        own = ("state", "open", "todo", "holders", "keys", "busy")
+        return [*self.keys("stream", "meta", "groups"), *(self.key("group", group, part) for part in own)]

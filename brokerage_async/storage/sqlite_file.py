@@ -1,0 +1,135 @@
+"""An SQLite file: one connection that is durable, checked at each use, and worked on in one thread."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from .._arguments import running_loop
+from .files import SIDE_FILES, FileIdentity, prepare
+from .process import ProcessGuard
+from .subject import Subject
+from .wal import check_log
+
+__all__ = ["FileThread", "SqliteFile"]
+
+R = TypeVar("R")
+
+BUSY_SECONDS = 10.0
+"""How long a statement waits for another process that is writing."""
+
+
+class SqliteFile:
+    """The connection, used by one thread only, and opened when it is first needed.
+
+    Every transaction is on disk when it is committed (write-ahead log, ``synchronous = FULL``), and every statement is
+    a transaction of its own unless the work begins one.
+
+    Args:
+        path: the file, created for its owner only if it is missing.
+        subject: names it in messages, and has the class of the errors.
+        set_up: creates or checks the tables of a connection; called with the subject, too.
+        exclusive: whether the file has one owner at a time: others are rejected at once while it is open.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        subject: Subject,
+        *,
+        set_up: Callable[[sqlite3.Connection, Subject], None],
+        exclusive: bool = False,
+    ) -> None:
+        self._path = path
+        self._subject = subject
+        self._set_up = set_up
+        self._exclusive = exclusive
+        self._connection: sqlite3.Connection | None = None
+        self._identity: FileIdentity | None = None
+
+    def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        """Return the result of ``work``, and raise the subject's error if the file cannot be used."""
+        try:
+            if self._connection is None or self._identity is None:
+                self._connection, self._identity = self._connect()
+            self._identity.check()
+            done = work(self._connection)
+            self._identity.check()  # a file that was moved in between has the entry, but not where it is looked for
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
+            if self._subject.in_use and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                raise self._subject.unusable(self._subject.in_use) from error
+            raise self._subject.unusable(error) from error
+        return done
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> tuple[sqlite3.Connection, FileIdentity]:
+        real = prepare(self._path, self._subject)
+        check_log(real, self._subject)
+        before = os.stat(self._path)
+        # isolation_level None: every statement is a transaction of its own, committed before execute() returns.
+        timeout = 0.0 if self._exclusive else BUSY_SECONDS
+        connection = sqlite3.connect(
+            real, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=32
+        )
+        try:
+            if self._exclusive:  # before the log is opened: the lock is then held until the connection is closed
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            if mode != "wal":
+                raise self._subject.unusable("no write-ahead log on this file system")
+            connection.execute("PRAGMA synchronous = FULL")
+            self._set_up(connection, self._subject)
+            beside = SIDE_FILES[:1] if self._exclusive else SIDE_FILES  # one owner needs no shared index
+            identity = FileIdentity.of(self._path, real, self._subject, beside=beside)
+            if not os.path.samestat(before, os.stat(self._path)):
+                raise self._subject.error(f"{self._subject} was replaced while it was being opened: try again")
+        except BaseException:
+            connection.close()
+            raise
+        return connection, identity
+
+
+class FileThread:
+    """Thread that works on an `SqliteFile`, so that the event loop never waits for the disk.
+
+    It ends when it is closed or garbage-collected. A forked process is rejected, and leaves the file to its parent.
+    """
+
+    def __init__(self, file: SqliteFile, subject: Subject) -> None:
+        self._file = file
+        self._subject = subject
+        self._process = ProcessGuard(subject)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=subject.kind)
+        self._finalizer = weakref.finalize(self, _shut, self._thread, file)
+
+    async def run(self, work: Callable[[sqlite3.Connection], R]) -> R:
+        """Return the result of ``work`` on the connection, after earlier work."""
+        if not self._finalizer.alive:
+            raise self._subject.error(f"{self._subject} is closed")
+        self._process.check()
+        return await running_loop().run_in_executor(self._thread, self._file.run, work)
+
+    async def aclose(self) -> None:
+        """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
+        if self._process.is_forked:
+            self._finalizer.detach()
+        elif self._finalizer.alive:
+            await running_loop().run_in_executor(self._thread, self._file.close)
+            self._finalizer()
+
+
+def _shut(thread: ThreadPoolExecutor, file: SqliteFile) -> None:
+    with suppress(RuntimeError):  # the interpreter is shutting down: the file closes with the process
+        thread.submit(file.close)
+    thread.shutdown(wait=False)

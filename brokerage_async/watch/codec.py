@@ -1,0 +1,163 @@
+"""Changes of a watcher as a state stores them, and back."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Hashable, Iterable
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from ..errors import ConfigurationError
+from .diff import Change, ChangeKind
+from .state import StoredChange, WatchStateError
+
+__all__ = ["ChangeCodec", "ItemCodec", "key_text", "read_json", "write_json"]
+
+T = TypeVar("T")
+
+
+class ChangeCodec(Protocol[T]):
+    """What a ledger needs of the changes of one watcher. A *position* is what acknowledging a change leaves behind."""
+
+    def key_of(self, change: Change[T]) -> Any:
+        """Return the key whose changes are reported one after another."""
+        ...
+
+    def position_of(self, change: Change[T]) -> Any:
+        """Return the position of the key after ``change``, None if it has none."""
+        ...
+
+    def encode_position(self, key: Any, position: Any) -> tuple[str, bytes]:
+        """Return a position as it is stored, with its key."""
+        ...
+
+    def decode_position(self, key: str, data: bytes) -> tuple[Any, Any]:
+        """Return a stored position, with its key."""
+        ...
+
+    def store(self, change: Change[T], sequence: int) -> StoredChange:
+        """Return ``change`` as it is stored."""
+        ...
+
+    def restore(self, stored: StoredChange) -> Change[T]:
+        """Return a stored change."""
+        ...
+
+
+class ItemCodec(Generic[T]):
+    """Changes of items as JSON. The position of a key is the item as acknowledged last.
+
+    Args:
+        key: returns the identity of an item.
+        item_type: type of the items, for the converter of the models; None for JSON values.
+        kinds: enumerations of the kinds of change, so that restored ones are their members.
+    """
+
+    def __init__(
+        self, key: Callable[[T], Hashable], item_type: Any = None, kinds: Iterable[type[enum.StrEnum]] = (ChangeKind,)
+    ) -> None:
+        self._key = key
+        self._type = item_type
+        self._kinds = {member.value: member for kind in kinds for member in kind}
+
+    def key_of(self, change: Change[T]) -> Any:
+        """Return the key of the item."""
+        return change.key
+
+    def position_of(self, change: Change[T]) -> T | None:
+        """Return the item after the change."""
+        return change.after
+
+    def encode_position(self, key: Any, position: T) -> tuple[str, bytes]:
+        """Return an item as it is stored."""
+        return key_text(key), self._encode(position)
+
+    def decode_position(self, key: str, data: bytes) -> tuple[Any, T]:
+        """Return a stored item."""
+        item = self._decode(data)
+        return self._key(item), item
+
+    def store(self, change: Change[T], sequence: int) -> StoredChange:
+        """Return ``change`` as it is stored."""
+        before, after = (None if item is None else self._encode(item) for item in (change.before, change.after))
+        key, at = key_text(change.key), change.at.isoformat()
+        return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
+
+    def restore(self, stored: StoredChange) -> Change[T]:
+        """Return a stored change."""
+        before, after = (None if data is None else self._decode(data) for data in (stored.before, stored.after))
+        item = before if after is None else after
+        if item is None:
+            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
+        kind = self._kinds.get(stored.kind, stored.kind)
+        at = datetime.fromisoformat(stored.at)
+        return Change(kind=kind, key=self._key(item), before=before, after=after, at=at)
+
+    def _encode(self, item: T) -> bytes:
+        if self._type is not None:
+            return write_json(item, self._type)
+        data = _dump(item)
+        if json.loads(data) != item:
+            raise ConfigurationError(f"items must be JSON values, got {type(item).__name__}: {ADVICE}")
+        return data
+
+    def _decode(self, data: bytes) -> T:
+        item: T = read_json(data, self._type)
+        return item
+
+
+ADVICE = "pass item_type, a type that brokerage_async.models.converter can structure"
+DAMAGED = "restore the state from a backup, or delete it for a fresh start"
+
+
+def key_text(key: Any) -> str:
+    """Return a key as a str that distinguishes it from all others of its list.
+
+    Raises:
+        ConfigurationError: the key has no lasting form.
+    """
+    try:
+        return json.dumps(key, default=_key_part, separators=(",", ":"))
+    except TypeError:
+        raise ConfigurationError(
+            f"keys of a watcher with a state must be str, int, date or tuple, got {key!r}"
+        ) from None
+
+
+def _key_part(value: Any) -> str:
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())
+    raise TypeError
+
+
+def _dump(value: Any) -> bytes:
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"items must be JSON values, got {type(value).__name__} ({error}): {ADVICE}") from None
+
+
+def write_json(value: Any, kind: Any) -> bytes:
+    """Return a value of this type as JSON."""
+    return _dump(_converter().unstructure(value, kind))
+
+
+def read_json(data: bytes, kind: Any) -> Any:
+    """Return the value of this type that `write_json` has written; with None, the plain JSON value.
+
+    Raises:
+        WatchStateError: it cannot be read.
+    """
+    try:
+        value = json.loads(data)
+        return value if kind is None else _converter().structure(value, kind)
+    except Exception as error:  # structuring raises groups of any kind
+        reason = type(error).__name__
+        raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
+
+
+def _converter() -> Any:
+    from ..models import converter  # made when it is first needed
+
+    return converter

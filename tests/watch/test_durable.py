@@ -1,0 +1,386 @@
+"""Watchers with a state: changes that are reported after a restart, held back, and acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import logging
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from brokerage_async.watch import Change, ChangeKind, Watcher, WatchStateError, poll
+from brokerage_async.watch.durable import MAX_UNACKNOWLEDGED, DurableCursor
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.ledger import Ledger
+from brokerage_async.watch.schedule import Schedule
+from brokerage_async.watch.state import StoredChange
+from tests.watch.memory_state import MemoryState
+
+Item = dict[str, Any]
+Brief = tuple[str, str, Any, Any]
+
+pytestmark = pytest.mark.virtual_time
+
+
+class Lists:
+    """The collection as a brokerage would answer it, set by the test."""
+
+    def __init__(self, **rows: int) -> None:
+        self.rows: dict[str, int] = rows
+
+    async def __call__(self) -> Iterable[Item]:
+        return [{"id": name, "n": n} for name, n in self.rows.items()]
+
+
+def watch(lists: Lists, state: MemoryState, **options: Any) -> Watcher[Item]:
+    return poll(lists, key=lambda item: str(item["id"]), interval=1.0, state=state, name="things", **options)
+
+
+def brief(change: Change[Item]) -> Brief:
+    return change.kind, change.key, change.before and change.before["n"], change.after and change.after["n"]
+
+
+async def take(watcher: Watcher[Item], count: int, *, ack: bool = True) -> list[Brief]:
+    found = []
+    for _ in range(count):
+        change = await anext(watcher)
+        if ack:
+            await change.ack()
+        found.append(brief(change))
+    return found
+
+
+async def quiet(watcher: Watcher[Item], seconds: float = 10.0) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(watcher), seconds)
+
+
+async def test_restart_reports_what_changed_since_the_last_acknowledged_state() -> None:
+    lists, state = Lists(a=1, b=1, c=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        assert await take(watcher, 3) == [("added", name, None, 1) for name in "abc"]
+        await quiet(watcher)
+        assert watcher.snapshot["a"] == {"id": "a", "n": 1}
+    assert not state.is_open
+    lists.rows = {"a": 1, "b": 5, "d": 1}
+    async with watch(lists, state, initial=False) as watcher:
+        assert await take(watcher, 3) == [("changed", "b", 1, 5), ("added", "d", None, 1), ("removed", "c", 1, None)]
+        await quiet(watcher)
+    assert sorted(state.items) == ['"a"', '"b"', '"d"']
+
+
+async def test_unacknowledged_change_is_reported_again_as_it_was() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        await take(watcher, 1)
+        lists.rows = {"a": 2}
+        first = await anext(watcher)
+    lists.rows = {"a": 3}
+    async with watch(lists, state) as watcher:
+        again = await anext(watcher)
+        assert again == first
+        assert again.kind is ChangeKind.CHANGED
+        assert again.idempotency_key == first.idempotency_key is not None
+        await again.ack()
+        following = await anext(watcher)
+        assert brief(following) == ("changed", "a", 2, 3)
+        assert following.idempotency_key != first.idempotency_key
+
+
+async def test_initial_false_and_seed_count_for_an_empty_state_only() -> None:
+    lists, state = Lists(a=1, b=1), MemoryState()
+    async with watch(lists, state, initial=False) as watcher:
+        await quiet(watcher)
+    lists.rows = {"a": 2, "b": 1, "c": 1}
+    async with watch(lists, state, initial=False, seed=[{"id": "z", "n": 1}]) as watcher:
+        assert await take(watcher, 2) == [("changed", "a", 1, 2), ("added", "c", None, 1)]
+        await quiet(watcher)
+    fresh = MemoryState()
+    async with watch(lists, fresh, seed=[{"id": "a", "n": 2}, {"id": "b", "n": 0}]) as watcher:
+        assert await take(watcher, 2) == [("changed", "b", 0, 1), ("added", "c", None, 1)]
+
+
+async def test_next_change_of_a_key_waits_for_the_acknowledgement_and_coalesces() -> None:
+    lists, state = Lists(a=1, b=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        first, other = await anext(watcher), await anext(watcher)
+        for n in (2, 3, 4):
+            lists.rows = {"a": n, "b": n}
+            await quiet(watcher, 1.5)
+        await other.ack()
+        assert await take(watcher, 1) == [("changed", "b", 1, 4)]
+        waiting = asyncio.create_task(anext(watcher))
+        await asyncio.sleep(5)
+        assert not waiting.done()
+        await first.ack()
+        assert brief(await waiting) == ("changed", "a", 1, 4)
+        assert len(state.reported) == 1
+
+
+async def test_item_that_came_and_went_before_the_acknowledgement_is_removed_after_it() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        change = await anext(watcher)
+        lists.rows = {}
+        await quiet(watcher)
+        await change.ack()
+        assert await take(watcher, 1) == [("removed", "a", 1, None)]
+    assert (state.items, state.reported) == ({}, {})
+
+
+async def test_async_with_acknowledges_unless_the_block_raises() -> None:
+    lists, state = Lists(a=1, b=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        async with await anext(watcher) as change:
+            assert state.acknowledged == []
+        assert change.key == "a"
+        with pytest.raises(LookupError):
+            async with await anext(watcher):
+                raise LookupError
+    assert [each.key for each in state.acknowledged] == ['"a"']
+    assert [each.key for each in state.reported.values()] == ['"b"']
+
+
+async def test_ack_without_a_state_does_nothing() -> None:
+    async with poll(Lists(a=1), key=lambda item: str(item["id"]), interval=1.0) as watcher:
+        async with await anext(watcher) as change:
+            assert change.idempotency_key is None
+        await change.ack()
+
+
+async def test_ack_repeated_or_concurrent_is_written_once() -> None:
+    lists, state = Lists(**{f"k{n}": 1 for n in range(50)}), MemoryState()
+    async with watch(lists, state) as watcher:
+        changes = [await anext(watcher) for _ in range(50)]
+        await asyncio.gather(*(change.ack() for change in (*changes, *changes)))
+        await asyncio.gather(*(change.ack() for change in changes))
+    assert len(state.acknowledged) == 50
+    assert state.writes == 2  # 50 changes, 32 at a time
+
+
+async def test_failing_state_raises_and_loses_nothing() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    state.failing = True
+    async with watch(lists, state) as watcher:
+        for _ in range(2):
+            with pytest.raises(WatchStateError, match="full"):
+                await anext(watcher)
+        state.failing = False
+        change = await anext(watcher)
+        lists.rows = {"a": 1, "b": 1}
+        state.failing = True
+        with pytest.raises(WatchStateError, match="full"):
+            await change.ack()
+        with pytest.raises(WatchStateError, match="full"):
+            await anext(watcher)
+        state.failing = False
+        await change.ack()
+        assert await take(watcher, 1) == [("added", "b", None, 1)]
+    assert [each.sequence for each in state.acknowledged] == [1, 2]
+
+
+class Slow(MemoryState):
+    """Takes a second for each write."""
+
+    async def report(self, changes: Any, begun: Any) -> None:
+        await asyncio.sleep(1)
+        await super().report(changes, begun)
+
+    async def acknowledge(self, sequences: Iterable[int]) -> None:
+        wanted = list(sequences)
+        await asyncio.sleep(1)
+        await super().acknowledge(wanted)
+
+
+async def test_cancelled_anext_and_ack_are_completed_by_themselves() -> None:
+    lists, state = Lists(a=1), Slow()
+    async with watch(lists, state) as watcher:
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(watcher), 0.4)
+        change = await anext(watcher)
+        assert (change.key, state.sequence) == ("a", 1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(change.ack(), 0.5)
+        assert state.acknowledged == []
+        await asyncio.sleep(1)
+        assert len(state.acknowledged) == 1
+        await change.ack()
+        lists.rows = {"a": 2}
+        change = await anext(watcher)
+        acking = asyncio.create_task(change.ack())
+        await asyncio.sleep(0.5)
+    await acking
+    assert len(state.acknowledged) == 2, "closing waits for the write under way"
+
+
+async def test_ack_after_the_watcher_was_closed_says_so() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        change = await anext(watcher)
+    with pytest.raises(WatchStateError, match="the watcher is closed"):
+        await change.ack()
+    async with watch(lists, state) as watcher:
+        assert await anext(watcher) == change
+
+
+async def test_dropped_watcher_ends_its_polls_even_while_a_change_is_kept() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    watcher = watch(lists, state)
+    change = await anext(watcher)
+    del watcher
+    gc.collect()
+    await asyncio.sleep(0.1)
+    assert [task.get_name() for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
+    await change.ack()
+    assert len(state.acknowledged) == 1
+
+
+async def test_forgotten_acknowledgement_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        await anext(watcher)
+        for n in range(int(MAX_UNACKNOWLEDGED) + 10):
+            lists.rows = {"a": 2 + n}
+            await quiet(watcher, 1.0)
+    (record,) = [each for each in caplog.records if each.levelno == logging.WARNING]
+    assert record.getMessage() == "changes of 'a' wait until the last one is acknowledged: await change.ack()"
+
+
+def derive(change: Change[Item]) -> list[Change[Item]]:
+    return [change, change] if change.kind == ChangeKind.ADDED else []
+
+
+class Codec:
+    """Items as they are, keyed by str."""
+
+    def key_of(self, change: Change[Item]) -> str:
+        return str(change.key)
+
+    def position_of(self, change: Change[Item]) -> Item | None:
+        return change.after
+
+    def encode_position(self, key: str, position: Item) -> tuple[str, bytes]:
+        return key, json.dumps(position).encode()
+
+    def decode_position(self, key: str, data: bytes) -> tuple[str, Item]:
+        return key, json.loads(data)
+
+    def store(self, change: Change[Item], sequence: int) -> StoredChange:
+        after = None if change.after is None else json.dumps(change.after).encode()
+        at = change.at.isoformat()
+        return StoredChange(sequence=sequence, key=change.key, kind=change.kind, at=at, before=None, after=after)
+
+    def restore(self, stored: StoredChange) -> Change[Item]:
+        raise NotImplementedError
+
+
+async def ledger_of(state: MemoryState) -> Ledger[Item]:
+    ledger = Ledger(state, "things", Codec())
+    await ledger.write()
+    return ledger
+
+
+async def never() -> list[Item]:
+    raise AssertionError("not polled")
+
+
+def feed() -> Feed[Item]:
+    return Feed(never, key=lambda item: str(item["id"]), schedule=Schedule(interval=1.0))
+
+
+async def next_of(ledger: Ledger[Item], cursor: DurableCursor[Item]) -> Change[Item] | None:
+    change = ledger.next_due(cursor.take)
+    if change is None and ledger.needs_writing:
+        await ledger.write()
+        change = ledger.next_due(cursor.take)
+    return change
+
+
+async def test_derived_changes_follow_one_another() -> None:
+    source, ledger = feed(), await ledger_of(MemoryState())
+    cursor = DurableCursor(source, ledger, derive=derive)
+    source.latest = {"a": {"id": "a", "n": 1}}
+    one = await next_of(ledger, cursor)
+    assert one is not None
+    assert await next_of(ledger, cursor) is None
+    await one.ack()
+    two = await next_of(ledger, cursor)
+    assert two is not None
+    assert two.idempotency_key != one.idempotency_key
+    await two.ack()
+    source.latest = {"a": {"id": "a", "n": 2}}
+    assert await next_of(ledger, cursor) is None, "derived to nothing"
+
+
+async def test_last_state_worth_keeping_is_reported_before_the_removal() -> None:
+    source, ledger = feed(), await ledger_of(MemoryState())
+    cursor = DurableCursor(source, ledger, keep=lambda item: bool(item["n"] == 9))
+    source.latest = {"a": {"id": "a", "n": 1}}
+    first = await next_of(ledger, cursor)
+    assert first is not None
+    cursor.on_removed({"a": {"id": "a", "n": 9}, "b": {"id": "b", "n": 9}, "c": {"id": "c", "n": 1}})
+    source.latest = {}
+    seen = []
+    await first.ack()
+    while (change := await next_of(ledger, cursor)) is not None:
+        seen.append(brief(change))
+        await change.ack()
+    assert seen == [
+        ("changed", "a", 1, 9),
+        ("added", "b", None, 9),
+        ("removed", "a", 9, None),
+        ("removed", "b", 9, None),
+    ]
+
+
+async def play(chance: random.Random) -> None:
+    """Crash at random points while a list changes at random; check the acknowledged changes."""
+    state, lists, done = MemoryState(), Lists(), dict[str, Item]()
+    reported: dict[str, Change[Item]] = {}
+    keys: list[str] = []
+    for _ in range(12):
+        async with watch(lists, state) as watcher:
+            changes = []
+            for _ in range(chance.randrange(1, 8)):
+                lists.rows = {name: chance.randrange(3) for name in "abcd" if chance.random() < 0.7}
+                try:
+                    changes.append(await asyncio.wait_for(anext(watcher), 1.5))
+                except TimeoutError:
+                    continue
+                change = changes[-1]
+                assert change.idempotency_key is not None
+                assert reported.setdefault(change.idempotency_key, change) == change
+                if chance.random() < 0.7:
+                    await finish(changes.pop(chance.randrange(len(changes))), done, keys)
+    for _ in range(2):  # the first run brings the consumer up to date
+        async with watch(lists, state) as watcher:
+            while True:
+                try:
+                    change = await asyncio.wait_for(anext(watcher), 1.5)
+                except TimeoutError:
+                    break
+                await finish(change, done, keys)
+    assert {name: item["n"] for name, item in done.items()} == lists.rows
+    assert len(keys) == len(set(keys)), "each change is acknowledged once"
+    assert state.reported == {}
+    assert len(state.items) == len(lists.rows)
+
+
+async def finish(change: Change[Item], done: dict[str, Item], keys: list[str]) -> None:
+    """Acknowledge a change, which begins where the last one of its key ended."""
+    assert done.pop(change.key, None) == change.before
+    if change.after is not None:
+        done[change.key] = change.after
+    assert change.idempotency_key is not None
+    keys.append(change.idempotency_key)
+    await change.ack()
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_random_changes_and_crashes_keep_every_key_in_order(seed: int) -> None:
+    await play(random.Random(seed))
