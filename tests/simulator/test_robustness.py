@@ -159,11 +159,12 @@ def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["symbol", "threshold", "comparator", "action", "indicator"])
-def test_condition_with_null_field_is_harmless(harness: Harness, name: str) -> None:
+def test_condition_with_null_field_is_refused(harness: Harness, name: str) -> None:
     condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
-    identifier = harness.place(limit(rules={"conditions": [condition]}))
-    harness.wait(120)
-    assert harness.status(identifier) in ("Live", "Contingent")
+    body = limit(rules={"conditions": [condition]})
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
+    assert response.status == 422
+    assert f"rules.conditions[0].{name} must be" in response.body.decode()
 
 
 def test_extreme_dates_are_handled(harness: Harness) -> None:
