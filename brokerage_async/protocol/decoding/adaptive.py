@@ -179,7 +179,6 @@ class DecoderRegistry:
         structs = {field.attribute: variant for field, variant in children.items()}
         return _define(wire, [definitions[key] for key in order], list(learned), list(widened), structs, eager)
 
-
     def _is_settled(self, field: WireField) -> bool:
         """Return whether a nested model can be built before anything else has been looked at, and is worth it."""
         return field.child is not None and not _is_shared(field.child) and not self.plan(field.child).places
@@ -280,7 +279,9 @@ def methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] =
         extras = [find(each) for each in wires]
         models: list[Any]
         if _is_shared(wire):  # Models that rows share are not changed here.
-            models = [each.build_new() if extra else own["build"](each) for each, extra in zip(wires, extras, strict=True)]
+            models = [
+                each.build_new() if extra else own["build"](each) for each, extra in zip(wires, extras, strict=True)
+            ]
         else:
             models = wire.build_all(wires)
         for model, extra in zip(models, extras, strict=True):
