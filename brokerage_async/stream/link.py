@@ -12,7 +12,6 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
@@ -105,17 +104,17 @@ class Link(ABC, Generic[C]):
         Raises:
             ConfigurationError: the client is closed, or used in another event loop.
         """
-        self._loop = self._enter()
+        self._loop = loop = self._enter()
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
         sink.now = self._now
-        sink.leave = partial(self._loop.call_soon, self._remove, sink)
+        sink.leave = lambda: loop.call_soon(self._remove, sink)
         self._is_ready = False
         self._subscribe(sink)
         self._wake.set()
         if self._task is None or self._task.done():
-            self._task = self._loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
+            self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
         """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""

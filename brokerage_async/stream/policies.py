@@ -74,7 +74,7 @@ class EventBuffer:
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         self._policies = policies
-        self._before: deque[Any] = deque()  # what comes before the last gap, and the gap
+        self._before: deque[Any] = deque()  # everything before the last gap, and that gap
         self._counts: Counter[type[Any]] = Counter()  # of those
         self._order: deque[Any] = deque()
         self._latest: dict[Any, Any] = {}
@@ -101,9 +101,10 @@ class EventBuffer:
             self._latest[key] = event
             return
         queue = self._queues[kind]
-        if policy.__class__ is Fail and len(queue) + self._counts[kind] >= policy.limit:
+        limit: int = policy.limit  # type: ignore[union-attr]
+        if policy.__class__ is Fail and len(queue) + self._counts[kind] >= limit:
             raise BufferFullError
-        if len(queue) < policy.limit:  # type: ignore[union-attr]
+        if len(queue) < limit:
             self._order.append(kind)
         else:
             queue.popleft()

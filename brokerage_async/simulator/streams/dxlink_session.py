@@ -123,7 +123,7 @@ class DxLinkSession(Session):
             channel.subscriptions[kind, symbol] = from_time
             rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now))
         for kind, some in rows.items():
-            if some:  # a client that asks for no columns gets all, and is told which
+            if some:  # a client without wishes gets all columns
                 channel.fields.setdefault(kind, list(some[0]))
         if new := [kind for kind in rows if kind not in channel.announced]:
             channel.announced.update(new)

@@ -90,7 +90,7 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
     charges = fees.total - fees.commission
     opening = sum((step.value for step in steps if step.is_opening), _ZERO)
     closing = sum((step.value for step in steps if not step.is_opening), _ZERO)
-    # What was paid for positions that are still open is no loss; a future costs nothing.
+    # The cost of positions that are still open is not lost; a future costs nothing.
     invested = sum(
         (
             held.quantity * held.average_price * held.instrument.multiplier
