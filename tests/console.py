@@ -30,7 +30,7 @@ MARKS = {
 NOT_RUN = "not run"
 """Mark of blocks that cannot run, with the reason after a colon."""
 
-SECONDS = 15
+SECONDS = 45
 """Longest time of a command that runs until Ctrl-C; it is stopped soon after its first line."""
 
 _BLOCK = re.compile(
