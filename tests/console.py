@@ -30,7 +30,7 @@ MARKS = {
 NOT_RUN = "not run"
 """Mark of blocks that cannot run, with the reason after a colon."""
 
-SECONDS = 15
+SECONDS = 45
 """Longest time of a command that runs until Ctrl-C; it is stopped soon after its first line."""
 
 _BLOCK = re.compile(
@@ -46,7 +46,7 @@ if [ "$1" != watch ]; then exec "{python}" -m brokerage_async "$@"; fi
 out=$(mktemp -p .) ; n=0
 "{python}" -m brokerage_async "$@" > "$out" 2>&1 & pid=$!
 until [ -s "$out" ] || [ $n -ge {seconds} ]; do sleep 1; n=$((n+1)); done
-sleep 2; kill $pid; wait $pid; cat "$out"
+sleep 5; kill $pid; wait $pid; cat "$out"
 """
 
 
