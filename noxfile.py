@@ -114,11 +114,20 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation site in ``docs/_build/html``; a broken link or an undocumented public name fails."""
-    session.install("-e", ".[cli,postgres]", *group("docs"))
+    """Build the site in ``docs/_build/html`` and run its console blocks; a broken link, an undocumented name fails."""
+    session.install("-e", ".[arrow,cli,postgres]", *group("docs"))
     site = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
     session.run("python", "-m", "docgen", site)
+    if sys.platform != "win32":  # the console blocks are for a shell of Unix
+        session.run("python", "-m", "tests.console")
+
+
+@nox.session
+def pictures(session: nox.Session) -> None:
+    """Run console commands in a terminal, and draw what they show in ``docs/pictures`` (Unix only)."""
+    session.install("-e", ".[cli]", *group("docs"))
+    session.run("python", "-m", "docgen.screenshots")
 
 
 @nox.session
@@ -137,6 +146,8 @@ def build(session: nox.Session) -> None:
             "schema",
             "codegen",
             "docgen",
+            "release",
+            "changelog.d",
             "README.md",
             "CHANGELOG.md",
             "CODE_OF_CONDUCT.md",
@@ -244,6 +255,7 @@ def interop(session: nox.Session) -> None:
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
     session.run("python", "-m", "tests.interop.python_streams")
+    session.run("python", "-m", "tests.interop.pages")
 
 
 #: Tools from npm that read the bundled schema; these versions run on Node 20.
@@ -308,7 +320,35 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def waiting(session: nox.Session) -> None:
+    """Seconds that a user waits behind a slow link: ``nox -s waiting -- --rounds 7 --rate 20 --round-trip 50``."""
+    session.install("-e", ".", *group("bench"))
+    session.run("python", "-m", "benchmarks.waiting", *session.posargs)
+
+
+@nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
+
+
+@nox.session
+def contract(session: nox.Session) -> None:
+    """The bundled schema against the simulator, by schemathesis: ``nox -s contract -- --examples 50 --seed 2``."""
+    session.install("-e", ".", *group("contract"))
+    session.run("python", "-m", "tests.contract", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
+    session.install("-e", ".", *group("browser"))
+    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
+
+
+@nox.session
+def fleet(session: nox.Session) -> None:
+    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
+    session.install("-e", ".[redis]", *group("tests"))
+    session.run("pytest", "-q", "-rs", "-m", "redis")

@@ -1,9 +1,10 @@
-"""Writes what was measured: RESULTS.md for all Python versions that were measured, and a picture of the latest."""
+"""Writes what was measured: RESULTS.md for all Python versions that were measured, and pictures of the latest."""
 
 from __future__ import annotations
 
 import json
 import platform
+import statistics
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from . import charts
 from .rounds import Result
 
 HERE = Path(__file__).parent
@@ -31,8 +33,27 @@ for it, so that all decode the same bytes. *msgspec.Struct* is what one would wr
 outside of the garbage collector, in the order of the service document, nothing kept that is not declared. The bodies
 carry their keys in that very order, which suits it best: msgspec reads keys fastest where it expects them.
 
-![Ratios and their bounds](results.svg)
+![Processor time and memory beside the peer and the limit](results.svg)
 """
+
+WAITED = """
+## Seconds that a user waits
+
+10,000 equities in 40 pages of 250 rows (the page of the SDK), over {link}.
+Written by `nox -s waiting`: a proxy on loopback delays every byte as such a link does. Every round opens a new
+connection; the slow start of TCP and the handshake of TLS, which would add more, are left out. The limit connects, asks
+once, and lets all bytes follow one another. The best round counts, since whatever else the machine does only adds
+seconds, and most to the one that computes most. Rows of the simulator are more alike than those of the service, so gzip
+makes them smaller than it would those.
+
+![Seconds until 10,000 equities are there](waiting.svg)
+"""
+
+WAITING = {
+    "prefetch": "brokerage_async, `prefetch(8)`",
+    "pages": "brokerage_async, page by page",
+    "peer": "tastytrade SDK, `Equity.get(session, [], page_offset=None)`",
+}
 
 
 def save(results: Sequence[Result]) -> None:
@@ -47,9 +68,16 @@ def save(results: Sequence[Result]) -> None:
         "results": [attrs.asdict(each) for each in results],
     }
     (folder / f"{python}.json").write_text(json.dumps(kept, indent=1) + "\n")
-    runs = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"), reverse=True)]
-    (HERE / "RESULTS.md").write_text(INTRODUCTION + "".join(map(_section, runs)))
-    (HERE / "results.svg").write_text(_picture([Result(**each) for each in runs[0]["results"]], runs[0]["python"]))
+    write()
+
+
+def write() -> None:
+    """Write the report and the pictures from all results that are kept."""
+    runs = [json.loads(path.read_text()) for path in sorted((HERE / "results").glob("*.json"), reverse=True)]
+    waited = json.loads((HERE / "waiting.json").read_text())
+    (HERE / "RESULTS.md").write_text(INTRODUCTION + _waiting(waited) + "".join(map(_section, runs)))
+    (HERE / "results.svg").write_text(charts.costs([Result(**each) for each in runs[0]["results"]], runs[0]["python"]))
+    (HERE / "waiting.svg").write_text(charts.waiting(waited))
 
 
 def lines(results: Sequence[Result]) -> list[str]:
@@ -66,6 +94,21 @@ def _number(value: float, unit: str) -> str:
     return f"{value:.1f} {unit}" if unit != "x" else f"{value:.3f}"
 
 
+def _waiting(kept: dict[str, Any]) -> str:
+    rows = []
+    for encoding, case in kept["cases"].items():
+        for name, seconds in case["seconds"].items():
+            middle = statistics.median(seconds)
+            rows.append(f"| {encoding} | {WAITING[name]} | {min(seconds):.2f} s | {middle:.2f} s |\n")
+        rows.append(f"| {encoding} | limit of the link: {case['bytes']:,} bytes | {case['limit']:.2f} s | |\n")
+    versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
+    link = f"{kept['megabits']:g} Mbit/s and a round trip of {kept['milliseconds']:g} ms"
+    return (
+        f"{WAITED.format(link=link)}\nPython {kept['python']}; {versions}; {kept['rounds']} rounds.\n\n"
+        "| answers | | best round | median |\n|---|---|---|---|\n" + "".join(rows)
+    )
+
+
 def _section(run: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     rows = []
@@ -79,30 +122,3 @@ def _section(run: dict[str, Any]) -> str:
         f"\n## Python {run['python']}\n\n{run['machine']}; {versions}.\n\n"
         "| measure | median | quartiles | bound | aim | |\n|---|---|---|---|---|---|\n" + "".join(rows)
     )
-
-
-def _picture(results: Sequence[Result], python: str) -> str:
-    """Bars of the measured values as shares of their bounds, the aim marked in each."""
-    shown = [each for each in results if each.bound is not None]
-    height, left, width = 30, 420, 380
-    total = 60 + height * len(shown)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 90} {total}" font-family="sans-serif">',
-        f'<rect width="100%" height="{total}" fill="#ffffff"/>',
-        f'<text x="10" y="24" font-size="15" fill="#1f2937">Measured, as a share of the bound (Python {python}); '
-        "the tick is the aim</text>",
-    ]
-    for number, each in enumerate(shown):
-        top = 44 + number * height
-        bound, aim = each.bound or 1.0, each.aim or 0.0
-        long, tick = min(1.15, each.value / bound) * width, left + aim / bound * width
-        colour = "#b91c1c" if each.missed else "#0f766e"
-        parts += [
-            f'<text x="{left - 8}" y="{top + 14}" font-size="12" text-anchor="end" fill="#374151">{each.name}</text>',
-            f'<rect x="{left}" y="{top}" width="{width}" height="20" fill="#e5e7eb"/>',
-            f'<rect x="{left}" y="{top}" width="{long:.1f}" height="20" fill="{colour}"/>',
-            f'<rect x="{tick:.1f}" y="{top - 2}" width="2" height="24" fill="#f59e0b"/>',
-            f'<text x="{left + width + 8}" y="{top + 14}" font-size="12" fill="#374151">'
-            f"{_number(each.value, each.unit)}</text>",
-        ]
-    return "\n".join([*parts, "</svg>", ""])

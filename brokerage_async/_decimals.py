@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal
 
-__all__ = ["MAX_CACHED_LENGTH", "Decimals", "decimal_as_sent", "decimal_text", "finite", "read_decimal"]
+__all__ = ["MAX_CACHED_LENGTH", "Decimals", "decimal_as_sent", "decimal_text", "finite", "read_decimal", "read_number"]
 
 Decimals = Literal["exact", "string", "float"]
 """How decimals are written.
@@ -22,6 +22,7 @@ included. ``float``: the nearest 64-bit float, for statistics and charts, not fo
 MAX_CACHED_LENGTH = 64
 #: Entries of the cache; a full one starts over.
 MAX_DECIMALS = 4096
+_PLAIN = "0123456789.-"
 
 
 class _Decimals(dict[Any, Decimal]):
@@ -31,8 +32,20 @@ class _Decimals(dict[Any, Decimal]):
     """
 
     def __missing__(self, raw: str | int) -> Decimal:
-        value = _decimal(raw)
-        if (len(raw) if isinstance(raw, str) else raw.bit_length()) <= MAX_CACHED_LENGTH:
+        try:
+            value = Decimal(raw)
+        except ArithmeticError:
+            raise ValueError(f"not a decimal: {raw!r}") from None
+        if isinstance(raw, str):
+            size = len(raw)
+            # Digits, signs and points alone spare the closer look.
+            if raw.strip(_PLAIN) and not _is_bare(raw):
+                raise ValueError(f"not a decimal: {raw!r}")
+        else:
+            size = raw.bit_length()
+        if not value.is_finite():
+            raise ValueError(f"not a finite decimal: {raw!r}")
+        if size <= MAX_CACHED_LENGTH:
             if len(self) >= MAX_DECIMALS:
                 self.clear()
             self[raw] = value
@@ -43,21 +56,21 @@ class _Decimals(dict[Any, Decimal]):
 read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
 
 
-def _decimal(raw: str | int) -> Decimal:
-    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
-    if isinstance(raw, str) and not _is_bare(raw):
-        raise ValueError(f"not a decimal: {raw!r}")
-    try:
-        value = Decimal(raw)
-    except ArithmeticError:
-        raise ValueError(f"not a decimal: {raw!r}") from None
-    if not value.is_finite():
-        raise ValueError(f"not a finite decimal: {raw!r}")
-    return value
-
-
 def _is_bare(raw: str) -> bool:
+    # Decimal also takes underscores, surrounding spaces and digits of other scripts, and would not return them.
     return raw.isascii() and "_" not in raw and raw.strip() == raw
+
+
+def read_number(raw: Any) -> Decimal:
+    """Read a finite decimal from a JSON number or string; a float has the digits of its repr.
+
+    Raises ValueError for any other value, as `read_decimal` does.
+    """
+    if isinstance(raw, Decimal):
+        return finite(raw)
+    if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+        raise ValueError(f"not a decimal: {type(raw).__name__}")
+    return read_decimal(raw if isinstance(raw, int) else str(raw))
 
 
 def finite(value: Decimal) -> Decimal:

@@ -27,6 +27,10 @@ class Secret(str):
     def __radd__(self, other: str) -> str:
         return Secret(other + str(self))
 
+    def conceal_in(self, message: str) -> str:
+        """Return a message of others without this value."""
+        return message.replace(str(self), "<secret>") if self else message
+
 
 class SecretBytes(bytes):
     """The same for the bytes of a request that is a secret as a whole."""

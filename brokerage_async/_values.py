@@ -169,19 +169,22 @@ class Model:
 
 
 def mutable_builder(model: type[Any]) -> Any:
-    """Return a class with the memory layout of ``model`` whose attributes can be assigned.
+    """Return a subclass of ``model`` without fields of its own, whose attributes can be assigned.
 
     A frozen model is made by filling a builder and changing its ``__class__`` at the end, in a third of the time that
-    the constructor takes.
+    the constructor takes. Between a class and such a subclass the interpreter sees at once that the layouts agree;
+    between two classes with equal slots it compares the slots one by one, for every object.
     """
-    namespace = {"__slots__": model.__slots__, "__doc__": f"Mutable builder of {model.__name__}."}
-    return type(f"{model.__name__}Builder", model.__bases__, namespace)
+    namespace = {name: vars(object)[name] for name in ("__init__", "__setattr__", "__delattr__")}
+    doc = f"Mutable builder of {model.__name__}."
+    return type(f"{model.__name__}Builder", (model,), {"__slots__": (), "__doc__": doc, **namespace})
 
 
 def freeze(builder: Any, model: type[T]) -> T:
     """Return the model with the attributes of a filled builder, without changing the class of an object."""
     built = object.__new__(model)
-    for name in builder.__slots__:
+    names: Iterable[str] = vars(model)["__slots__"]
+    for name in names:
         object.__setattr__(built, name, getattr(builder, name))
     return built
 
@@ -292,30 +295,26 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
 
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
     """Return a date-time or epoch milliseconds as a date-time; for -1 return None and keep it in ``extra``."""
-    if isinstance(raw, datetime):
-        return raw
     if raw == -1:
-        _keep_minus_one(target, key)
+        try:
+            target.extra = _MINUS_ONES[key, id(target.extra)]
+        except KeyError:
+            _keep_minus_one(target, key)
         return None
-    return read_epoch(raw)
+    return raw if isinstance(raw, datetime) else read_epoch(raw)
 
 
-#: Extras that hold nothing but -1 under keys of the schema, by key and by the one without it: rows share them.
-_MINUS_ONES: dict[str, dict[int, Extra]] = {}
+#: Extras that hold nothing but -1 under keys of the schema, by key and by the one without it: most rows of prices hold
+#: it twice, and share them.
+_MINUS_ONES: dict[tuple[str, int], Extra] = {}
 _LASTING: set[int] = {id(EMPTY)}
 
 
 def _keep_minus_one(target: Any, key: str) -> None:
-    """Put -1 into the ``extra`` of a mutable builder, at the price of a lookup: most rows of prices hold it twice."""
     before: Extra = target.extra
-    try:
-        target.extra = _MINUS_ONES[key][id(before)]
-    except KeyError:
-        kept = Extra({**before, key: -1})
-        if id(before) in _LASTING:
-            kept = _MINUS_ONES.setdefault(key, {}).setdefault(id(before), kept)
-            _LASTING.add(id(kept))
-        target.extra = kept
+    target.extra = kept = Extra({**before, key: -1})
+    if id(before) in _LASTING:
+        _LASTING.add(id(_MINUS_ONES.setdefault((key, id(before)), kept)))
 
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:

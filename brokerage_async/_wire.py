@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
 import msgspec
 
-__all__ = ["DateText", "DecimalText", "Moment", "MomentText", "Wire", "with_extra"]
+__all__ = ["DateText", "DecimalNumber", "DecimalText", "Moment", "MomentText", "Wire", "build_list", "with_extra"]
 
-# Strings that are read further when the model is built, and date-times with an offset.
+# Strings that are read further when the model is built, decimals that are strings or numbers, date-times with an offset.
 DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
+DecimalNumber = Annotated[Any, msgspec.Meta(extra={"kind": "decimal"})]
 DateText = Annotated[str, msgspec.Meta(extra={"kind": "date"})]
 MomentText = Annotated[str, msgspec.Meta(extra={"kind": "datetime"})]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -22,18 +23,29 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
     """Base of the wire structs."""
 
-    @abstractmethod
     def build(self) -> Any:
         """Return the model with these values. Raises ValueError when one of them cannot be read."""
+        [built] = self.build_all((self,))
+        return built
 
     def build_new(self) -> Any:
         """Return the same, but never an object that is shared."""
         return self.build()
 
     @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Any]:
+        """Return the models of several structs of this class. Each subclass defines this or `build`."""
+        return [wire.build() for wire in wires]
+
+    @staticmethod
     @abstractmethod
     def of(model: Any) -> Any:
         """Return the wire struct of a model, or a dict when raw JSON is to be written over it."""
+
+
+def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the models of the structs in a field."""
+    return tuple(wires[0].build_all(wires)) if wires else ()
 
 
 def with_extra(wire: Wire, extra: Mapping[str, Any]) -> dict[str, Any]:

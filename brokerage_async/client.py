@@ -27,7 +27,7 @@ from .config import (
     settings_from_env,
 )
 from .errors import ConfigurationError
-from .http.limiter import Limiter
+from .http.limiter import Limiter, SharedLimits
 from .http.network import Network, configure_network
 from .http.raw import RawEndpoints
 from .http.session import BrokerageSession
@@ -89,7 +89,7 @@ class Client(Endpoints):
         timeout: seconds that one attempt may take, None for no bound.
         deadline: seconds that a whole call may take, waiting and repeating included, None for no bound.
         retry: how often and how soon to repeat what may be repeated.
-        limits: how many requests at once, and how fast.
+        limits: how many requests at once, and how fast; a `fleet.RedisLimits` bounds several processes together.
         read_only: refuse every call that changes something, before anything is sent.
         strict: raise instead of repairing when an answer or a value is not as documented.
         http_session: an ``aiohttp.ClientSession`` to send over; borrowed, never closed.
@@ -101,6 +101,15 @@ class Client(Endpoints):
         ssl: context of the TLS connections, for a private authority or a client certificate; None for the usual ones.
         trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
         allow_http: send credentials over plain http beyond loopback; a warning is logged.
+
+    Attributes:
+        orders, complex_orders: the wire of orders; to trade, use `order_entry`.
+        accounts, balances, positions, transactions, margin, risk: what an account has and may do.
+        instruments, option_chains, search: what can be traded.
+        market_data, market_metrics, market_time: prices, figures, trading hours.
+        watchlists, quote_alerts: lists and alerts that the service keeps.
+        backtests: strategies on past prices; on a host of their own.
+        bulk, watch, stream: many keys at once; lists that are polled; events that are pushed.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -116,7 +125,7 @@ class Client(Endpoints):
         timeout: float | None = 30.0,
         deadline: float | None = None,
         retry: RetryPolicy = _RETRY,
-        limits: Limits = _LIMITS,
+        limits: Limits | SharedLimits = _LIMITS,
         read_only: bool = False,
         strict: bool = False,
         http_session: aiohttp.ClientSession | None = None,
@@ -135,7 +144,8 @@ class Client(Endpoints):
         _check_several(trace_configs=trace_configs, observers=observers)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         network = configure_network(environment, proxy=proxy, ssl=ssl, trust_env=trust_env, allow_http=allow_http)
-        transport = _transport(transport, limits, network, http_session, trace_configs)
+        bounds = limits if isinstance(limits, Limits) else limits.limits
+        transport = _transport(transport, bounds, network, http_session, trace_configs)
         wires()  # loads them before an event loop has calls to wait for
         options = Options(
             timeout=check_timeout("timeout", timeout),
@@ -145,17 +155,19 @@ class Client(Endpoints):
             strict=check_flag("strict", strict),
             read_only=check_flag("read_only", read_only),
         )
-        limiter = _limiter(limits)
-        tokens = token_source(environment, credentials, transport, limiter, options, token_store)
-        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), ObserverList(observers))
+        _check_operations(bounds)
+        limiter = Limiter(limits)
+        watching = ObserverList(observers)
+        tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
+        engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
-        self._assemble(BrokerageSession(engine, options), headers, view=False)
+        self._assemble(BrokerageSession(engine, options), headers, whole=None)
 
-    def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, view: bool) -> None:
+    def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, whole: Client | None) -> None:
         super().__init__(session)
         self._session = session
         self._headers = headers
-        self._view = view
+        self._whole = whole
 
     @classmethod
     def from_env(cls, **options: Any) -> Self:
@@ -206,7 +218,7 @@ class Client(Endpoints):
             changes["headers"] = _with_version(self._headers, accept_version)
         view = object.__new__(type(self))
         options = attrs.evolve(self._session.options, **changes)
-        view._assemble(BrokerageSession(self._session.engine, options), self._headers, view=True)
+        view._assemble(BrokerageSession(self._session.engine, options), self._headers, whole=self._whole or self)
         return view
 
     async def request(
@@ -259,7 +271,7 @@ class Client(Endpoints):
 
     async def aclose(self) -> None:
         """Release connections and stop what runs in the background. Calling it again does nothing."""
-        if not self._view:
+        if self._whole is None:
             await self._session.engine.close()
 
     async def __aenter__(self) -> Self:
@@ -287,24 +299,32 @@ class Client(Endpoints):
 
     @cached_property
     def stream(self) -> Streams:
-        """Push: `stream.account(...)` and `stream.quotes(...)`."""
+        """Push: `stream.account(...)` and `stream.quotes(...)`; views share the connections of their client."""
+        if self._whole is not None:
+            return self._whole.stream
         from .stream.api import Streams
 
         return Streams(self)
 
     def order_entry(
-        self, journal: Journal | None = None, *, reconcile: ReconcilePolicy | None = None, lease: float = 30.0
+        self,
+        journal: Journal | None = None,
+        *,
+        reconcile: ReconcilePolicy | None = None,
+        lease: float = 30.0,
+        push: bool = False,
     ) -> OrderEntry:
         """Return order entry over a journal: each order is submitted at most once; see `OrderEntry`."""
         from .order_entry import OrderEntry, ReconcilePolicy
 
-        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease)
+        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)
 
 
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:
-    for name, value, kind in (("environment", environment, Environment), ("limits", limits, Limits)):
-        if not isinstance(value, kind):
-            raise ConfigurationError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}")
+    if not isinstance(environment, Environment):
+        raise ConfigurationError(f"environment must be of type Environment, got {type(environment).__name__}")
+    if not isinstance(limits, Limits) and (isinstance(limits, type) or not isinstance(limits, SharedLimits)):
+        raise ConfigurationError(f"limits must be of type Limits or RedisLimits, got {type(limits).__name__}")
     if token_store is not None:
         check_methods("token_store", token_store, "load", "save")
 
@@ -330,10 +350,9 @@ def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Map
     return {**headers, "Accept-Version": accept_version}
 
 
-def _limiter(limits: Limits) -> Limiter:
+def _check_operations(limits: Limits) -> None:
     if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
         raise ConfigurationError(f"unknown operation in Limits.per_operation: {', '.join(map(repr, unknown))}")
-    return Limiter(limits)
 
 
 def _transport(

@@ -130,11 +130,16 @@ def _hosts(value: object) -> Mapping[str, str]:
 class Environment:
     """One of the two environments of the service; credentials and data of one mean nothing in the other.
 
-    Make it with `production` or `sandbox`. ``auth_page_url`` is the page on which a customer grants access, needed
-    for `authorization_url` only. ``hosts`` holds the addresses of further hosts of the broker by name, such as
-    ``{"backtester": "https://backtester.example.com"}``. They get the same access tokens as the service, so only hosts
-    named here are ever called. ``streamer_url`` is the address of the account stream (``wss://...``), needed for
-    ``client.stream.account`` only.
+    Make it with `production` or `sandbox`.
+
+    Attributes:
+        name: ``production`` or ``sandbox``.
+        base_url: address of the service, ``https://host[:port][/prefix]``.
+        auth_page_url: page on which a customer grants access, needed for `authorization_url` only.
+        hosts: addresses of further hosts of the broker by name, such as
+            ``{"backtester": "https://backtester.example.com"}``. They get the same access tokens as the service, so
+            only hosts named here are ever called.
+        streamer_url: address of the account stream (``wss://...``), needed for ``client.stream.account`` only.
     """
 
     name: str = attrs.field(validator=_known)
@@ -186,7 +191,11 @@ class Environment:
 class RefreshToken:
     """Credentials of a personal grant. The refresh token does not expire; access tokens are made from it as needed.
 
-    ``client_id`` may be left out; ``scope`` (words separated by spaces) asks for less than was granted.
+    Attributes:
+        client_secret: secret of the OAuth application; hidden in every representation.
+        refresh_token: token of the grant; hidden as well.
+        client_id: identifier of the application; may be left out.
+        scope: words separated by spaces, to ask for less than was granted.
     """
 
     client_secret: str = attrs.field(converter=_hidden, validator=_given)
@@ -200,6 +209,11 @@ class AuthorizationCode:
     """The code of an authorization-code grant. It is exchanged once, on first use, for a refresh token.
 
     Keep the ``refresh_token`` of what ``await client.authorize()`` returns: the code cannot be used a second time.
+
+    Attributes:
+        client_id, client_secret: of the OAuth application; the secret is hidden in every representation.
+        redirect_uri: address that the customer was sent back to, exactly as registered.
+        code: the code in that address; hidden as well.
     """
 
     client_id: str = attrs.field(validator=_given)
@@ -227,7 +241,11 @@ class TokenProvider(Protocol):
 
 @attrs.frozen
 class StaticToken:
-    """One access token, used until the service refuses it."""
+    """One access token, used until the service refuses it.
+
+    Attributes:
+        access_token: the token; hidden in every representation.
+    """
 
     access_token: str = attrs.field(converter=_hidden, validator=_given)
 

@@ -75,9 +75,21 @@ class Shape(enum.StrEnum):
 class Rule:
     """One documented rule of a request, as declared under ``x-rules`` in the schema (wire names throughout).
 
-    ``when`` and ``unless`` map fields to the values that switch the rule on or off. Of the demands that follow,
-    a rule carries exactly one; ``message`` says how to mend a request that breaks it. ``library`` marks a safeguard of
-    this library, which the service does not document.
+    Of the demands, a rule carries exactly one.
+
+    Attributes:
+        message: how to mend a request that breaks the rule.
+        when, unless: values, by field, that switch the rule on or off.
+        require, forbid: fields that must be present, or absent.
+        require_value: values that a field must have one of, by field.
+        require_any: fields of which one must be present.
+        exclusive: fields of which at most one may be present.
+        distinct: field whose values in an array must differ.
+        max_items, min_items: array, and the most or fewest items it may have.
+        max_total: arrays, and the most items that they may have together.
+        span: two dates, and the most months between them.
+        positive, not_negative: amounts that must be above zero, or at least zero.
+        library: whether it is a safeguard of this library, which the service does not document.
     """
 
     message: str
@@ -100,10 +112,17 @@ class Rule:
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """One path or query parameter: ``name`` in Python, ``wire`` in the URL, ``kind`` as one of
-    ``string integer identifier boolean decimal date date-time``; ``array`` when the key repeats, or with ``joined``
-    when one value holds the items with commas between them; ``minimum`` and ``maximum`` bound an integer, both
-    included."""
+    """One path or query parameter.
+
+    Attributes:
+        name, wire: its name in Python, and in the URL.
+        location: ``path`` or ``query``.
+        kind: one of ``string integer identifier boolean decimal date date-time``.
+        array, joined: whether the key repeats, or with ``joined`` one value holds the items with commas between them.
+        required: whether it must be given.
+        minimum, maximum: bounds of an integer, both included.
+        choices: enumeration of its values, if there is one.
+    """
 
     name: str
     wire: str
@@ -119,9 +138,18 @@ class Parameter:
 
 @attrs.frozen(kw_only=True)
 class BodyField:
-    """One field of a request body: ``name`` on the model, ``wire`` in the JSON, ``kind`` as of a ``Parameter`` or
-    ``object``; ``number`` for a decimal that is a JSON number; ``model`` is the nested request model of an object or of
-    the items of an array."""
+    """One field of a request body.
+
+    Attributes:
+        name, wire: its name on the model, and in the JSON.
+        kind: as of a `Parameter`, or ``object``.
+        number: whether a decimal is a JSON number.
+        array, min_items: whether it is an array, and the fewest items of it.
+        required: whether it must be given.
+        minimum, maximum: bounds of an integer, both included.
+        choices: enumeration of its values, if there is one.
+        model: nested request model of an object, or of the items of an array.
+    """
 
     name: str
     wire: str
@@ -138,7 +166,12 @@ class BodyField:
 
 @attrs.frozen(kw_only=True)
 class RequestModel:
-    """What the schema says of one request body: its fields, and the rules over them."""
+    """Request body as the schema has it.
+
+    Attributes:
+        fields: its fields, in order.
+        rules: rules over them.
+    """
 
     fields: tuple[BodyField, ...]
     rules: tuple[Rule, ...] = ()

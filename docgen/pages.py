@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brokerage_async import errors
+from brokerage_async import __version__, errors
 from codegen.read.load import load
 from codegen.spec import Spec
+from release.news import START, upcoming
 
 from . import copies, messages, objects, operations
 
@@ -22,7 +23,9 @@ def render(spec: Spec) -> dict[str, str]:
     """Return every generated page by its path in the repository."""
     pages = {f"docs/reference/operations/{name}": page for name, page in operations.render(spec).items()}
     pages |= {f"docs/reference/objects/{name}": page for name, page in objects.render(spec).items()}
-    pages |= copies.render({source: (ROOT / source).read_text("utf-8") for source in copies.COPIES})
+    sources = {source: (ROOT / source).read_text("utf-8") for source in copies.COPIES}
+    sources["CHANGELOG.md"] = sources["CHANGELOG.md"].replace(START, upcoming(ROOT, __version__))
+    pages |= copies.render(sources)
     return {**pages, "docs/reference/messages.md": messages.render(ROOT / "brokerage_async", ERRORS)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import zlib
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,7 +14,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Name", "doc_below", "inventory", "missing", "modules", "names", "undocumented"]
+__all__ = ["Name", "doc_below", "inventory", "missing", "modules", "names", "undocumented", "unexplained"]
 
 PACKAGE = "brokerage_async"
 
@@ -56,6 +57,21 @@ def names() -> list[Name]:
 def undocumented() -> list[str]:
     """Return the public names without a docstring."""
     return sorted({each.full for each in names() if not each.doc})
+
+
+def unexplained() -> list[str]:
+    """Return the fields of public classes that the docstring of their class leaves out."""
+    owners = [each for each in names() if inspect.isclass(each.value) and attrs.has(each.value)]
+    return [
+        f"{owner.full}.{field.name}"
+        for owner in owners
+        for field in attrs.fields(owner.value)
+        if not field.name.startswith("_") and field.name != "extra" and not _mentions(owner.doc or "", field.name)
+    ]
+
+
+def _mentions(doc: str, field: str) -> bool:
+    return re.search(rf"^ +(\w+, )*{field}(, \w+)*:|`{field}`", doc, re.MULTILINE) is not None
 
 
 def missing(listed: frozenset[str]) -> list[str]:

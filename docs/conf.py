@@ -75,6 +75,12 @@ def find_home(app: Sphinx, env: BuildEnvironment, node: Element, shown: Element)
     return python.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, shown)
 
 
+def drop_fields(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Leave out the fields of models, as `drop_signature` does."""
+    if what == "class" and name.startswith("brokerage_async.models.") and "Attributes:" in lines:
+        del lines[lines.index("Attributes:") :]
+
+
 def join_names(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Write ``host, port: ...`` without its blank: napoleon would take the first name for the type of the second."""
     lines[:] = [SEVERAL_NAMES.sub(lambda match: match[0].replace(", ", ","), line) for line in lines]
@@ -93,6 +99,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", fit_links)
     app.connect("autodoc-process-signature", drop_signature)
     app.connect("autodoc-process-docstring", add_docstring)
+    app.connect("autodoc-process-docstring", drop_fields, priority=100)
     app.connect("autodoc-process-docstring", join_names, priority=100)  # before napoleon
     app.connect("doctree-read", unlink_fields)
     app.connect("missing-reference", find_home)

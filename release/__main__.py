@@ -11,6 +11,7 @@ from pathlib import Path
 from brokerage_async import __version__
 
 from .contents import sdist_problems, wheel_problems
+from .news import fragment_problems, upcoming
 from .version import version_problems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     first = digests(options.dist)
-    problems = [*version_problems(__version__, (ROOT / "CHANGELOG.md").read_text("utf-8"), final=options.final)]
+    problems = [*changelog_problems(__version__, final=options.final)]
     problems += built_problems(options.dist, __version__)
     if options.again is not None and (second := digests(options.again)) != first:
         problems.append(f"two builds must have the same hashes, got {first} and {second}")
@@ -38,6 +39,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{digest}  {name}")
     print(*(problems or [f"{__version__} is fit to be released"]), sep="\n")
     return 1 if problems else 0
+
+
+def changelog_problems(version: str, *, final: bool) -> list[str]:
+    """Return the problems of the changelog with its fragments, of which a ``final`` release leaves none."""
+    problems = fragment_problems(ROOT / "changelog.d")
+    news = upcoming(ROOT, version)
+    if final and news:
+        return [*problems, "CHANGELOG.md must hold all fragments of changelog.d: run `towncrier build`"]
+    return [*problems, *version_problems(version, news + (ROOT / "CHANGELOG.md").read_text("utf-8"), final=final)]
 
 
 def project() -> dict[str, object]:

@@ -17,15 +17,19 @@ STRICT = ("order_entry", "programs", "readme", "synchronous", "watching")
 """Pages whose blocks pass pyright in strict mode; those of all pages pass mypy in strict mode."""
 
 NOTEBOOK = "notebook"
-"""Mark of the cells of a notebook, which are no modules."""
+"""Mark of the cells of a notebook, which are not modules."""
+
+THEIRS = "tastytrade"
+"""Mark of programs with another client, which the interop session runs."""
 
 
 def blocks(page: Path, mark: str = "") -> list[tuple[int, str]]:
     """Return line and content of the Python blocks of a page under a mark, or of those without any."""
-    return [(line, block) for line, found, block in _every_block(page) if found == mark]
+    return [(line, block) for line, found, block in every_block(page) if found == mark]
 
 
-def _every_block(page: Path) -> list[tuple[int, str, str]]:
+def every_block(page: Path) -> list[tuple[int, str, str]]:
+    """Return line, mark and content of the Python blocks of a page."""
     text = page.read_text("utf-8")
     found = re.finditer(r"^(?:<!-- (\w+) -->\n)?```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return [(text.count("\n", 0, block.start(2)), block[1] or "", block[2]) for block in found]
@@ -43,8 +47,8 @@ def modules() -> dict[str, str]:
     return {
         f"{re.sub(r'[^a-z]', '_', page.stem.lower())}_line_{line}": block
         for page in PAGES
-        for line, mark, block in _every_block(page)
-        if mark != NOTEBOOK
+        for line, mark, block in every_block(page)
+        if mark not in (NOTEBOOK, THEIRS)
     }
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
+import re
 import subprocess
 import sys
 from typing import Any
 
 import aiohttp
+import attrs
 import pytest
 
 import brokerage_async
-from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken, models
+from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._version import __version__
 from brokerage_async.config import AuthorizationCode
 from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseDecodeError
@@ -260,6 +264,26 @@ class TestPackage:
         code += "print('brokerage_async._generated.converters' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "True"
+
+
+class TestHelp:
+    async def test_every_namespace_is_listed_and_annotated(self) -> None:
+        shown = pydoc.plain(pydoc.render_doc(Client)).partition("Attributes:")[2].partition("Raises:")[0]
+        listed = {
+            name for names in re.findall(r"^ \|      ([a-z_, ]+): ", shown, re.MULTILINE) for name in names.split(", ")
+        }
+        async with Client(SANDBOX, TOKEN, transport=FakeTransport()) as client:
+            namespaces = {name: type(value).__name__ for name, value in vars(client).items() if name[0] != "_"}
+        assert len(namespaces) == 17
+        assert listed == namespaces.keys() | {"bulk", "watch", "stream"}
+        assert inspect.get_annotations(Endpoints) == namespaces
+
+    def test_every_field_of_a_model_is_explained(self) -> None:
+        for name in models.__all__:
+            model = getattr(models, name)
+            fields = [each.name for each in attrs.fields(model)] if attrs.has(model) else []
+            doc = inspect.getdoc(model) or ""
+            assert all(f"    {field}: " in doc for field in fields if field != "extra"), name
 
 
 @on_virtual_time

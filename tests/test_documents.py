@@ -25,7 +25,7 @@ def mypy(files: list[Path]) -> subprocess.CompletedProcess[str]:
 
 def test_every_block_is_found_under_its_mark() -> None:
     for page in PAGES:
-        marked = {mark: len(blocks(page, mark)) for mark in ("", "pytest", "notebook")}
+        marked = {mark: len(blocks(page, mark)) for mark in ("", "pytest", "notebook", "tastytrade")}
         assert sum(marked.values()) == page.read_text("utf-8").count("\n```python\n"), page
     assert [len(blocks(ROOT / "docs" / "synchronous.md", mark)) for mark in ("", "notebook")] == [2, 4]
 

@@ -106,6 +106,10 @@ async def test_options_by_position(brokerage_simulator): ...
 
 def run_program(folder: Path, program: str, mode: str = "strict", *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "test_program.py").write_text(program)
+    return run_pytest(folder, mode, *options)
+
+
+def run_pytest(folder: Path, mode: str = "strict", *options: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[1]
     installed = any(point.value == "brokerage_async.pytest_plugin" for point in entry_points(group="pytest11"))
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-o", f"asyncio_mode={mode}"]
@@ -132,11 +136,14 @@ def test_the_fixtures_work_in_a_run_of_their_own(tmp_path: Path, mode: str) -> N
     assert "3 passed" in done.stdout
 
 
-@pytest.mark.parametrize("scope", ["class", "module", "package", "session"])
-def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path, scope: str) -> None:
-    done = run_program(tmp_path, SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})"))
+def test_the_fixtures_run_in_the_loop_of_a_marked_test(tmp_path: Path) -> None:
+    for scope in ("class", "module", "package", "session"):
+        folder = tmp_path / scope
+        folder.mkdir()
+        (folder / f"test_{scope}.py").write_text(SHARED_LOOP.replace("asyncio()", f"asyncio(loop_scope={scope!r})"))
+    done = run_pytest(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert "8 passed" in done.stdout
 
 
 @pytest.mark.parametrize("fixtures", ["function", "session"])

@@ -18,6 +18,7 @@ from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.http.transport import Transport
+from brokerage_async.http.websocket import SocketTransport, WebSocket
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
@@ -51,6 +52,10 @@ class Recorder:
         name = request.operation.name if request.operation is not None else "other"
         self.bodies[name].append(request.body)
         return await self._inner.send(request)
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
+        assert isinstance(self._inner, SocketTransport)
+        return await self._inner.open_socket(url, user_agent=user_agent, timeout=timeout)
 
     async def close(self) -> None:
         await self._inner.close()

@@ -7,13 +7,14 @@ reverse. Bytes and dicts share this path: both become wire structs first.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, finite, read_decimal
+from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, read_decimal, read_number
 from brokerage_async._values import (
     CLASS_SWAP,
     EMPTY,
@@ -34,7 +35,7 @@ from brokerage_async._values import (
     read_integer,
     share,
 )
-from brokerage_async._wire import DateText, DecimalText, Moment, MomentText, Wire, with_extra
+from brokerage_async._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Wire, build_list, with_extra
 
 from .models import (
     Account,
@@ -207,7 +208,7 @@ from .models import (
     WatchlistEntry,
 )
 
-__all__ = ["WIRES", "DateText", "DecimalText", "Moment", "MomentText", "Wire"]
+__all__ = ["WIRES", "DateText", "DecimalNumber", "DecimalText", "Moment", "MomentText", "Wire"]
 
 
 _PaginationBuilder = mutable_builder(Pagination)
@@ -226,23 +227,27 @@ class PaginationWire(Wire, rename="kebab"):
     next_link: str | None = None
     paging_link_template: str | None = None
 
-    def build(self) -> Pagination:
-        """Return the frozen model with these values."""
-        o = _PaginationBuilder()
-        o.extra = EMPTY
-        o.per_page = self.per_page
-        o.page_offset = self.page_offset
-        o.item_offset = self.item_offset
-        o.total_items = self.total_items
-        o.total_pages = self.total_pages
-        o.current_item_count = self.current_item_count
-        o.previous_link = self.previous_link
-        o.next_link = self.next_link
-        o.paging_link_template = self.paging_link_template
-        if not CLASS_SWAP:
-            return freeze(o, Pagination)
-        o.__class__ = Pagination
-        built: Pagination = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Pagination]:
+        """Return the frozen model of each of these structs."""
+        built: list[Pagination] = []
+        for wire in wires:
+            o = _PaginationBuilder()
+            o.extra = EMPTY
+            o.per_page = wire.per_page
+            o.page_offset = wire.page_offset
+            o.item_offset = wire.item_offset
+            o.total_items = wire.total_items
+            o.total_pages = wire.total_pages
+            o.current_item_count = wire.current_item_count
+            o.previous_link = wire.previous_link
+            o.next_link = wire.next_link
+            o.paging_link_template = wire.paging_link_template
+            if CLASS_SWAP:
+                o.__class__ = Pagination
+            else:
+                o = freeze(o, Pagination)
+            built.append(o)
         return built
 
     @staticmethod
@@ -272,18 +277,22 @@ class ErrorBodyWire(Wire):
     message: str | None = None
     errors: list[ErrorDetailWire] | None = None
 
-    def build(self) -> ErrorBody:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ErrorBody]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ErrorBodyBuilder()
-        o.extra = EMPTY
-        o.code = v if (v := self.code) is None or v.__class__ is str else str(v)
-        o.message = self.message
-        o.errors = None if (v := self.errors) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, ErrorBody)
-        o.__class__ = ErrorBody
-        built: ErrorBody = o
+        built: list[ErrorBody] = []
+        for wire in wires:
+            o = _ErrorBodyBuilder()
+            o.extra = EMPTY
+            o.code = v if (v := wire.code) is None or type(v) is str else str(v)
+            o.message = wire.message
+            o.errors = v if (v := wire.errors) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = ErrorBody
+            else:
+                o = freeze(o, ErrorBody)
+            built.append(o)
         return built
 
     @staticmethod
@@ -309,18 +318,22 @@ class ErrorDetailWire(Wire):
     domain: str | None = None
     reason: str | None = None
 
-    def build(self) -> ErrorDetail:
-        """Return the frozen model with these values."""
-        o = _ErrorDetailBuilder()
-        o.extra = EMPTY
-        o.code = self.code
-        o.message = self.message
-        o.domain = self.domain
-        o.reason = self.reason
-        if not CLASS_SWAP:
-            return freeze(o, ErrorDetail)
-        o.__class__ = ErrorDetail
-        built: ErrorDetail = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ErrorDetail]:
+        """Return the frozen model of each of these structs."""
+        built: list[ErrorDetail] = []
+        for wire in wires:
+            o = _ErrorDetailBuilder()
+            o.extra = EMPTY
+            o.code = wire.code
+            o.message = wire.message
+            o.domain = wire.domain
+            o.reason = wire.reason
+            if CLASS_SWAP:
+                o.__class__ = ErrorDetail
+            else:
+                o = freeze(o, ErrorDetail)
+            built.append(o)
         return built
 
     @staticmethod
@@ -348,20 +361,24 @@ class MarketSessionWire(Wire, rename="kebab"):
     instrument_collection: InstrumentCollection | None = None
     session_date: date | None = None
 
-    def build(self) -> MarketSession:
-        """Return the frozen model with these values."""
-        o = _MarketSessionBuilder()
-        o.extra = EMPTY
-        o.start_at = self.start_at
-        o.open_at = self.open_at
-        o.close_at = self.close_at
-        o.close_at_ext = self.close_at_ext
-        o.instrument_collection = self.instrument_collection
-        o.session_date = self.session_date
-        if not CLASS_SWAP:
-            return freeze(o, MarketSession)
-        o.__class__ = MarketSession
-        built: MarketSession = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarketSession]:
+        """Return the frozen model of each of these structs."""
+        built: list[MarketSession] = []
+        for wire in wires:
+            o = _MarketSessionBuilder()
+            o.extra = EMPTY
+            o.start_at = wire.start_at
+            o.open_at = wire.open_at
+            o.close_at = wire.close_at
+            o.close_at_ext = wire.close_at_ext
+            o.instrument_collection = wire.instrument_collection
+            o.session_date = wire.session_date
+            if CLASS_SWAP:
+                o.__class__ = MarketSession
+            else:
+                o = freeze(o, MarketSession)
+            built.append(o)
         return built
 
     @staticmethod
@@ -394,24 +411,28 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
     next_session: MarketSessionWire | None = None
     previous_session: MarketSessionWire | None = None
 
-    def build(self) -> CurrentMarketSession:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[CurrentMarketSession]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CurrentMarketSessionBuilder()
-        o.extra = EMPTY
-        o.start_at = self.start_at
-        o.open_at = self.open_at
-        o.close_at = self.close_at
-        o.close_at_ext = self.close_at_ext
-        o.instrument_collection = self.instrument_collection
-        o.session_date = self.session_date
-        o.state = self.state
-        o.next_session = None if (v := self.next_session) is None else v.build()
-        o.previous_session = None if (v := self.previous_session) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, CurrentMarketSession)
-        o.__class__ = CurrentMarketSession
-        built: CurrentMarketSession = o
+        built: list[CurrentMarketSession] = []
+        for wire in wires:
+            o = _CurrentMarketSessionBuilder()
+            o.extra = EMPTY
+            o.start_at = wire.start_at
+            o.open_at = wire.open_at
+            o.close_at = wire.close_at
+            o.close_at_ext = wire.close_at_ext
+            o.instrument_collection = wire.instrument_collection
+            o.session_date = wire.session_date
+            o.state = wire.state
+            o.next_session = None if (v := wire.next_session) is None else v.build()
+            o.previous_session = None if (v := wire.previous_session) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = CurrentMarketSession
+            else:
+                o = freeze(o, CurrentMarketSession)
+            built.append(o)
         return built
 
     @staticmethod
@@ -441,23 +462,29 @@ class HolidayCalendarWire(Wire, rename="kebab"):
     market_holidays: list[Any] | dict[str, Any] | None = None
     market_half_days: list[Any] | dict[str, Any] | None = None
 
-    def build(self) -> HolidayCalendar:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[HolidayCalendar]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _HolidayCalendarBuilder()
-        o.extra = EMPTY
-        o.market_holidays = (
-            None if (v := self.market_holidays) is None else items_or_keys(v, o, "market-holidays", date.fromisoformat)
-        )
-        o.market_half_days = (
-            None
-            if (v := self.market_half_days) is None
-            else items_or_keys(v, o, "market-half-days", date.fromisoformat)
-        )
-        if not CLASS_SWAP:
-            return freeze(o, HolidayCalendar)
-        o.__class__ = HolidayCalendar
-        built: HolidayCalendar = o
+        built: list[HolidayCalendar] = []
+        for wire in wires:
+            o = _HolidayCalendarBuilder()
+            o.extra = EMPTY
+            o.market_holidays = (
+                None
+                if (v := wire.market_holidays) is None
+                else items_or_keys(v, o, "market-holidays", date.fromisoformat)
+            )
+            o.market_half_days = (
+                None
+                if (v := wire.market_half_days) is None
+                else items_or_keys(v, o, "market-half-days", date.fromisoformat)
+            )
+            if CLASS_SWAP:
+                o.__class__ = HolidayCalendar
+            else:
+                o = freeze(o, HolidayCalendar)
+            built.append(o)
         return built
 
     @staticmethod
@@ -478,19 +505,29 @@ class EarningsReportWire(Wire, rename="kebab"):
     """Wire form of `EarningsReport`."""
 
     occurred_date: date | None = None
-    eps: Decimal | None = None
+    eps: DecimalNumber | None = None
 
-    def build(self) -> EarningsReport:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EarningsReport]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EarningsReportBuilder()
-        o.extra = EMPTY
-        o.occurred_date = self.occurred_date
-        o.eps = v if (v := self.eps) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, EarningsReport)
-        o.__class__ = EarningsReport
-        built: EarningsReport = o
+        built: list[EarningsReport] = []
+        for wire in wires:
+            o = _EarningsReportBuilder()
+            o.extra = EMPTY
+            o.occurred_date = wire.occurred_date
+            o.eps = (
+                None
+                if (v := wire.eps) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = EarningsReport
+            else:
+                o = freeze(o, EarningsReport)
+            built.append(o)
         return built
 
     @staticmethod
@@ -511,19 +548,29 @@ class DividendWire(Wire, rename="kebab"):
     """Wire form of `Dividend`."""
 
     occurred_date: date | None = None
-    amount: Decimal | None = None
+    amount: DecimalNumber | None = None
 
-    def build(self) -> Dividend:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Dividend]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _DividendBuilder()
-        o.extra = EMPTY
-        o.occurred_date = self.occurred_date
-        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, Dividend)
-        o.__class__ = Dividend
-        built: Dividend = o
+        built: list[Dividend] = []
+        for wire in wires:
+            o = _DividendBuilder()
+            o.extra = EMPTY
+            o.occurred_date = wire.occurred_date
+            o.amount = (
+                None
+                if (v := wire.amount) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = Dividend
+            else:
+                o = freeze(o, Dividend)
+            built.append(o)
         return built
 
     @staticmethod
@@ -574,45 +621,49 @@ class EquityWire(Wire, rename="kebab"):
     cusip: str | None = None
     is_fraud_risk: bool | None = None
 
-    def build(self) -> Equity:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Equity]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EquityBuilder()
-        o.extra = EMPTY
-        o.active = self.active
-        o.borrow_rate = None if (v := self.borrow_rate) is None else read_decimal(v)
-        o.bypass_manual_review = self.bypass_manual_review
-        o.country_of_incorporation = self.country_of_incorporation
-        o.country_of_taxation = self.country_of_taxation
-        o.description = self.description
-        o.halted_at = self.halted_at
-        o.instrument_sub_type = self.instrument_sub_type
-        o.instrument_type = self.instrument_type
-        o.is_closing_only = self.is_closing_only
-        o.is_etf = self.is_etf
-        o.is_fractional_quantity_eligible = self.is_fractional_quantity_eligible
-        o.is_illiquid = self.is_illiquid
-        o.is_index = self.is_index
-        o.is_options_closing_only = self.is_options_closing_only
-        o.lendability = self.lendability
-        o.listed_market = self.listed_market
-        o.market_time_instrument_collection = self.market_time_instrument_collection
-        o.overnight_trading_permitted = self.overnight_trading_permitted
-        o.pre_ipo = self.pre_ipo
-        o.short_description = self.short_description
-        o.stops_trading_at = self.stops_trading_at
-        o.streamer_symbol = self.streamer_symbol
-        o.symbol = self.symbol
-        o.underlying_product_type = self.underlying_product_type
-        o.option_tick_sizes = None if (v := self.option_tick_sizes) is None else tuple([item.build() for item in v])
-        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
-        o.id = self.id
-        o.cusip = self.cusip
-        o.is_fraud_risk = self.is_fraud_risk
-        if not CLASS_SWAP:
-            return freeze(o, Equity)
-        o.__class__ = Equity
-        built: Equity = o
+        built: list[Equity] = []
+        for wire in wires:
+            o = _EquityBuilder()
+            o.extra = EMPTY
+            o.active = wire.active
+            o.borrow_rate = None if (v := wire.borrow_rate) is None else read_decimal(v)
+            o.bypass_manual_review = wire.bypass_manual_review
+            o.country_of_incorporation = wire.country_of_incorporation
+            o.country_of_taxation = wire.country_of_taxation
+            o.description = wire.description
+            o.halted_at = wire.halted_at
+            o.instrument_sub_type = wire.instrument_sub_type
+            o.instrument_type = wire.instrument_type
+            o.is_closing_only = wire.is_closing_only
+            o.is_etf = wire.is_etf
+            o.is_fractional_quantity_eligible = wire.is_fractional_quantity_eligible
+            o.is_illiquid = wire.is_illiquid
+            o.is_index = wire.is_index
+            o.is_options_closing_only = wire.is_options_closing_only
+            o.lendability = wire.lendability
+            o.listed_market = wire.listed_market
+            o.market_time_instrument_collection = wire.market_time_instrument_collection
+            o.overnight_trading_permitted = wire.overnight_trading_permitted
+            o.pre_ipo = wire.pre_ipo
+            o.short_description = wire.short_description
+            o.stops_trading_at = wire.stops_trading_at
+            o.streamer_symbol = wire.streamer_symbol
+            o.symbol = wire.symbol
+            o.underlying_product_type = wire.underlying_product_type
+            o.option_tick_sizes = v if (v := wire.option_tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.id = wire.id
+            o.cusip = wire.cusip
+            o.is_fraud_risk = wire.is_fraud_risk
+            if CLASS_SWAP:
+                o.__class__ = Equity
+            else:
+                o = freeze(o, Equity)
+            built.append(o)
         return built
 
     @staticmethod
@@ -683,9 +734,10 @@ class TickSizeWire(Wire):
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
         o.symbol = self.symbol
-        if not CLASS_SWAP:
-            return freeze(o, TickSize)
-        o.__class__ = TickSize
+        if CLASS_SWAP:
+            o.__class__ = TickSize
+        else:
+            o = freeze(o, TickSize)
         built: TickSize = o
         return built
 
@@ -730,37 +782,41 @@ class EquityOptionWire(Wire, rename="kebab"):
     symbol: str | None = None
     underlying_symbol: str | None = None
 
-    def build(self) -> EquityOption:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EquityOption]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EquityOptionBuilder()
-        o.extra = EMPTY
-        o.active = self.active
-        o.days_to_expiration = self.days_to_expiration
-        o.exercise_style = self.exercise_style
-        o.expiration_date = self.expiration_date
-        o.expiration_type = self.expiration_type
-        o.expires_at = self.expires_at
-        o.halted_at = self.halted_at
-        o.instrument_type = self.instrument_type
-        o.is_closing_only = self.is_closing_only
-        o.listed_market = self.listed_market
-        o.market_time_instrument_collection = self.market_time_instrument_collection
-        o.old_security_number = self.old_security_number
-        o.option_chain_type = self.option_chain_type
-        o.option_type = self.option_type
-        o.root_symbol = self.root_symbol
-        o.settlement_type = self.settlement_type
-        o.shares_per_contract = self.shares_per_contract
-        o.stops_trading_at = self.stops_trading_at
-        o.streamer_symbol = self.streamer_symbol
-        o.strike_price = None if (v := self.strike_price) is None else read_decimal(v)
-        o.symbol = self.symbol
-        o.underlying_symbol = self.underlying_symbol
-        if not CLASS_SWAP:
-            return freeze(o, EquityOption)
-        o.__class__ = EquityOption
-        built: EquityOption = o
+        built: list[EquityOption] = []
+        for wire in wires:
+            o = _EquityOptionBuilder()
+            o.extra = EMPTY
+            o.active = wire.active
+            o.days_to_expiration = wire.days_to_expiration
+            o.exercise_style = wire.exercise_style
+            o.expiration_date = wire.expiration_date
+            o.expiration_type = wire.expiration_type
+            o.expires_at = wire.expires_at
+            o.halted_at = wire.halted_at
+            o.instrument_type = wire.instrument_type
+            o.is_closing_only = wire.is_closing_only
+            o.listed_market = wire.listed_market
+            o.market_time_instrument_collection = wire.market_time_instrument_collection
+            o.old_security_number = wire.old_security_number
+            o.option_chain_type = wire.option_chain_type
+            o.option_type = wire.option_type
+            o.root_symbol = wire.root_symbol
+            o.settlement_type = wire.settlement_type
+            o.shares_per_contract = wire.shares_per_contract
+            o.stops_trading_at = wire.stops_trading_at
+            o.streamer_symbol = wire.streamer_symbol
+            o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            o.underlying_symbol = wire.underlying_symbol
+            if CLASS_SWAP:
+                o.__class__ = EquityOption
+            else:
+                o = freeze(o, EquityOption)
+            built.append(o)
         return built
 
     @staticmethod
@@ -835,49 +891,53 @@ class FutureOptionWire(Wire, rename="kebab"):
     sx_id: str | None = None
     future_option_product: FutureOptionProductWire | None = None
 
-    def build(self) -> FutureOption:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FutureOption]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FutureOptionBuilder()
-        o.extra = EMPTY
-        o.active = self.active
-        o.days_to_expiration = self.days_to_expiration
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.exchange = self.exchange
-        o.exercise_style = self.exercise_style
-        o.expiration_date = self.expiration_date
-        o.expires_at = self.expires_at
-        o.future_price_ratio = None if (v := self.future_price_ratio) is None else read_decimal(v)
-        o.is_closing_only = self.is_closing_only
-        o.is_confirmed = self.is_confirmed
-        o.is_exercisable_weekly = self.is_exercisable_weekly
-        o.is_primary_deliverable = self.is_primary_deliverable
-        o.is_vanilla = self.is_vanilla
-        o.last_trade_time = self.last_trade_time
-        o.maturity_date = None if (v := self.maturity_date) is None else date_or_keep(v, o, "maturity-date")
-        o.multiplier = None if (v := self.multiplier) is None else read_decimal(v)
-        o.notional_value = None if (v := self.notional_value) is None else read_decimal(v)
-        o.option_root_symbol = self.option_root_symbol
-        o.option_type = self.option_type
-        o.product_code = self.product_code
-        o.root_symbol = self.root_symbol
-        o.security_id = self.security_id
-        o.settlement_type = self.settlement_type
-        o.stops_trading_at = self.stops_trading_at
-        o.streamer_symbol = self.streamer_symbol
-        o.strike_factor = None if (v := self.strike_factor) is None else read_decimal(v)
-        o.strike_price = None if (v := self.strike_price) is None else read_decimal(v)
-        o.symbol = self.symbol
-        o.underlying_count = None if (v := self.underlying_count) is None else read_decimal(v)
-        o.underlying_symbol = self.underlying_symbol
-        o.exchange_symbol = self.exchange_symbol
-        o.security_exchange = self.security_exchange
-        o.sx_id = self.sx_id
-        o.future_option_product = None if (v := self.future_option_product) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, FutureOption)
-        o.__class__ = FutureOption
-        built: FutureOption = o
+        built: list[FutureOption] = []
+        for wire in wires:
+            o = _FutureOptionBuilder()
+            o.extra = EMPTY
+            o.active = wire.active
+            o.days_to_expiration = wire.days_to_expiration
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.exchange = wire.exchange
+            o.exercise_style = wire.exercise_style
+            o.expiration_date = wire.expiration_date
+            o.expires_at = wire.expires_at
+            o.future_price_ratio = None if (v := wire.future_price_ratio) is None else read_decimal(v)
+            o.is_closing_only = wire.is_closing_only
+            o.is_confirmed = wire.is_confirmed
+            o.is_exercisable_weekly = wire.is_exercisable_weekly
+            o.is_primary_deliverable = wire.is_primary_deliverable
+            o.is_vanilla = wire.is_vanilla
+            o.last_trade_time = wire.last_trade_time
+            o.maturity_date = None if (v := wire.maturity_date) is None else date_or_keep(v, o, "maturity-date")
+            o.multiplier = None if (v := wire.multiplier) is None else read_decimal(v)
+            o.notional_value = None if (v := wire.notional_value) is None else read_decimal(v)
+            o.option_root_symbol = wire.option_root_symbol
+            o.option_type = wire.option_type
+            o.product_code = wire.product_code
+            o.root_symbol = wire.root_symbol
+            o.security_id = wire.security_id
+            o.settlement_type = wire.settlement_type
+            o.stops_trading_at = wire.stops_trading_at
+            o.streamer_symbol = wire.streamer_symbol
+            o.strike_factor = None if (v := wire.strike_factor) is None else read_decimal(v)
+            o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            o.underlying_count = None if (v := wire.underlying_count) is None else read_decimal(v)
+            o.underlying_symbol = wire.underlying_symbol
+            o.exchange_symbol = wire.exchange_symbol
+            o.security_exchange = wire.security_exchange
+            o.sx_id = wire.sx_id
+            o.future_option_product = None if (v := wire.future_option_product) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = FutureOption
+            else:
+                o = freeze(o, FutureOption)
+            built.append(o)
         return built
 
     @staticmethod
@@ -974,7 +1034,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.clearing_exchange_code,
             self.clearing_price_multiplier,
             self.is_rollover,
-            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v]),
+            None if (v := self.futures_trading_cutoff_times) is None else v if type(v) is tuple else build_list(v),
         )
         shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
@@ -1004,11 +1064,12 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
         o.is_rollover = self.is_rollover
         o.futures_trading_cutoff_times = (
-            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
+            v if (v := self.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
         )
-        if not CLASS_SWAP:
-            return freeze(o, FutureOptionProduct)
-        o.__class__ = FutureOptionProduct
+        if CLASS_SWAP:
+            o.__class__ = FutureOptionProduct
+        else:
+            o = freeze(o, FutureOptionProduct)
         built: FutureOptionProduct = o
         return built
 
@@ -1055,21 +1116,25 @@ class WarrantWire(Wire, rename="kebab"):
     listed_market: str | None = None
     symbol: str | None = None
 
-    def build(self) -> Warrant:
-        """Return the frozen model with these values."""
-        o = _WarrantBuilder()
-        o.extra = EMPTY
-        o.active = self.active
-        o.cusip = self.cusip
-        o.description = self.description
-        o.instrument_type = self.instrument_type
-        o.is_closing_only = self.is_closing_only
-        o.listed_market = self.listed_market
-        o.symbol = self.symbol
-        if not CLASS_SWAP:
-            return freeze(o, Warrant)
-        o.__class__ = Warrant
-        built: Warrant = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Warrant]:
+        """Return the frozen model of each of these structs."""
+        built: list[Warrant] = []
+        for wire in wires:
+            o = _WarrantBuilder()
+            o.extra = EMPTY
+            o.active = wire.active
+            o.cusip = wire.cusip
+            o.description = wire.description
+            o.instrument_type = wire.instrument_type
+            o.is_closing_only = wire.is_closing_only
+            o.listed_market = wire.listed_market
+            o.symbol = wire.symbol
+            if CLASS_SWAP:
+                o.__class__ = Warrant
+            else:
+                o = freeze(o, Warrant)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1141,67 +1206,71 @@ class OrderWire(Wire, rename="kebab"):
     confirmation_status: str | None = None
     order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
-    def build(self) -> Order:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Order]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.cancel_user_id = v if (v := self.cancel_user_id) is None or v.__class__ is str else str(v)
-        o.cancel_username = self.cancel_username
-        o.cancellable = self.cancellable
-        o.cancelled_at = self.cancelled_at
-        o.cancelled_size = None if (v := self.cancelled_size) is None else read_decimal(v)
-        o.complex_order_id = v if (v := self.complex_order_id) is None or v.__class__ is str else str(v)
-        o.complex_order_tag = self.complex_order_tag
-        o.contingent_status = self.contingent_status
-        o.editable = self.editable
-        o.edited = self.edited
-        o.external_identifier = self.external_identifier
-        o.global_request_id = self.global_request_id
-        o.gtc_date = self.gtc_date
-        o.in_flight_at = self.in_flight_at
-        o.leg_count = None if (v := self.leg_count) is None else read_decimal(v)
-        o.live_at = self.live_at
-        o.order_type = self.order_type
-        o.preflight_id = v if (v := self.preflight_id) is None or v.__class__ is str else str(v)
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.price_effect = self.price_effect
-        o.received_at = self.received_at
-        o.reject_reason = self.reject_reason
-        o.replaces_order_id = v if (v := self.replaces_order_id) is None or v.__class__ is str else str(v)
-        o.replacing_order_id = v if (v := self.replacing_order_id) is None or v.__class__ is str else str(v)
-        o.size = None if (v := self.size) is None else read_decimal(v)
-        o.source = self.source
-        o.status = self.status
-        o.stop_trigger = None if (v := self.stop_trigger) is None else read_decimal(v)
-        o.terminal_at = self.terminal_at
-        o.time_in_force = self.time_in_force
-        o.underlying_instrument_type = self.underlying_instrument_type
-        o.underlying_symbol = self.underlying_symbol
-        o.updated_at = v if (v := self.updated_at) is None or isinstance(v, datetime) else read_epoch(v)
-        o.user_id = v if (v := self.user_id) is None or v.__class__ is str else str(v)
-        o.username = self.username
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.value_effect = self.value_effect
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        v = self.order_rule
-        if self.order_rule__alias1 is not None:
-            if v is None:
-                v = self.order_rule__alias1
+        built: list[Order] = []
+        for wire in wires:
+            o = _OrderBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.cancel_user_id = v if (v := wire.cancel_user_id) is None or type(v) is str else str(v)
+            o.cancel_username = wire.cancel_username
+            o.cancellable = wire.cancellable
+            o.cancelled_at = wire.cancelled_at
+            o.cancelled_size = None if (v := wire.cancelled_size) is None else read_decimal(v)
+            o.complex_order_id = v if (v := wire.complex_order_id) is None or type(v) is str else str(v)
+            o.complex_order_tag = wire.complex_order_tag
+            o.contingent_status = wire.contingent_status
+            o.editable = wire.editable
+            o.edited = wire.edited
+            o.external_identifier = wire.external_identifier
+            o.global_request_id = wire.global_request_id
+            o.gtc_date = wire.gtc_date
+            o.in_flight_at = wire.in_flight_at
+            o.leg_count = None if (v := wire.leg_count) is None else read_decimal(v)
+            o.live_at = wire.live_at
+            o.order_type = wire.order_type
+            o.preflight_id = v if (v := wire.preflight_id) is None or type(v) is str else str(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.price_effect = wire.price_effect
+            o.received_at = wire.received_at
+            o.reject_reason = wire.reject_reason
+            o.replaces_order_id = v if (v := wire.replaces_order_id) is None or type(v) is str else str(v)
+            o.replacing_order_id = v if (v := wire.replacing_order_id) is None or type(v) is str else str(v)
+            o.size = None if (v := wire.size) is None else read_decimal(v)
+            o.source = wire.source
+            o.status = wire.status
+            o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
+            o.terminal_at = wire.terminal_at
+            o.time_in_force = wire.time_in_force
+            o.underlying_instrument_type = wire.underlying_instrument_type
+            o.underlying_symbol = wire.underlying_symbol
+            o.updated_at = v if (v := wire.updated_at) is None or isinstance(v, datetime) else read_epoch(v)
+            o.user_id = v if (v := wire.user_id) is None or type(v) is str else str(v)
+            o.username = wire.username
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.value_effect = wire.value_effect
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            v = wire.order_rule
+            if wire.order_rule__alias1 is not None:
+                if v is None:
+                    v = wire.order_rule__alias1
+                else:
+                    keep(o, "rules", msgspec.to_builtins(wire.order_rule__alias1, builtin_types=(Decimal,)))
+            o.order_rule = None if v is None else v.build()
+            o.ext_client_order_id = wire.ext_client_order_id
+            o.ext_exchange_order_number = wire.ext_exchange_order_number
+            o.ext_global_order_number = wire.ext_global_order_number
+            o.destination_venue = wire.destination_venue
+            o.confirmation_status = wire.confirmation_status
+            if CLASS_SWAP:
+                o.__class__ = Order
             else:
-                keep(o, "rules", msgspec.to_builtins(self.order_rule__alias1, builtin_types=(Decimal,)))
-        o.order_rule = None if v is None else v.build()
-        o.ext_client_order_id = self.ext_client_order_id
-        o.ext_exchange_order_number = self.ext_exchange_order_number
-        o.ext_global_order_number = self.ext_global_order_number
-        o.destination_venue = self.destination_venue
-        o.confirmation_status = self.confirmation_status
-        if not CLASS_SWAP:
-            return freeze(o, Order)
-        o.__class__ = Order
-        built: Order = o
+                o = freeze(o, Order)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1272,21 +1341,25 @@ class OrderLegWire(Wire, rename="kebab"):
     symbol: str | None = None
     fills: list[FillWire] | None = None
 
-    def build(self) -> OrderLeg:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderLeg]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderLegBuilder()
-        o.extra = EMPTY
-        o.action = self.action
-        o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.remaining_quantity = None if (v := self.remaining_quantity) is None else read_decimal(v)
-        o.symbol = self.symbol
-        o.fills = None if (v := self.fills) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OrderLeg)
-        o.__class__ = OrderLeg
-        built: OrderLeg = o
+        built: list[OrderLeg] = []
+        for wire in wires:
+            o = _OrderLegBuilder()
+            o.extra = EMPTY
+            o.action = wire.action
+            o.instrument_type = wire.instrument_type
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            o.fills = v if (v := wire.fills) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OrderLeg
+            else:
+                o = freeze(o, OrderLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1318,22 +1391,26 @@ class FillWire(Wire, rename="kebab"):
     filled_at: Moment | None = None
     quantity: DecimalText | int | None = None
 
-    def build(self) -> Fill:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Fill]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FillBuilder()
-        o.extra = EMPTY
-        o.destination_venue = self.destination_venue
-        o.ext_exec_id = self.ext_exec_id
-        o.ext_group_fill_id = self.ext_group_fill_id
-        o.fill_id = self.fill_id
-        o.fill_price = None if (v := self.fill_price) is None else read_decimal(v)
-        o.filled_at = self.filled_at
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, Fill)
-        o.__class__ = Fill
-        built: Fill = o
+        built: list[Fill] = []
+        for wire in wires:
+            o = _FillBuilder()
+            o.extra = EMPTY
+            o.destination_venue = wire.destination_venue
+            o.ext_exec_id = wire.ext_exec_id
+            o.ext_group_fill_id = wire.ext_group_fill_id
+            o.fill_id = wire.fill_id
+            o.fill_price = None if (v := wire.fill_price) is None else read_decimal(v)
+            o.filled_at = wire.filled_at
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = Fill
+            else:
+                o = freeze(o, Fill)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1365,26 +1442,30 @@ class OrderRuleWire(Wire, rename="kebab"):
     order_conditions: list[OrderConditionWire] | None = None
     order_conditions__alias1: list[OrderConditionWire] | None = msgspec.field(default=None, name="conditions")
 
-    def build(self) -> OrderRule:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderRule]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderRuleBuilder()
-        o.extra = EMPTY
-        o.cancel_at = self.cancel_at
-        o.cancelled_at = self.cancelled_at
-        o.route_after = self.route_after
-        o.routed_at = self.routed_at
-        v = self.order_conditions
-        if self.order_conditions__alias1 is not None:
-            if v is None:
-                v = self.order_conditions__alias1
+        built: list[OrderRule] = []
+        for wire in wires:
+            o = _OrderRuleBuilder()
+            o.extra = EMPTY
+            o.cancel_at = wire.cancel_at
+            o.cancelled_at = wire.cancelled_at
+            o.route_after = wire.route_after
+            o.routed_at = wire.routed_at
+            v = wire.order_conditions
+            if wire.order_conditions__alias1 is not None:
+                if v is None:
+                    v = wire.order_conditions__alias1
+                else:
+                    keep(o, "conditions", msgspec.to_builtins(wire.order_conditions__alias1, builtin_types=(Decimal,)))
+            o.order_conditions = None if v is None else v if type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OrderRule
             else:
-                keep(o, "conditions", msgspec.to_builtins(self.order_conditions__alias1, builtin_types=(Decimal,)))
-        o.order_conditions = None if v is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OrderRule)
-        o.__class__ = OrderRule
-        built: OrderRule = o
+                o = freeze(o, OrderRule)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1419,26 +1500,30 @@ class OrderConditionWire(Wire, rename="kebab"):
     triggered_value: DecimalText | None = None
     price_components: list[PriceComponentWire] | None = None
 
-    def build(self) -> OrderCondition:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderCondition]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderConditionBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.action = self.action
-        o.comparator = self.comparator
-        o.indicator = self.indicator
-        o.instrument_type = self.instrument_type
-        o.is_threshold_based_on_notional = self.is_threshold_based_on_notional
-        o.symbol = self.symbol
-        o.threshold = None if (v := self.threshold) is None else read_decimal(v)
-        o.triggered_at = self.triggered_at
-        o.triggered_value = None if (v := self.triggered_value) is None else read_decimal(v)
-        o.price_components = None if (v := self.price_components) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OrderCondition)
-        o.__class__ = OrderCondition
-        built: OrderCondition = o
+        built: list[OrderCondition] = []
+        for wire in wires:
+            o = _OrderConditionBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.action = wire.action
+            o.comparator = wire.comparator
+            o.indicator = wire.indicator
+            o.instrument_type = wire.instrument_type
+            o.is_threshold_based_on_notional = wire.is_threshold_based_on_notional
+            o.symbol = wire.symbol
+            o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
+            o.triggered_at = wire.triggered_at
+            o.triggered_value = None if (v := wire.triggered_value) is None else read_decimal(v)
+            o.price_components = v if (v := wire.price_components) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OrderCondition
+            else:
+                o = freeze(o, OrderCondition)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1472,19 +1557,23 @@ class PriceComponentWire(Wire, rename="kebab"):
     quantity_direction: str | None = None
     symbol: str | None = None
 
-    def build(self) -> PriceComponent:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PriceComponent]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PriceComponentBuilder()
-        o.extra = EMPTY
-        o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.quantity_direction = self.quantity_direction
-        o.symbol = self.symbol
-        if not CLASS_SWAP:
-            return freeze(o, PriceComponent)
-        o.__class__ = PriceComponent
-        built: PriceComponent = o
+        built: list[PriceComponent] = []
+        for wire in wires:
+            o = _PriceComponentBuilder()
+            o.extra = EMPTY
+            o.instrument_type = wire.instrument_type
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.quantity_direction = wire.quantity_direction
+            o.symbol = wire.symbol
+            if CLASS_SWAP:
+                o.__class__ = PriceComponent
+            else:
+                o = freeze(o, PriceComponent)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1516,24 +1605,28 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
     order_costs: str | None = None
     warnings: list[PreflightMessageWire] | None = None
 
-    def build(self) -> PlacedOrderResponse:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PlacedOrderResponse]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PlacedOrderResponseBuilder()
-        o.extra = EMPTY
-        o.buying_power_effect = None if (v := self.buying_power_effect) is None else v.build()
-        o.closing_fee_calculation = self.closing_fee_calculation
-        o.complex_order = None if (v := self.complex_order) is None else v.build()
-        o.errors = None if (v := self.errors) is None else tuple([item.build() for item in v])
-        o.fee_calculation = None if (v := self.fee_calculation) is None else v.build()
-        o.notes = None if (v := self.notes) is None else tuple([item.build() for item in v])
-        o.order = None if (v := self.order) is None else v.build()
-        o.order_costs = self.order_costs
-        o.warnings = None if (v := self.warnings) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, PlacedOrderResponse)
-        o.__class__ = PlacedOrderResponse
-        built: PlacedOrderResponse = o
+        built: list[PlacedOrderResponse] = []
+        for wire in wires:
+            o = _PlacedOrderResponseBuilder()
+            o.extra = EMPTY
+            o.buying_power_effect = None if (v := wire.buying_power_effect) is None else v.build()
+            o.closing_fee_calculation = wire.closing_fee_calculation
+            o.complex_order = None if (v := wire.complex_order) is None else v.build()
+            o.errors = v if (v := wire.errors) is None or type(v) is tuple else build_list(v)
+            o.fee_calculation = None if (v := wire.fee_calculation) is None else v.build()
+            o.notes = v if (v := wire.notes) is None or type(v) is tuple else build_list(v)
+            o.order = None if (v := wire.order) is None else v.build()
+            o.order_costs = wire.order_costs
+            o.warnings = v if (v := wire.warnings) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = PlacedOrderResponse
+            else:
+                o = freeze(o, PlacedOrderResponse)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1574,30 +1667,36 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
     impact: DecimalText | None = None
     effect: PriceEffect | None = None
 
-    def build(self) -> BuyingPowerEffect:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[BuyingPowerEffect]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _BuyingPowerEffectBuilder()
-        o.extra = EMPTY
-        o.change_in_margin_requirement = None if (v := self.change_in_margin_requirement) is None else read_decimal(v)
-        o.change_in_margin_requirement_effect = self.change_in_margin_requirement_effect
-        o.change_in_buying_power = None if (v := self.change_in_buying_power) is None else read_decimal(v)
-        o.change_in_buying_power_effect = self.change_in_buying_power_effect
-        o.current_buying_power = None if (v := self.current_buying_power) is None else read_decimal(v)
-        o.current_buying_power_effect = self.current_buying_power_effect
-        o.new_buying_power = None if (v := self.new_buying_power) is None else read_decimal(v)
-        o.new_buying_power_effect = self.new_buying_power_effect
-        o.isolated_order_margin_requirement = (
-            None if (v := self.isolated_order_margin_requirement) is None else read_decimal(v)
-        )
-        o.isolated_order_margin_requirement_effect = self.isolated_order_margin_requirement_effect
-        o.is_spread = self.is_spread
-        o.impact = None if (v := self.impact) is None else read_decimal(v)
-        o.effect = self.effect
-        if not CLASS_SWAP:
-            return freeze(o, BuyingPowerEffect)
-        o.__class__ = BuyingPowerEffect
-        built: BuyingPowerEffect = o
+        built: list[BuyingPowerEffect] = []
+        for wire in wires:
+            o = _BuyingPowerEffectBuilder()
+            o.extra = EMPTY
+            o.change_in_margin_requirement = (
+                None if (v := wire.change_in_margin_requirement) is None else read_decimal(v)
+            )
+            o.change_in_margin_requirement_effect = wire.change_in_margin_requirement_effect
+            o.change_in_buying_power = None if (v := wire.change_in_buying_power) is None else read_decimal(v)
+            o.change_in_buying_power_effect = wire.change_in_buying_power_effect
+            o.current_buying_power = None if (v := wire.current_buying_power) is None else read_decimal(v)
+            o.current_buying_power_effect = wire.current_buying_power_effect
+            o.new_buying_power = None if (v := wire.new_buying_power) is None else read_decimal(v)
+            o.new_buying_power_effect = wire.new_buying_power_effect
+            o.isolated_order_margin_requirement = (
+                None if (v := wire.isolated_order_margin_requirement) is None else read_decimal(v)
+            )
+            o.isolated_order_margin_requirement_effect = wire.isolated_order_margin_requirement_effect
+            o.is_spread = wire.is_spread
+            o.impact = None if (v := wire.impact) is None else read_decimal(v)
+            o.effect = wire.effect
+            if CLASS_SWAP:
+                o.__class__ = BuyingPowerEffect
+            else:
+                o = freeze(o, BuyingPowerEffect)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1647,41 +1746,47 @@ class FeeCalculationWire(Wire, rename="kebab"):
     rebates_effect: PriceEffect | None = None
     rebates_breakdown: list[FeeBreakdownWire] | None = None
 
-    def build(self) -> FeeCalculation:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FeeCalculation]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FeeCalculationBuilder()
-        o.extra = EMPTY
-        o.regulatory_fees = None if (v := self.regulatory_fees) is None else read_decimal(v)
-        o.regulatory_fees_effect = self.regulatory_fees_effect
-        o.clearing_fees = None if (v := self.clearing_fees) is None else read_decimal(v)
-        o.clearing_fees_effect = self.clearing_fees_effect
-        o.commission = None if (v := self.commission) is None else read_decimal(v)
-        o.commission_effect = self.commission_effect
-        o.proprietary_index_option_fees = None if (v := self.proprietary_index_option_fees) is None else read_decimal(v)
-        o.proprietary_index_option_fees_effect = self.proprietary_index_option_fees_effect
-        o.total_fees = None if (v := self.total_fees) is None else read_decimal(v)
-        o.total_fees_effect = self.total_fees_effect
-        o.regulatory_fees_breakdown = (
-            None if (v := self.regulatory_fees_breakdown) is None else tuple([item.build() for item in v])
-        )
-        o.clearing_fees_breakdown = (
-            None if (v := self.clearing_fees_breakdown) is None else tuple([item.build() for item in v])
-        )
-        o.commission_breakdown = (
-            None if (v := self.commission_breakdown) is None else tuple([item.build() for item in v])
-        )
-        o.proprietary_fees_breakdown = (
-            None if (v := self.proprietary_fees_breakdown) is None else tuple([item.build() for item in v])
-        )
-        o.per_quantity = self.per_quantity
-        o.rebates = None if (v := self.rebates) is None else read_decimal(v)
-        o.rebates_effect = self.rebates_effect
-        o.rebates_breakdown = None if (v := self.rebates_breakdown) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, FeeCalculation)
-        o.__class__ = FeeCalculation
-        built: FeeCalculation = o
+        built: list[FeeCalculation] = []
+        for wire in wires:
+            o = _FeeCalculationBuilder()
+            o.extra = EMPTY
+            o.regulatory_fees = None if (v := wire.regulatory_fees) is None else read_decimal(v)
+            o.regulatory_fees_effect = wire.regulatory_fees_effect
+            o.clearing_fees = None if (v := wire.clearing_fees) is None else read_decimal(v)
+            o.clearing_fees_effect = wire.clearing_fees_effect
+            o.commission = None if (v := wire.commission) is None else read_decimal(v)
+            o.commission_effect = wire.commission_effect
+            o.proprietary_index_option_fees = (
+                None if (v := wire.proprietary_index_option_fees) is None else read_decimal(v)
+            )
+            o.proprietary_index_option_fees_effect = wire.proprietary_index_option_fees_effect
+            o.total_fees = None if (v := wire.total_fees) is None else read_decimal(v)
+            o.total_fees_effect = wire.total_fees_effect
+            o.regulatory_fees_breakdown = (
+                v if (v := wire.regulatory_fees_breakdown) is None or type(v) is tuple else build_list(v)
+            )
+            o.clearing_fees_breakdown = (
+                v if (v := wire.clearing_fees_breakdown) is None or type(v) is tuple else build_list(v)
+            )
+            o.commission_breakdown = (
+                v if (v := wire.commission_breakdown) is None or type(v) is tuple else build_list(v)
+            )
+            o.proprietary_fees_breakdown = (
+                v if (v := wire.proprietary_fees_breakdown) is None or type(v) is tuple else build_list(v)
+            )
+            o.per_quantity = wire.per_quantity
+            o.rebates = None if (v := wire.rebates) is None else read_decimal(v)
+            o.rebates_effect = wire.rebates_effect
+            o.rebates_breakdown = v if (v := wire.rebates_breakdown) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = FeeCalculation
+            else:
+                o = freeze(o, FeeCalculation)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1721,18 +1826,22 @@ class FeeBreakdownWire(Wire):
     value: DecimalText | None = None
     effect: PriceEffect | None = None
 
-    def build(self) -> FeeBreakdown:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FeeBreakdown]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FeeBreakdownBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.effect = self.effect
-        if not CLASS_SWAP:
-            return freeze(o, FeeBreakdown)
-        o.__class__ = FeeBreakdown
-        built: FeeBreakdown = o
+        built: list[FeeBreakdown] = []
+        for wire in wires:
+            o = _FeeBreakdownBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.effect = wire.effect
+            if CLASS_SWAP:
+                o.__class__ = FeeBreakdown
+            else:
+                o = freeze(o, FeeBreakdown)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1758,19 +1867,23 @@ class PreflightMessageWire(Wire, rename="kebab"):
     preflight_id: str | int | None = None
     url: str | None = None
 
-    def build(self) -> PreflightMessage:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PreflightMessage]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PreflightMessageBuilder()
-        o.extra = EMPTY
-        o.code = self.code
-        o.message = self.message
-        o.preflight_id = v if (v := self.preflight_id) is None or v.__class__ is str else str(v)
-        o.url = self.url
-        if not CLASS_SWAP:
-            return freeze(o, PreflightMessage)
-        o.__class__ = PreflightMessage
-        built: PreflightMessage = o
+        built: list[PreflightMessage] = []
+        for wire in wires:
+            o = _PreflightMessageBuilder()
+            o.extra = EMPTY
+            o.code = wire.code
+            o.message = wire.message
+            o.preflight_id = v if (v := wire.preflight_id) is None or type(v) is str else str(v)
+            o.url = wire.url
+            if CLASS_SWAP:
+                o.__class__ = PreflightMessage
+            else:
+                o = freeze(o, PreflightMessage)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1808,31 +1921,35 @@ class NewOrderWire(Wire, rename="kebab"):
     rules: NewOrderRulesWire | None = None
     advanced_instructions: AdvancedInstructionsWire | None = None
 
-    def build(self) -> NewOrder:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewOrder]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewOrderBuilder()
-        o.extra = EMPTY
-        o.order_type = self.order_type
-        o.time_in_force = self.time_in_force
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        o.gtc_date = self.gtc_date
-        o.stop_trigger = None if (v := self.stop_trigger) is None else read_decimal(v)
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.price_effect = self.price_effect
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.value_effect = self.value_effect
-        o.automated_source = self.automated_source
-        o.external_identifier = self.external_identifier
-        o.partition_key = self.partition_key
-        o.preflight_id = self.preflight_id
-        o.source = self.source
-        o.rules = None if (v := self.rules) is None else v.build()
-        o.advanced_instructions = None if (v := self.advanced_instructions) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, NewOrder)
-        o.__class__ = NewOrder
-        built: NewOrder = o
+        built: list[NewOrder] = []
+        for wire in wires:
+            o = _NewOrderBuilder()
+            o.extra = EMPTY
+            o.order_type = wire.order_type
+            o.time_in_force = wire.time_in_force
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.gtc_date = wire.gtc_date
+            o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.price_effect = wire.price_effect
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.value_effect = wire.value_effect
+            o.automated_source = wire.automated_source
+            o.external_identifier = wire.external_identifier
+            o.partition_key = wire.partition_key
+            o.preflight_id = wire.preflight_id
+            o.source = wire.source
+            o.rules = None if (v := wire.rules) is None else v.build()
+            o.advanced_instructions = None if (v := wire.advanced_instructions) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = NewOrder
+            else:
+                o = freeze(o, NewOrder)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1871,19 +1988,23 @@ class NewOrderLegWire(Wire, rename="kebab"):
     quantity: DecimalText | None = None
     symbol: str | None = None
 
-    def build(self) -> NewOrderLeg:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewOrderLeg]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewOrderLegBuilder()
-        o.extra = EMPTY
-        o.action = self.action
-        o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.symbol = self.symbol
-        if not CLASS_SWAP:
-            return freeze(o, NewOrderLeg)
-        o.__class__ = NewOrderLeg
-        built: NewOrderLeg = o
+        built: list[NewOrderLeg] = []
+        for wire in wires:
+            o = _NewOrderLegBuilder()
+            o.extra = EMPTY
+            o.action = wire.action
+            o.instrument_type = wire.instrument_type
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.symbol = wire.symbol
+            if CLASS_SWAP:
+                o.__class__ = NewOrderLeg
+            else:
+                o = freeze(o, NewOrderLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1909,18 +2030,22 @@ class NewOrderRulesWire(Wire, rename="kebab"):
     route_after: Moment | None = None
     conditions: list[NewOrderConditionWire] | None = None
 
-    def build(self) -> NewOrderRules:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewOrderRules]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewOrderRulesBuilder()
-        o.extra = EMPTY
-        o.cancel_at = self.cancel_at
-        o.route_after = self.route_after
-        o.conditions = None if (v := self.conditions) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, NewOrderRules)
-        o.__class__ = NewOrderRules
-        built: NewOrderRules = o
+        built: list[NewOrderRules] = []
+        for wire in wires:
+            o = _NewOrderRulesBuilder()
+            o.extra = EMPTY
+            o.cancel_at = wire.cancel_at
+            o.route_after = wire.route_after
+            o.conditions = v if (v := wire.conditions) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = NewOrderRules
+            else:
+                o = freeze(o, NewOrderRules)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1949,22 +2074,26 @@ class NewOrderConditionWire(Wire, rename="kebab"):
     threshold: DecimalText | None = None
     price_components: list[NewPriceComponentWire] | None = None
 
-    def build(self) -> NewOrderCondition:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewOrderCondition]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewOrderConditionBuilder()
-        o.extra = EMPTY
-        o.action = self.action
-        o.instrument_type = self.instrument_type
-        o.symbol = self.symbol
-        o.comparator = self.comparator
-        o.indicator = self.indicator
-        o.threshold = None if (v := self.threshold) is None else read_decimal(v)
-        o.price_components = None if (v := self.price_components) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, NewOrderCondition)
-        o.__class__ = NewOrderCondition
-        built: NewOrderCondition = o
+        built: list[NewOrderCondition] = []
+        for wire in wires:
+            o = _NewOrderConditionBuilder()
+            o.extra = EMPTY
+            o.action = wire.action
+            o.instrument_type = wire.instrument_type
+            o.symbol = wire.symbol
+            o.comparator = wire.comparator
+            o.indicator = wire.indicator
+            o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
+            o.price_components = v if (v := wire.price_components) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = NewOrderCondition
+            else:
+                o = freeze(o, NewOrderCondition)
+            built.append(o)
         return built
 
     @staticmethod
@@ -1994,19 +2123,23 @@ class NewPriceComponentWire(Wire, rename="kebab"):
     quantity_direction: str | None = None
     symbol: str | None = None
 
-    def build(self) -> NewPriceComponent:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewPriceComponent]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewPriceComponentBuilder()
-        o.extra = EMPTY
-        o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.quantity_direction = self.quantity_direction
-        o.symbol = self.symbol
-        if not CLASS_SWAP:
-            return freeze(o, NewPriceComponent)
-        o.__class__ = NewPriceComponent
-        built: NewPriceComponent = o
+        built: list[NewPriceComponent] = []
+        for wire in wires:
+            o = _NewPriceComponentBuilder()
+            o.extra = EMPTY
+            o.instrument_type = wire.instrument_type
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.quantity_direction = wire.quantity_direction
+            o.symbol = wire.symbol
+            if CLASS_SWAP:
+                o.__class__ = NewPriceComponent
+            else:
+                o = freeze(o, NewPriceComponent)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2030,15 +2163,19 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
 
     strict_position_effect_validation: bool | None = None
 
-    def build(self) -> AdvancedInstructions:
-        """Return the frozen model with these values."""
-        o = _AdvancedInstructionsBuilder()
-        o.extra = EMPTY
-        o.strict_position_effect_validation = self.strict_position_effect_validation
-        if not CLASS_SWAP:
-            return freeze(o, AdvancedInstructions)
-        o.__class__ = AdvancedInstructions
-        built: AdvancedInstructions = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[AdvancedInstructions]:
+        """Return the frozen model of each of these structs."""
+        built: list[AdvancedInstructions] = []
+        for wire in wires:
+            o = _AdvancedInstructionsBuilder()
+            o.extra = EMPTY
+            o.strict_position_effect_validation = wire.strict_position_effect_validation
+            if CLASS_SWAP:
+                o.__class__ = AdvancedInstructions
+            else:
+                o = freeze(o, AdvancedInstructions)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2071,29 +2208,33 @@ class OrderEditWire(Wire, rename="kebab"):
     preflight_id: str | None = None
     source: str | None = None
 
-    def build(self) -> OrderEdit:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderEdit]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderEditBuilder()
-        o.extra = EMPTY
-        o.order_type = self.order_type
-        o.time_in_force = self.time_in_force
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        o.gtc_date = self.gtc_date
-        o.stop_trigger = None if (v := self.stop_trigger) is None else read_decimal(v)
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.price_effect = self.price_effect
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.value_effect = self.value_effect
-        o.automated_source = self.automated_source
-        o.external_identifier = self.external_identifier
-        o.partition_key = self.partition_key
-        o.preflight_id = self.preflight_id
-        o.source = self.source
-        if not CLASS_SWAP:
-            return freeze(o, OrderEdit)
-        o.__class__ = OrderEdit
-        built: OrderEdit = o
+        built: list[OrderEdit] = []
+        for wire in wires:
+            o = _OrderEditBuilder()
+            o.extra = EMPTY
+            o.order_type = wire.order_type
+            o.time_in_force = wire.time_in_force
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.gtc_date = wire.gtc_date
+            o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.price_effect = wire.price_effect
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.value_effect = wire.value_effect
+            o.automated_source = wire.automated_source
+            o.external_identifier = wire.external_identifier
+            o.partition_key = wire.partition_key
+            o.preflight_id = wire.preflight_id
+            o.source = wire.source
+            if CLASS_SWAP:
+                o.__class__ = OrderEdit
+            else:
+                o = freeze(o, OrderEdit)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2130,31 +2271,41 @@ class ComplexOrderWire(Wire, rename="kebab"):
     type: ComplexOrderType | None = None
     ratio_price_comparator: Comparator | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
-    ratio_price_threshold: Decimal | None = None
+    ratio_price_threshold: DecimalNumber | None = None
     terminal_at: Moment | None = None
     related_orders: list[RelatedOrderWire] | None = None
     orders: list[OrderWire] | None = None
     trigger_order: OrderWire | None = None
 
-    def build(self) -> ComplexOrder:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ComplexOrder]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ComplexOrderBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.type = self.type
-        o.ratio_price_comparator = self.ratio_price_comparator
-        o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.ratio_price_threshold = v if (v := self.ratio_price_threshold) is None or v.is_finite() else finite(v)
-        o.terminal_at = self.terminal_at
-        o.related_orders = None if (v := self.related_orders) is None else tuple([item.build() for item in v])
-        o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
-        o.trigger_order = None if (v := self.trigger_order) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, ComplexOrder)
-        o.__class__ = ComplexOrder
-        built: ComplexOrder = o
+        built: list[ComplexOrder] = []
+        for wire in wires:
+            o = _ComplexOrderBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.type = wire.type
+            o.ratio_price_comparator = wire.ratio_price_comparator
+            o.ratio_price_is_threshold_based_on_notional = wire.ratio_price_is_threshold_based_on_notional
+            o.ratio_price_threshold = (
+                None
+                if (v := wire.ratio_price_threshold) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.terminal_at = wire.terminal_at
+            o.related_orders = v if (v := wire.related_orders) is None or type(v) is tuple else build_list(v)
+            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = ComplexOrder
+            else:
+                o = freeze(o, ComplexOrder)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2189,21 +2340,25 @@ class RelatedOrderWire(Wire, rename="kebab"):
     replacing_order_id: str | int | None = None
     status: OrderStatus | None = None
 
-    def build(self) -> RelatedOrder:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[RelatedOrder]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _RelatedOrderBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.complex_order_id = v if (v := self.complex_order_id) is None or v.__class__ is str else str(v)
-        o.complex_order_tag = self.complex_order_tag
-        o.replaces_order_id = v if (v := self.replaces_order_id) is None or v.__class__ is str else str(v)
-        o.replacing_order_id = v if (v := self.replacing_order_id) is None or v.__class__ is str else str(v)
-        o.status = self.status
-        if not CLASS_SWAP:
-            return freeze(o, RelatedOrder)
-        o.__class__ = RelatedOrder
-        built: RelatedOrder = o
+        built: list[RelatedOrder] = []
+        for wire in wires:
+            o = _RelatedOrderBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.complex_order_id = v if (v := wire.complex_order_id) is None or type(v) is str else str(v)
+            o.complex_order_tag = wire.complex_order_tag
+            o.replaces_order_id = v if (v := wire.replaces_order_id) is None or type(v) is str else str(v)
+            o.replacing_order_id = v if (v := wire.replacing_order_id) is None or type(v) is str else str(v)
+            o.status = wire.status
+            if CLASS_SWAP:
+                o.__class__ = RelatedOrder
+            else:
+                o = freeze(o, RelatedOrder)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2229,17 +2384,21 @@ class PairsEditWire(Wire, rename="kebab"):
     ratio_price_comparator: Comparator | None = None
     ratio_price_threshold: DecimalText | None = None
 
-    def build(self) -> PairsEdit:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PairsEdit]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PairsEditBuilder()
-        o.extra = EMPTY
-        o.ratio_price_comparator = self.ratio_price_comparator
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, PairsEdit)
-        o.__class__ = PairsEdit
-        built: PairsEdit = o
+        built: list[PairsEdit] = []
+        for wire in wires:
+            o = _PairsEditBuilder()
+            o.extra = EMPTY
+            o.ratio_price_comparator = wire.ratio_price_comparator
+            o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = PairsEdit
+            else:
+                o = freeze(o, PairsEdit)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2309,64 +2468,70 @@ class TransactionWire(Wire, rename="kebab"):
     other_charge_effect: PriceEffect | None = None
     reverses_id: str | int | None = None
 
-    def build(self) -> Transaction:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Transaction]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TransactionBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.transaction_type = self.transaction_type
-        o.transaction_sub_type = self.transaction_sub_type
-        o.transaction_date = self.transaction_date
-        o.executed_at = self.executed_at
-        o.symbol = self.symbol
-        o.underlying_symbol = self.underlying_symbol
-        o.instrument_type = self.instrument_type
-        o.action = self.action
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.value = None if (v := self.value) is None else read_decimal(v)
-        o.value_effect = self.value_effect
-        o.net_value = None if (v := self.net_value) is None else read_decimal(v)
-        o.net_value_effect = self.net_value_effect
-        o.commission = None if (v := self.commission) is None else read_decimal(v)
-        o.commission_effect = self.commission_effect
-        o.clearing_fees = None if (v := self.clearing_fees) is None else read_decimal(v)
-        o.clearing_fees_effect = self.clearing_fees_effect
-        o.regulatory_fees = None if (v := self.regulatory_fees) is None else read_decimal(v)
-        o.regulatory_fees_effect = self.regulatory_fees_effect
-        o.proprietary_index_option_fees = None if (v := self.proprietary_index_option_fees) is None else read_decimal(v)
-        o.proprietary_index_option_fees_effect = self.proprietary_index_option_fees_effect
-        o.description = self.description
-        o.is_estimated_fee = self.is_estimated_fee
-        o.order_id = v if (v := self.order_id) is None or v.__class__ is str else str(v)
-        o.leg_count = self.leg_count
-        o.currency = self.currency
-        o.exec_id = self.exec_id
-        o.ext_exec_id = self.ext_exec_id
-        o.ext_group_id = self.ext_group_id
-        o.lots = None if (v := self.lots) is None else tuple([item.build() for item in v])
-        o.agency_price = None if (v := self.agency_price) is None else read_decimal(v)
-        o.principal_price = None if (v := self.principal_price) is None else read_decimal(v)
-        o.cost_basis_reconciliation_date = self.cost_basis_reconciliation_date
-        o.created_at = self.created_at
-        o.currency_conversion_fees = None if (v := self.currency_conversion_fees) is None else read_decimal(v)
-        o.currency_conversion_fees_effect = self.currency_conversion_fees_effect
-        o.destination_venue = self.destination_venue
-        o.exchange = self.exchange
-        o.exchange_affiliation_identifier = self.exchange_affiliation_identifier
-        o.ext_exchange_order_number = self.ext_exchange_order_number
-        o.ext_group_fill_id = self.ext_group_fill_id
-        o.ext_global_order_number = v if (v := self.ext_global_order_number) is None or v.__class__ is str else str(v)
-        o.other_charge = None if (v := self.other_charge) is None else read_decimal(v)
-        o.other_charge_description = self.other_charge_description
-        o.other_charge_effect = self.other_charge_effect
-        o.reverses_id = v if (v := self.reverses_id) is None or v.__class__ is str else str(v)
-        if not CLASS_SWAP:
-            return freeze(o, Transaction)
-        o.__class__ = Transaction
-        built: Transaction = o
+        built: list[Transaction] = []
+        for wire in wires:
+            o = _TransactionBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.transaction_type = wire.transaction_type
+            o.transaction_sub_type = wire.transaction_sub_type
+            o.transaction_date = wire.transaction_date
+            o.executed_at = wire.executed_at
+            o.symbol = wire.symbol
+            o.underlying_symbol = wire.underlying_symbol
+            o.instrument_type = wire.instrument_type
+            o.action = wire.action
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.value_effect = wire.value_effect
+            o.net_value = None if (v := wire.net_value) is None else read_decimal(v)
+            o.net_value_effect = wire.net_value_effect
+            o.commission = None if (v := wire.commission) is None else read_decimal(v)
+            o.commission_effect = wire.commission_effect
+            o.clearing_fees = None if (v := wire.clearing_fees) is None else read_decimal(v)
+            o.clearing_fees_effect = wire.clearing_fees_effect
+            o.regulatory_fees = None if (v := wire.regulatory_fees) is None else read_decimal(v)
+            o.regulatory_fees_effect = wire.regulatory_fees_effect
+            o.proprietary_index_option_fees = (
+                None if (v := wire.proprietary_index_option_fees) is None else read_decimal(v)
+            )
+            o.proprietary_index_option_fees_effect = wire.proprietary_index_option_fees_effect
+            o.description = wire.description
+            o.is_estimated_fee = wire.is_estimated_fee
+            o.order_id = v if (v := wire.order_id) is None or type(v) is str else str(v)
+            o.leg_count = wire.leg_count
+            o.currency = wire.currency
+            o.exec_id = wire.exec_id
+            o.ext_exec_id = wire.ext_exec_id
+            o.ext_group_id = wire.ext_group_id
+            o.lots = v if (v := wire.lots) is None or type(v) is tuple else build_list(v)
+            o.agency_price = None if (v := wire.agency_price) is None else read_decimal(v)
+            o.principal_price = None if (v := wire.principal_price) is None else read_decimal(v)
+            o.cost_basis_reconciliation_date = wire.cost_basis_reconciliation_date
+            o.created_at = wire.created_at
+            o.currency_conversion_fees = None if (v := wire.currency_conversion_fees) is None else read_decimal(v)
+            o.currency_conversion_fees_effect = wire.currency_conversion_fees_effect
+            o.destination_venue = wire.destination_venue
+            o.exchange = wire.exchange
+            o.exchange_affiliation_identifier = wire.exchange_affiliation_identifier
+            o.ext_exchange_order_number = wire.ext_exchange_order_number
+            o.ext_group_fill_id = wire.ext_group_fill_id
+            o.ext_global_order_number = v if (v := wire.ext_global_order_number) is None or type(v) is str else str(v)
+            o.other_charge = None if (v := wire.other_charge) is None else read_decimal(v)
+            o.other_charge_description = wire.other_charge_description
+            o.other_charge_effect = wire.other_charge_effect
+            o.reverses_id = v if (v := wire.reverses_id) is None or type(v) is str else str(v)
+            if CLASS_SWAP:
+                o.__class__ = Transaction
+            else:
+                o = freeze(o, Transaction)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2441,22 +2606,26 @@ class TransactionLotWire(Wire, rename="kebab"):
     executed_at: Moment | None = None
     transaction_date: date | None = None
 
-    def build(self) -> TransactionLot:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TransactionLot]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TransactionLotBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.transaction_id = v if (v := self.transaction_id) is None or v.__class__ is str else str(v)
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.quantity_direction = self.quantity_direction
-        o.executed_at = self.executed_at
-        o.transaction_date = self.transaction_date
-        if not CLASS_SWAP:
-            return freeze(o, TransactionLot)
-        o.__class__ = TransactionLot
-        built: TransactionLot = o
+        built: list[TransactionLot] = []
+        for wire in wires:
+            o = _TransactionLotBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.transaction_id = v if (v := wire.transaction_id) is None or type(v) is str else str(v)
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.quantity_direction = wire.quantity_direction
+            o.executed_at = wire.executed_at
+            o.transaction_date = wire.transaction_date
+            if CLASS_SWAP:
+                o.__class__ = TransactionLot
+            else:
+                o = freeze(o, TransactionLot)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2493,26 +2662,30 @@ class MarginOrderWire(Wire, rename="kebab"):
     replaces_order_id: str | None = None
     legs: list[MarginOrderLegWire] | None = None
 
-    def build(self) -> MarginOrder:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginOrder]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginOrderBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.underlying_symbol = self.underlying_symbol
-        o.underlying_instrument_type = self.underlying_instrument_type
-        o.order_type = self.order_type
-        o.time_in_force = self.time_in_force
-        o.gtc_date = self.gtc_date
-        o.price = None if (v := self.price) is None else read_decimal(v)
-        o.price_effect = self.price_effect
-        o.stop_trigger = None if (v := self.stop_trigger) is None else read_decimal(v)
-        o.replaces_order_id = self.replaces_order_id
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, MarginOrder)
-        o.__class__ = MarginOrder
-        built: MarginOrder = o
+        built: list[MarginOrder] = []
+        for wire in wires:
+            o = _MarginOrderBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.underlying_symbol = wire.underlying_symbol
+            o.underlying_instrument_type = wire.underlying_instrument_type
+            o.order_type = wire.order_type
+            o.time_in_force = wire.time_in_force
+            o.gtc_date = wire.gtc_date
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.price_effect = wire.price_effect
+            o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
+            o.replaces_order_id = wire.replaces_order_id
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = MarginOrder
+            else:
+                o = freeze(o, MarginOrder)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2547,20 +2720,24 @@ class MarginOrderLegWire(Wire, rename="kebab"):
     quantity: DecimalText | None = None
     remaining_quantity: DecimalText | None = None
 
-    def build(self) -> MarginOrderLeg:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginOrderLeg]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginOrderLegBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.action = self.action
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.remaining_quantity = None if (v := self.remaining_quantity) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarginOrderLeg)
-        o.__class__ = MarginOrderLeg
-        built: MarginOrderLeg = o
+        built: list[MarginOrderLeg] = []
+        for wire in wires:
+            o = _MarginOrderLegBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.action = wire.action
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = MarginOrderLeg
+            else:
+                o = freeze(o, MarginOrderLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2602,37 +2779,43 @@ class MarginDryRunWire(Wire, rename="kebab"):
     isolated_order_buying_power_effect_effect: PriceEffect | None = None
     order_ids: list[str | int] | None = None
 
-    def build(self) -> MarginDryRun:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginDryRun]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginDryRunBuilder()
-        o.extra = EMPTY
-        o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
-        o.last_results = None if (v := self.last_results) is None else v.build()
-        o.base_results = None if (v := self.base_results) is None else v.build()
-        o.new_order_results = None if (v := self.new_order_results) is None else v.build()
-        o.change_in_margin_requirement = None if (v := self.change_in_margin_requirement) is None else read_decimal(v)
-        o.change_in_margin_requirement_effect = self.change_in_margin_requirement_effect
-        o.change_in_buying_power = None if (v := self.change_in_buying_power) is None else read_decimal(v)
-        o.change_in_buying_power_effect = self.change_in_buying_power_effect
-        o.current_buying_power = None if (v := self.current_buying_power) is None else read_decimal(v)
-        o.current_buying_power_effect = self.current_buying_power_effect
-        o.new_buying_power = None if (v := self.new_buying_power) is None else read_decimal(v)
-        o.new_buying_power_effect = self.new_buying_power_effect
-        o.isolated_order_margin_requirement = (
-            None if (v := self.isolated_order_margin_requirement) is None else read_decimal(v)
-        )
-        o.isolated_order_margin_requirement_effect = self.isolated_order_margin_requirement_effect
-        o.is_spread = self.is_spread
-        o.isolated_order_buying_power_effect = (
-            None if (v := self.isolated_order_buying_power_effect) is None else read_decimal(v)
-        )
-        o.isolated_order_buying_power_effect_effect = self.isolated_order_buying_power_effect_effect
-        o.order_ids = None if (v := self.order_ids) is None else tuple([str(item) for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, MarginDryRun)
-        o.__class__ = MarginDryRun
-        built: MarginDryRun = o
+        built: list[MarginDryRun] = []
+        for wire in wires:
+            o = _MarginDryRunBuilder()
+            o.extra = EMPTY
+            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.last_results = None if (v := wire.last_results) is None else v.build()
+            o.base_results = None if (v := wire.base_results) is None else v.build()
+            o.new_order_results = None if (v := wire.new_order_results) is None else v.build()
+            o.change_in_margin_requirement = (
+                None if (v := wire.change_in_margin_requirement) is None else read_decimal(v)
+            )
+            o.change_in_margin_requirement_effect = wire.change_in_margin_requirement_effect
+            o.change_in_buying_power = None if (v := wire.change_in_buying_power) is None else read_decimal(v)
+            o.change_in_buying_power_effect = wire.change_in_buying_power_effect
+            o.current_buying_power = None if (v := wire.current_buying_power) is None else read_decimal(v)
+            o.current_buying_power_effect = wire.current_buying_power_effect
+            o.new_buying_power = None if (v := wire.new_buying_power) is None else read_decimal(v)
+            o.new_buying_power_effect = wire.new_buying_power_effect
+            o.isolated_order_margin_requirement = (
+                None if (v := wire.isolated_order_margin_requirement) is None else read_decimal(v)
+            )
+            o.isolated_order_margin_requirement_effect = wire.isolated_order_margin_requirement_effect
+            o.is_spread = wire.is_spread
+            o.isolated_order_buying_power_effect = (
+                None if (v := wire.isolated_order_buying_power_effect) is None else read_decimal(v)
+            )
+            o.isolated_order_buying_power_effect_effect = wire.isolated_order_buying_power_effect_effect
+            o.order_ids = None if (v := wire.order_ids) is None else tuple([str(item) for item in v])
+            if CLASS_SWAP:
+                o.__class__ = MarginDryRun
+            else:
+                o = freeze(o, MarginDryRun)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2706,76 +2889,88 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
     long_cryptocurrency_value: DecimalText | None = None
     short_cryptocurrency_value: DecimalText | None = None
 
-    def build(self) -> MarginDryRunResult:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginDryRunResult]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginDryRunResultBuilder()
-        o.extra = EMPTY
-        o.code = self.code
-        o.description = self.description
-        o.underlying_symbol = self.underlying_symbol
-        o.underlying_type = self.underlying_type
-        o.underlying_price = None if (v := self.underlying_price) is None else decimal_or_keep(v, o, "underlying-price")
-        o.margin_requirement = None if (v := self.margin_requirement) is None else read_decimal(v)
-        o.margin_requirement_effect = self.margin_requirement_effect
-        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
-        o.maintenance_requirement_effect = self.maintenance_requirement_effect
-        o.buying_power_impact = None if (v := self.buying_power_impact) is None else read_decimal(v)
-        o.buying_power_impact_effect = self.buying_power_impact_effect
-        o.group_results = None if (v := self.group_results) is None else tuple([raw_object(item) for item in v])
-        o.order_ids = None if (v := self.order_ids) is None else tuple([str(item) for item in v])
-        o.calculated_at = self.calculated_at
-        o.marks = None if (v := self.marks) is None else raw_object(v)
-        o.entity_count = self.entity_count
-        o.margin_calculation_type = self.margin_calculation_type
-        o.base_margin_requirement = (
-            None if (v := self.base_margin_requirement) is None else decimal_or_keep(v, o, "base-margin-requirement")
-        )
-        o.base_margin_requirement_effect = self.base_margin_requirement_effect
-        o.cash_adjustment = None if (v := self.cash_adjustment) is None else decimal_or_keep(v, o, "cash-adjustment")
-        o.cash_adjustment_effect = self.cash_adjustment_effect
-        o.working_margin = None if (v := self.working_margin) is None else decimal_or_keep(v, o, "working-margin")
-        o.working_margin_effect = self.working_margin_effect
-        o.position_margin = None if (v := self.position_margin) is None else decimal_or_keep(v, o, "position-margin")
-        o.position_margin_effect = self.position_margin_effect
-        o.position_equity_adjustment = (
-            None
-            if (v := self.position_equity_adjustment) is None
-            else decimal_or_keep(v, o, "position-equity-adjustment")
-        )
-        o.position_equity_adjustment_effect = self.position_equity_adjustment_effect
-        o.cash_settlement_value = (
-            None if (v := self.cash_settlement_value) is None else decimal_or_keep(v, o, "cash-settlement-value")
-        )
-        o.cash_settlement_value_effect = self.cash_settlement_value_effect
-        o.long_equity_value = (
-            None if (v := self.long_equity_value) is None else decimal_or_keep(v, o, "long-equity-value")
-        )
-        o.long_equity_value_effect = self.long_equity_value_effect
-        o.short_equity_value = (
-            None if (v := self.short_equity_value) is None else decimal_or_keep(v, o, "short-equity-value")
-        )
-        o.short_equity_value_effect = self.short_equity_value_effect
-        o.long_derivative_value = (
-            None if (v := self.long_derivative_value) is None else decimal_or_keep(v, o, "long-derivative-value")
-        )
-        o.short_derivative_value = (
-            None if (v := self.short_derivative_value) is None else decimal_or_keep(v, o, "short-derivative-value")
-        )
-        o.long_cryptocurrency_value = (
-            None
-            if (v := self.long_cryptocurrency_value) is None
-            else decimal_or_keep(v, o, "long-cryptocurrency-value")
-        )
-        o.short_cryptocurrency_value = (
-            None
-            if (v := self.short_cryptocurrency_value) is None
-            else decimal_or_keep(v, o, "short-cryptocurrency-value")
-        )
-        if not CLASS_SWAP:
-            return freeze(o, MarginDryRunResult)
-        o.__class__ = MarginDryRunResult
-        built: MarginDryRunResult = o
+        built: list[MarginDryRunResult] = []
+        for wire in wires:
+            o = _MarginDryRunResultBuilder()
+            o.extra = EMPTY
+            o.code = wire.code
+            o.description = wire.description
+            o.underlying_symbol = wire.underlying_symbol
+            o.underlying_type = wire.underlying_type
+            o.underlying_price = (
+                None if (v := wire.underlying_price) is None else decimal_or_keep(v, o, "underlying-price")
+            )
+            o.margin_requirement = None if (v := wire.margin_requirement) is None else read_decimal(v)
+            o.margin_requirement_effect = wire.margin_requirement_effect
+            o.maintenance_requirement = None if (v := wire.maintenance_requirement) is None else read_decimal(v)
+            o.maintenance_requirement_effect = wire.maintenance_requirement_effect
+            o.buying_power_impact = None if (v := wire.buying_power_impact) is None else read_decimal(v)
+            o.buying_power_impact_effect = wire.buying_power_impact_effect
+            o.group_results = None if (v := wire.group_results) is None else tuple([raw_object(item) for item in v])
+            o.order_ids = None if (v := wire.order_ids) is None else tuple([str(item) for item in v])
+            o.calculated_at = wire.calculated_at
+            o.marks = None if (v := wire.marks) is None else raw_object(v)
+            o.entity_count = wire.entity_count
+            o.margin_calculation_type = wire.margin_calculation_type
+            o.base_margin_requirement = (
+                None
+                if (v := wire.base_margin_requirement) is None
+                else decimal_or_keep(v, o, "base-margin-requirement")
+            )
+            o.base_margin_requirement_effect = wire.base_margin_requirement_effect
+            o.cash_adjustment = (
+                None if (v := wire.cash_adjustment) is None else decimal_or_keep(v, o, "cash-adjustment")
+            )
+            o.cash_adjustment_effect = wire.cash_adjustment_effect
+            o.working_margin = None if (v := wire.working_margin) is None else decimal_or_keep(v, o, "working-margin")
+            o.working_margin_effect = wire.working_margin_effect
+            o.position_margin = (
+                None if (v := wire.position_margin) is None else decimal_or_keep(v, o, "position-margin")
+            )
+            o.position_margin_effect = wire.position_margin_effect
+            o.position_equity_adjustment = (
+                None
+                if (v := wire.position_equity_adjustment) is None
+                else decimal_or_keep(v, o, "position-equity-adjustment")
+            )
+            o.position_equity_adjustment_effect = wire.position_equity_adjustment_effect
+            o.cash_settlement_value = (
+                None if (v := wire.cash_settlement_value) is None else decimal_or_keep(v, o, "cash-settlement-value")
+            )
+            o.cash_settlement_value_effect = wire.cash_settlement_value_effect
+            o.long_equity_value = (
+                None if (v := wire.long_equity_value) is None else decimal_or_keep(v, o, "long-equity-value")
+            )
+            o.long_equity_value_effect = wire.long_equity_value_effect
+            o.short_equity_value = (
+                None if (v := wire.short_equity_value) is None else decimal_or_keep(v, o, "short-equity-value")
+            )
+            o.short_equity_value_effect = wire.short_equity_value_effect
+            o.long_derivative_value = (
+                None if (v := wire.long_derivative_value) is None else decimal_or_keep(v, o, "long-derivative-value")
+            )
+            o.short_derivative_value = (
+                None if (v := wire.short_derivative_value) is None else decimal_or_keep(v, o, "short-derivative-value")
+            )
+            o.long_cryptocurrency_value = (
+                None
+                if (v := wire.long_cryptocurrency_value) is None
+                else decimal_or_keep(v, o, "long-cryptocurrency-value")
+            )
+            o.short_cryptocurrency_value = (
+                None
+                if (v := wire.short_cryptocurrency_value) is None
+                else decimal_or_keep(v, o, "short-cryptocurrency-value")
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarginDryRunResult
+            else:
+                o = freeze(o, MarginDryRunResult)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2853,39 +3048,43 @@ class MarginRequirementsWire(Wire, rename="kebab"):
     groups: list[MarginGroupWire] | None = None
     last_state_timestamp: Moment | int | None = None
 
-    def build(self) -> MarginRequirements:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginRequirements]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginRequirementsBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.description = self.description
-        o.margin_calculation_type = self.margin_calculation_type
-        o.option_level = self.option_level
-        o.margin_requirement = None if (v := self.margin_requirement) is None else read_decimal(v)
-        o.margin_requirement_effect = self.margin_requirement_effect
-        o.initial_requirement = None if (v := self.initial_requirement) is None else read_decimal(v)
-        o.initial_requirement_effect = self.initial_requirement_effect
-        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
-        o.maintenance_requirement_effect = self.maintenance_requirement_effect
-        o.margin_equity = None if (v := self.margin_equity) is None else read_decimal(v)
-        o.margin_equity_effect = self.margin_equity_effect
-        o.option_buying_power = None if (v := self.option_buying_power) is None else read_decimal(v)
-        o.option_buying_power_effect = self.option_buying_power_effect
-        o.reg_t_margin_requirement = None if (v := self.reg_t_margin_requirement) is None else read_decimal(v)
-        o.reg_t_margin_requirement_effect = self.reg_t_margin_requirement_effect
-        o.reg_t_option_buying_power = None if (v := self.reg_t_option_buying_power) is None else read_decimal(v)
-        o.reg_t_option_buying_power_effect = self.reg_t_option_buying_power_effect
-        o.maintenance_excess = None if (v := self.maintenance_excess) is None else read_decimal(v)
-        o.maintenance_excess_effect = self.maintenance_excess_effect
-        o.groups = None if (v := self.groups) is None else tuple([item.build() for item in v])
-        o.last_state_timestamp = (
-            v if (v := self.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
-        )
-        if not CLASS_SWAP:
-            return freeze(o, MarginRequirements)
-        o.__class__ = MarginRequirements
-        built: MarginRequirements = o
+        built: list[MarginRequirements] = []
+        for wire in wires:
+            o = _MarginRequirementsBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.description = wire.description
+            o.margin_calculation_type = wire.margin_calculation_type
+            o.option_level = wire.option_level
+            o.margin_requirement = None if (v := wire.margin_requirement) is None else read_decimal(v)
+            o.margin_requirement_effect = wire.margin_requirement_effect
+            o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
+            o.initial_requirement_effect = wire.initial_requirement_effect
+            o.maintenance_requirement = None if (v := wire.maintenance_requirement) is None else read_decimal(v)
+            o.maintenance_requirement_effect = wire.maintenance_requirement_effect
+            o.margin_equity = None if (v := wire.margin_equity) is None else read_decimal(v)
+            o.margin_equity_effect = wire.margin_equity_effect
+            o.option_buying_power = None if (v := wire.option_buying_power) is None else read_decimal(v)
+            o.option_buying_power_effect = wire.option_buying_power_effect
+            o.reg_t_margin_requirement = None if (v := wire.reg_t_margin_requirement) is None else read_decimal(v)
+            o.reg_t_margin_requirement_effect = wire.reg_t_margin_requirement_effect
+            o.reg_t_option_buying_power = None if (v := wire.reg_t_option_buying_power) is None else read_decimal(v)
+            o.reg_t_option_buying_power_effect = wire.reg_t_option_buying_power_effect
+            o.maintenance_excess = None if (v := wire.maintenance_excess) is None else read_decimal(v)
+            o.maintenance_excess_effect = wire.maintenance_excess_effect
+            o.groups = v if (v := wire.groups) is None or type(v) is tuple else build_list(v)
+            o.last_state_timestamp = (
+                v if (v := wire.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarginRequirements
+            else:
+                o = freeze(o, MarginRequirements)
+            built.append(o)
         return built
 
     @staticmethod
@@ -2946,47 +3145,51 @@ class MarginGroupWire(Wire, rename="kebab"):
     expected_price_range_down_percent: DecimalText | None = None
     point_of_no_return_percent: DecimalText | None = None
 
-    def build(self) -> MarginGroup:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginGroup]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginGroupBuilder()
-        o.extra = EMPTY
-        o.description = self.description
-        o.code = self.code
-        o.underlying_symbol = self.underlying_symbol
-        o.underlying_type = self.underlying_type
-        o.margin_calculation_type = self.margin_calculation_type
-        o.margin_requirement = None if (v := self.margin_requirement) is None else read_decimal(v)
-        o.margin_requirement_effect = self.margin_requirement_effect
-        o.initial_requirement = None if (v := self.initial_requirement) is None else read_decimal(v)
-        o.initial_requirement_effect = self.initial_requirement_effect
-        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
-        o.maintenance_requirement_effect = self.maintenance_requirement_effect
-        o.buying_power = None if (v := self.buying_power) is None else read_decimal(v)
-        o.buying_power_effect = self.buying_power_effect
-        o.groups = None if (v := self.groups) is None else tuple([item.build() for item in v])
-        o.position_entries = None if (v := self.position_entries) is None else tuple([item.build() for item in v])
-        o.price_increase_percent = None if (v := self.price_increase_percent) is None else read_decimal(v)
-        o.price_decrease_percent = None if (v := self.price_decrease_percent) is None else read_decimal(v)
-        o.expected_price_range_up_percent = (
-            None
-            if (v := self.expected_price_range_up_percent) is None
-            else decimal_or_keep(v, o, "expected-price-range-up-percent")
-        )
-        o.expected_price_range_down_percent = (
-            None
-            if (v := self.expected_price_range_down_percent) is None
-            else decimal_or_keep(v, o, "expected-price-range-down-percent")
-        )
-        o.point_of_no_return_percent = (
-            None
-            if (v := self.point_of_no_return_percent) is None
-            else decimal_or_keep(v, o, "point-of-no-return-percent")
-        )
-        if not CLASS_SWAP:
-            return freeze(o, MarginGroup)
-        o.__class__ = MarginGroup
-        built: MarginGroup = o
+        built: list[MarginGroup] = []
+        for wire in wires:
+            o = _MarginGroupBuilder()
+            o.extra = EMPTY
+            o.description = wire.description
+            o.code = wire.code
+            o.underlying_symbol = wire.underlying_symbol
+            o.underlying_type = wire.underlying_type
+            o.margin_calculation_type = wire.margin_calculation_type
+            o.margin_requirement = None if (v := wire.margin_requirement) is None else read_decimal(v)
+            o.margin_requirement_effect = wire.margin_requirement_effect
+            o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
+            o.initial_requirement_effect = wire.initial_requirement_effect
+            o.maintenance_requirement = None if (v := wire.maintenance_requirement) is None else read_decimal(v)
+            o.maintenance_requirement_effect = wire.maintenance_requirement_effect
+            o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
+            o.buying_power_effect = wire.buying_power_effect
+            o.groups = v if (v := wire.groups) is None or type(v) is tuple else build_list(v)
+            o.position_entries = v if (v := wire.position_entries) is None or type(v) is tuple else build_list(v)
+            o.price_increase_percent = None if (v := wire.price_increase_percent) is None else read_decimal(v)
+            o.price_decrease_percent = None if (v := wire.price_decrease_percent) is None else read_decimal(v)
+            o.expected_price_range_up_percent = (
+                None
+                if (v := wire.expected_price_range_up_percent) is None
+                else decimal_or_keep(v, o, "expected-price-range-up-percent")
+            )
+            o.expected_price_range_down_percent = (
+                None
+                if (v := wire.expected_price_range_down_percent) is None
+                else decimal_or_keep(v, o, "expected-price-range-down-percent")
+            )
+            o.point_of_no_return_percent = (
+                None
+                if (v := wire.point_of_no_return_percent) is None
+                else decimal_or_keep(v, o, "point-of-no-return-percent")
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarginGroup
+            else:
+                o = freeze(o, MarginGroup)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3036,26 +3239,30 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
     initial_requirement: DecimalText | None = None
     initial_requirement_effect: PriceEffect | None = None
 
-    def build(self) -> MarginPositionGroup:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginPositionGroup]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginPositionGroupBuilder()
-        o.extra = EMPTY
-        o.description = self.description
-        o.margin_requirement = None if (v := self.margin_requirement) is None else read_decimal(v)
-        o.margin_requirement_effect = self.margin_requirement_effect
-        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
-        o.maintenance_requirement_effect = self.maintenance_requirement_effect
-        o.includes_working_order = self.includes_working_order
-        o.buying_power = None if (v := self.buying_power) is None else read_decimal(v)
-        o.buying_power_effect = self.buying_power_effect
-        o.position_entries = None if (v := self.position_entries) is None else tuple([item.build() for item in v])
-        o.initial_requirement = None if (v := self.initial_requirement) is None else read_decimal(v)
-        o.initial_requirement_effect = self.initial_requirement_effect
-        if not CLASS_SWAP:
-            return freeze(o, MarginPositionGroup)
-        o.__class__ = MarginPositionGroup
-        built: MarginPositionGroup = o
+        built: list[MarginPositionGroup] = []
+        for wire in wires:
+            o = _MarginPositionGroupBuilder()
+            o.extra = EMPTY
+            o.description = wire.description
+            o.margin_requirement = None if (v := wire.margin_requirement) is None else read_decimal(v)
+            o.margin_requirement_effect = wire.margin_requirement_effect
+            o.maintenance_requirement = None if (v := wire.maintenance_requirement) is None else read_decimal(v)
+            o.maintenance_requirement_effect = wire.maintenance_requirement_effect
+            o.includes_working_order = wire.includes_working_order
+            o.buying_power = None if (v := wire.buying_power) is None else read_decimal(v)
+            o.buying_power_effect = wire.buying_power_effect
+            o.position_entries = v if (v := wire.position_entries) is None or type(v) is tuple else build_list(v)
+            o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
+            o.initial_requirement_effect = wire.initial_requirement_effect
+            if CLASS_SWAP:
+                o.__class__ = MarginPositionGroup
+            else:
+                o = freeze(o, MarginPositionGroup)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3095,27 +3302,31 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
     expiration_date: date | None = None
     deliverable_quantity: DecimalText | None = None
 
-    def build(self) -> MarginPositionEntry:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginPositionEntry]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginPositionEntryBuilder()
-        o.extra = EMPTY
-        o.instrument_symbol = self.instrument_symbol
-        o.instrument_type = self.instrument_type
-        o.quantity = None if (v := self.quantity) is None else read_decimal(v)
-        o.average_open_price = (
-            None if (v := self.average_open_price) is None else decimal_or_keep(v, o, "average-open-price")
-        )
-        o.close_price = None if (v := self.close_price) is None else decimal_or_keep(v, o, "close-price")
-        o.fixing_price = None if (v := self.fixing_price) is None else decimal_or_keep(v, o, "fixing-price")
-        o.strike_price = None if (v := self.strike_price) is None else decimal_or_keep(v, o, "strike-price")
-        o.option_type = self.option_type
-        o.expiration_date = self.expiration_date
-        o.deliverable_quantity = None if (v := self.deliverable_quantity) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarginPositionEntry)
-        o.__class__ = MarginPositionEntry
-        built: MarginPositionEntry = o
+        built: list[MarginPositionEntry] = []
+        for wire in wires:
+            o = _MarginPositionEntryBuilder()
+            o.extra = EMPTY
+            o.instrument_symbol = wire.instrument_symbol
+            o.instrument_type = wire.instrument_type
+            o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
+            o.average_open_price = (
+                None if (v := wire.average_open_price) is None else decimal_or_keep(v, o, "average-open-price")
+            )
+            o.close_price = None if (v := wire.close_price) is None else decimal_or_keep(v, o, "close-price")
+            o.fixing_price = None if (v := wire.fixing_price) is None else decimal_or_keep(v, o, "fixing-price")
+            o.strike_price = None if (v := wire.strike_price) is None else decimal_or_keep(v, o, "strike-price")
+            o.option_type = wire.option_type
+            o.expiration_date = wire.expiration_date
+            o.deliverable_quantity = None if (v := wire.deliverable_quantity) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = MarginPositionEntry
+            else:
+                o = freeze(o, MarginPositionEntry)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3154,25 +3365,29 @@ class WatchlistWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
     watchlist_entry_count: int | None = None
 
-    def build(self) -> Watchlist:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Watchlist]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _WatchlistBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.watchlist_entries = None if (v := self.watchlist_entries) is None else tuple([item.build() for item in v])
-        o.cms_id = self.cms_id
-        o.group_name = self.group_name
-        o.order_index = self.order_index
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.user_id = v if (v := self.user_id) is None or v.__class__ is str else str(v)
-        o.created_at = self.created_at
-        o.updated_at = self.updated_at
-        o.watchlist_entry_count = self.watchlist_entry_count
-        if not CLASS_SWAP:
-            return freeze(o, Watchlist)
-        o.__class__ = Watchlist
-        built: Watchlist = o
+        built: list[Watchlist] = []
+        for wire in wires:
+            o = _WatchlistBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.watchlist_entries = v if (v := wire.watchlist_entries) is None or type(v) is tuple else build_list(v)
+            o.cms_id = wire.cms_id
+            o.group_name = wire.group_name
+            o.order_index = wire.order_index
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.user_id = v if (v := wire.user_id) is None or type(v) is str else str(v)
+            o.created_at = wire.created_at
+            o.updated_at = wire.updated_at
+            o.watchlist_entry_count = wire.watchlist_entry_count
+            if CLASS_SWAP:
+                o.__class__ = Watchlist
+            else:
+                o = freeze(o, Watchlist)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3204,23 +3419,31 @@ class WatchlistEntryWire(Wire, rename="kebab"):
     instrument_type: InstrumentType | None = None
     instrument_type__alias1: InstrumentType | None = msgspec.field(default=None, name="instrument_type")
 
-    def build(self) -> WatchlistEntry:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[WatchlistEntry]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _WatchlistEntryBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        v = self.instrument_type
-        if self.instrument_type__alias1 is not None:
-            if v is None:
-                v = self.instrument_type__alias1
+        built: list[WatchlistEntry] = []
+        for wire in wires:
+            o = _WatchlistEntryBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            v = wire.instrument_type
+            if wire.instrument_type__alias1 is not None:
+                if v is None:
+                    v = wire.instrument_type__alias1
+                else:
+                    keep(
+                        o,
+                        "instrument_type",
+                        msgspec.to_builtins(wire.instrument_type__alias1, builtin_types=(Decimal,)),
+                    )
+            o.instrument_type = v
+            if CLASS_SWAP:
+                o.__class__ = WatchlistEntry
             else:
-                keep(o, "instrument_type", msgspec.to_builtins(self.instrument_type__alias1, builtin_types=(Decimal,)))
-        o.instrument_type = v
-        if not CLASS_SWAP:
-            return freeze(o, WatchlistEntry)
-        o.__class__ = WatchlistEntry
-        built: WatchlistEntry = o
+                o = freeze(o, WatchlistEntry)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3244,19 +3467,23 @@ class NewWatchlistWire(Wire, rename="kebab"):
     order_index: int | None = None
     watchlist_entries: list[NewWatchlistEntryWire] | None = None
 
-    def build(self) -> NewWatchlist:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewWatchlist]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewWatchlistBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.group_name = self.group_name
-        o.order_index = self.order_index
-        o.watchlist_entries = None if (v := self.watchlist_entries) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, NewWatchlist)
-        o.__class__ = NewWatchlist
-        built: NewWatchlist = o
+        built: list[NewWatchlist] = []
+        for wire in wires:
+            o = _NewWatchlistBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.group_name = wire.group_name
+            o.order_index = wire.order_index
+            o.watchlist_entries = v if (v := wire.watchlist_entries) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = NewWatchlist
+            else:
+                o = freeze(o, NewWatchlist)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3281,16 +3508,20 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
 
-    def build(self) -> NewWatchlistEntry:
-        """Return the frozen model with these values."""
-        o = _NewWatchlistEntryBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        if not CLASS_SWAP:
-            return freeze(o, NewWatchlistEntry)
-        o.__class__ = NewWatchlistEntry
-        built: NewWatchlistEntry = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewWatchlistEntry]:
+        """Return the frozen model of each of these structs."""
+        built: list[NewWatchlistEntry] = []
+        for wire in wires:
+            o = _NewWatchlistEntryBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            if CLASS_SWAP:
+                o.__class__ = NewWatchlistEntry
+            else:
+                o = freeze(o, NewWatchlistEntry)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3321,36 +3552,52 @@ class QuoteAlertWire(Wire, rename="kebab"):
     operator: AlertOperator | None = None
     provider: str | None = None
     symbol: str | None = None
-    threshold: Decimal | None = None
-    threshold_numeric: Decimal | None = None
+    threshold: DecimalNumber | None = None
+    threshold_numeric: DecimalNumber | None = None
     triggered_at: Moment | None = None
     user_external_id: str | None = None
 
-    def build(self) -> QuoteAlert:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[QuoteAlert]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _QuoteAlertBuilder()
-        o.extra = EMPTY
-        o.alert_external_id = self.alert_external_id
-        o.completed_at = self.completed_at
-        o.created_at = self.created_at
-        o.dismissed_at = self.dismissed_at
-        o.dx_symbol = self.dx_symbol
-        o.expired_at = self.expired_at
-        o.expires_at = v if (v := self.expires_at) is None or v.__class__ is str else str(v)
-        o.field = self.field
-        o.instrument_type = self.instrument_type
-        o.operator = self.operator
-        o.provider = self.provider
-        o.symbol = self.symbol
-        o.threshold = v if (v := self.threshold) is None or v.is_finite() else finite(v)
-        o.threshold_numeric = v if (v := self.threshold_numeric) is None or v.is_finite() else finite(v)
-        o.triggered_at = self.triggered_at
-        o.user_external_id = self.user_external_id
-        if not CLASS_SWAP:
-            return freeze(o, QuoteAlert)
-        o.__class__ = QuoteAlert
-        built: QuoteAlert = o
+        built: list[QuoteAlert] = []
+        for wire in wires:
+            o = _QuoteAlertBuilder()
+            o.extra = EMPTY
+            o.alert_external_id = wire.alert_external_id
+            o.completed_at = wire.completed_at
+            o.created_at = wire.created_at
+            o.dismissed_at = wire.dismissed_at
+            o.dx_symbol = wire.dx_symbol
+            o.expired_at = wire.expired_at
+            o.expires_at = v if (v := wire.expires_at) is None or type(v) is str else str(v)
+            o.field = wire.field
+            o.instrument_type = wire.instrument_type
+            o.operator = wire.operator
+            o.provider = wire.provider
+            o.symbol = wire.symbol
+            o.threshold = (
+                None
+                if (v := wire.threshold) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.threshold_numeric = (
+                None
+                if (v := wire.threshold_numeric) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.triggered_at = wire.triggered_at
+            o.user_external_id = wire.user_external_id
+            if CLASS_SWAP:
+                o.__class__ = QuoteAlert
+            else:
+                o = freeze(o, QuoteAlert)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3393,23 +3640,27 @@ class NewQuoteAlertWire(Wire, rename="kebab"):
     dx_symbol: str | None = None
     expires_at: str | None = None
 
-    def build(self) -> NewQuoteAlert:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewQuoteAlert]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewQuoteAlertBuilder()
-        o.extra = EMPTY
-        o.field = self.field
-        o.operator = self.operator
-        o.symbol = self.symbol
-        o.threshold = None if (v := self.threshold) is None else read_decimal(v)
-        o.threshold_numeric = None if (v := self.threshold_numeric) is None else read_decimal(v)
-        o.instrument_type = self.instrument_type
-        o.dx_symbol = self.dx_symbol
-        o.expires_at = self.expires_at
-        if not CLASS_SWAP:
-            return freeze(o, NewQuoteAlert)
-        o.__class__ = NewQuoteAlert
-        built: NewQuoteAlert = o
+        built: list[NewQuoteAlert] = []
+        for wire in wires:
+            o = _NewQuoteAlertBuilder()
+            o.extra = EMPTY
+            o.field = wire.field
+            o.operator = wire.operator
+            o.symbol = wire.symbol
+            o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
+            o.threshold_numeric = None if (v := wire.threshold_numeric) is None else read_decimal(v)
+            o.instrument_type = wire.instrument_type
+            o.dx_symbol = wire.dx_symbol
+            o.expires_at = wire.expires_at
+            if CLASS_SWAP:
+                o.__class__ = NewQuoteAlert
+            else:
+                o = freeze(o, NewQuoteAlert)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3443,21 +3694,25 @@ class TokenRequestWire(Wire):
     code: str | None = None
     redirect_uri: str | None = None
 
-    def build(self) -> TokenRequest:
-        """Return the frozen model with these values."""
-        o = _TokenRequestBuilder()
-        o.extra = EMPTY
-        o.grant_type = self.grant_type
-        o.refresh_token = self.refresh_token
-        o.client_secret = self.client_secret
-        o.client_id = self.client_id
-        o.scope = self.scope
-        o.code = self.code
-        o.redirect_uri = self.redirect_uri
-        if not CLASS_SWAP:
-            return freeze(o, TokenRequest)
-        o.__class__ = TokenRequest
-        built: TokenRequest = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TokenRequest]:
+        """Return the frozen model of each of these structs."""
+        built: list[TokenRequest] = []
+        for wire in wires:
+            o = _TokenRequestBuilder()
+            o.extra = EMPTY
+            o.grant_type = wire.grant_type
+            o.refresh_token = wire.refresh_token
+            o.client_secret = wire.client_secret
+            o.client_id = wire.client_id
+            o.scope = wire.scope
+            o.code = wire.code
+            o.redirect_uri = wire.redirect_uri
+            if CLASS_SWAP:
+                o.__class__ = TokenRequest
+            else:
+                o = freeze(o, TokenRequest)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3487,19 +3742,23 @@ class TokenResponseWire(Wire):
     refresh_token: str | None = None
     id_token: str | None = None
 
-    def build(self) -> TokenResponse:
-        """Return the frozen model with these values."""
-        o = _TokenResponseBuilder()
-        o.extra = EMPTY
-        o.access_token = self.access_token
-        o.token_type = self.token_type
-        o.expires_in = self.expires_in
-        o.refresh_token = self.refresh_token
-        o.id_token = self.id_token
-        if not CLASS_SWAP:
-            return freeze(o, TokenResponse)
-        o.__class__ = TokenResponse
-        built: TokenResponse = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TokenResponse]:
+        """Return the frozen model of each of these structs."""
+        built: list[TokenResponse] = []
+        for wire in wires:
+            o = _TokenResponseBuilder()
+            o.extra = EMPTY
+            o.access_token = wire.access_token
+            o.token_type = wire.token_type
+            o.expires_in = wire.expires_in
+            o.refresh_token = wire.refresh_token
+            o.id_token = wire.id_token
+            if CLASS_SWAP:
+                o.__class__ = TokenResponse
+            else:
+                o = freeze(o, TokenResponse)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3525,23 +3784,27 @@ class TokenErrorBodyWire(Wire):
     error_description: str | None = None
     error_code__alias1: str | None = msgspec.field(default=None, name="error")
 
-    def build(self) -> TokenErrorBody:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TokenErrorBody]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TokenErrorBodyBuilder()
-        o.extra = EMPTY
-        v = self.error_code
-        if self.error_code__alias1 is not None:
-            if v is None:
-                v = self.error_code__alias1
+        built: list[TokenErrorBody] = []
+        for wire in wires:
+            o = _TokenErrorBodyBuilder()
+            o.extra = EMPTY
+            v = wire.error_code
+            if wire.error_code__alias1 is not None:
+                if v is None:
+                    v = wire.error_code__alias1
+                else:
+                    keep(o, "error", msgspec.to_builtins(wire.error_code__alias1, builtin_types=(Decimal,)))
+            o.error_code = v
+            o.error_description = wire.error_description
+            if CLASS_SWAP:
+                o.__class__ = TokenErrorBody
             else:
-                keep(o, "error", msgspec.to_builtins(self.error_code__alias1, builtin_types=(Decimal,)))
-        o.error_code = v
-        o.error_description = self.error_description
-        if not CLASS_SWAP:
-            return freeze(o, TokenErrorBody)
-        o.__class__ = TokenErrorBody
-        built: TokenErrorBody = o
+                o = freeze(o, TokenErrorBody)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3563,17 +3826,21 @@ class CustomerAccountWire(Wire, rename="kebab"):
     account: AccountWire | None = None
     authority_level: AuthorityLevel | None = None
 
-    def build(self) -> CustomerAccount:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[CustomerAccount]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CustomerAccountBuilder()
-        o.extra = EMPTY
-        o.account = None if (v := self.account) is None else v.build()
-        o.authority_level = self.authority_level
-        if not CLASS_SWAP:
-            return freeze(o, CustomerAccount)
-        o.__class__ = CustomerAccount
-        built: CustomerAccount = o
+        built: list[CustomerAccount] = []
+        for wire in wires:
+            o = _CustomerAccountBuilder()
+            o.extra = EMPTY
+            o.account = None if (v := wire.account) is None else v.build()
+            o.authority_level = wire.authority_level
+            if CLASS_SWAP:
+                o.__class__ = CustomerAccount
+            else:
+                o = freeze(o, CustomerAccount)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3622,43 +3889,47 @@ class AccountWire(Wire, rename="kebab"):
     suitable_options_level: str | None = None
     is_test_drive: bool | None = None
 
-    def build(self) -> Account:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Account]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _AccountBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.account_type_name = self.account_type_name
-        o.closed_at = self.closed_at
-        o.created_at = self.created_at
-        o.day_trader_status = v if (v := self.day_trader_status) is None or isinstance(v, bool) else read_boolean(v)
-        o.ext_account_id = self.ext_account_id
-        o.ext_crm_id = self.ext_crm_id
-        o.external_accounts = self.external_accounts
-        o.external_fdid = self.external_fdid
-        o.external_id = self.external_id
-        o.funding_date = self.funding_date
-        o.futures_account_purpose = self.futures_account_purpose
-        o.investment_objective = self.investment_objective
-        o.investment_time_horizon = self.investment_time_horizon
-        o.is_closed = self.is_closed
-        o.is_firm_error = self.is_firm_error
-        o.is_firm_proprietary = self.is_firm_proprietary
-        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
-        o.is_futures_approved = self.is_futures_approved
-        o.liquidity_needs = self.liquidity_needs
-        o.margin_or_cash = self.margin_or_cash
-        o.nickname = self.nickname
-        o.opened_at = self.opened_at
-        o.regulatory_domain = self.regulatory_domain
-        o.risk_tolerance = self.risk_tolerance
-        o.submitting_user_id = v if (v := self.submitting_user_id) is None or v.__class__ is str else str(v)
-        o.suitable_options_level = self.suitable_options_level
-        o.is_test_drive = self.is_test_drive
-        if not CLASS_SWAP:
-            return freeze(o, Account)
-        o.__class__ = Account
-        built: Account = o
+        built: list[Account] = []
+        for wire in wires:
+            o = _AccountBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.account_type_name = wire.account_type_name
+            o.closed_at = wire.closed_at
+            o.created_at = wire.created_at
+            o.day_trader_status = v if (v := wire.day_trader_status) is None or isinstance(v, bool) else read_boolean(v)
+            o.ext_account_id = wire.ext_account_id
+            o.ext_crm_id = wire.ext_crm_id
+            o.external_accounts = wire.external_accounts
+            o.external_fdid = wire.external_fdid
+            o.external_id = wire.external_id
+            o.funding_date = wire.funding_date
+            o.futures_account_purpose = wire.futures_account_purpose
+            o.investment_objective = wire.investment_objective
+            o.investment_time_horizon = wire.investment_time_horizon
+            o.is_closed = wire.is_closed
+            o.is_firm_error = wire.is_firm_error
+            o.is_firm_proprietary = wire.is_firm_proprietary
+            o.is_foreign = v if (v := wire.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+            o.is_futures_approved = wire.is_futures_approved
+            o.liquidity_needs = wire.liquidity_needs
+            o.margin_or_cash = wire.margin_or_cash
+            o.nickname = wire.nickname
+            o.opened_at = wire.opened_at
+            o.regulatory_domain = wire.regulatory_domain
+            o.risk_tolerance = wire.risk_tolerance
+            o.submitting_user_id = v if (v := wire.submitting_user_id) is None or type(v) is str else str(v)
+            o.suitable_options_level = wire.suitable_options_level
+            o.is_test_drive = wire.is_test_drive
+            if CLASS_SWAP:
+                o.__class__ = Account
+            else:
+                o = freeze(o, Account)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3759,78 +4030,82 @@ class CustomerWire(Wire, rename="kebab"):
     identifiable_type: str | None = None
     person: PersonWire | None = None
 
-    def build(self) -> Customer:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Customer]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CustomerBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.first_name = self.first_name
-        o.first_surname = self.first_surname
-        o.last_name = self.last_name
-        o.middle_name = self.middle_name
-        o.prefix_name = self.prefix_name
-        o.second_surname = self.second_surname
-        o.suffix_name = self.suffix_name
-        o.address = None if (v := self.address) is None else v.build()
-        o.customer_suitability = None if (v := self.customer_suitability) is None else v.build()
-        o.mailing_address = None if (v := self.mailing_address) is None else v.build()
-        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
-        o.regulatory_domain = self.regulatory_domain
-        o.usa_citizenship_type = self.usa_citizenship_type
-        o.home_phone_number = self.home_phone_number
-        o.home_phone_number_details = self.home_phone_number_details
-        o.mobile_phone_number = self.mobile_phone_number
-        o.mobile_phone_number_details = self.mobile_phone_number_details
-        o.work_phone_number = self.work_phone_number
-        o.work_phone_number_details = self.work_phone_number_details
-        o.birth_date = self.birth_date
-        o.email = self.email
-        o.external_id = self.external_id
-        o.foreign_tax_number = self.foreign_tax_number
-        o.tax_number = self.tax_number
-        o.tax_number_type = self.tax_number_type
-        o.birth_country = self.birth_country
-        o.citizenship_country = self.citizenship_country
-        o.visa_expiration_date = self.visa_expiration_date
-        o.visa_type = self.visa_type
-        o.agreed_to_margining = self.agreed_to_margining
-        o.subject_to_tax_withholding = self.subject_to_tax_withholding
-        o.agreed_to_terms = self.agreed_to_terms
-        o.signature_of_agreement = self.signature_of_agreement
-        o.desk_customer_id = self.desk_customer_id
-        o.ext_crm_id = self.ext_crm_id
-        o.family_member_names = self.family_member_names
-        o.gender = self.gender
-        o.has_industry_affiliation = self.has_industry_affiliation
-        o.has_institutional_assets = (
-            v if (v := self.has_institutional_assets) is None or isinstance(v, bool) else read_boolean(v)
-        )
-        o.has_listed_affiliation = self.has_listed_affiliation
-        o.has_political_affiliation = self.has_political_affiliation
-        o.industry_affiliation_firm = self.industry_affiliation_firm
-        o.is_investment_adviser = (
-            v if (v := self.is_investment_adviser) is None or isinstance(v, bool) else read_boolean(v)
-        )
-        o.listed_affiliation_symbol = self.listed_affiliation_symbol
-        o.political_organization = self.political_organization
-        o.user_id = self.user_id
-        o.has_delayed_quotes = self.has_delayed_quotes
-        o.has_pending_or_approved_application = (
-            v if (v := self.has_pending_or_approved_application) is None or isinstance(v, bool) else read_boolean(v)
-        )
-        o.is_professional = self.is_professional
-        o.permitted_account_types = (
-            None if (v := self.permitted_account_types) is None else tuple([item.build() for item in v])
-        )
-        o.created_at = self.created_at
-        o.entity = None if (v := self.entity) is None else v.build()
-        o.identifiable_type = self.identifiable_type
-        o.person = None if (v := self.person) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, Customer)
-        o.__class__ = Customer
-        built: Customer = o
+        built: list[Customer] = []
+        for wire in wires:
+            o = _CustomerBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.first_name = wire.first_name
+            o.first_surname = wire.first_surname
+            o.last_name = wire.last_name
+            o.middle_name = wire.middle_name
+            o.prefix_name = wire.prefix_name
+            o.second_surname = wire.second_surname
+            o.suffix_name = wire.suffix_name
+            o.address = None if (v := wire.address) is None else v.build()
+            o.customer_suitability = None if (v := wire.customer_suitability) is None else v.build()
+            o.mailing_address = None if (v := wire.mailing_address) is None else v.build()
+            o.is_foreign = v if (v := wire.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+            o.regulatory_domain = wire.regulatory_domain
+            o.usa_citizenship_type = wire.usa_citizenship_type
+            o.home_phone_number = wire.home_phone_number
+            o.home_phone_number_details = wire.home_phone_number_details
+            o.mobile_phone_number = wire.mobile_phone_number
+            o.mobile_phone_number_details = wire.mobile_phone_number_details
+            o.work_phone_number = wire.work_phone_number
+            o.work_phone_number_details = wire.work_phone_number_details
+            o.birth_date = wire.birth_date
+            o.email = wire.email
+            o.external_id = wire.external_id
+            o.foreign_tax_number = wire.foreign_tax_number
+            o.tax_number = wire.tax_number
+            o.tax_number_type = wire.tax_number_type
+            o.birth_country = wire.birth_country
+            o.citizenship_country = wire.citizenship_country
+            o.visa_expiration_date = wire.visa_expiration_date
+            o.visa_type = wire.visa_type
+            o.agreed_to_margining = wire.agreed_to_margining
+            o.subject_to_tax_withholding = wire.subject_to_tax_withholding
+            o.agreed_to_terms = wire.agreed_to_terms
+            o.signature_of_agreement = wire.signature_of_agreement
+            o.desk_customer_id = wire.desk_customer_id
+            o.ext_crm_id = wire.ext_crm_id
+            o.family_member_names = wire.family_member_names
+            o.gender = wire.gender
+            o.has_industry_affiliation = wire.has_industry_affiliation
+            o.has_institutional_assets = (
+                v if (v := wire.has_institutional_assets) is None or isinstance(v, bool) else read_boolean(v)
+            )
+            o.has_listed_affiliation = wire.has_listed_affiliation
+            o.has_political_affiliation = wire.has_political_affiliation
+            o.industry_affiliation_firm = wire.industry_affiliation_firm
+            o.is_investment_adviser = (
+                v if (v := wire.is_investment_adviser) is None or isinstance(v, bool) else read_boolean(v)
+            )
+            o.listed_affiliation_symbol = wire.listed_affiliation_symbol
+            o.political_organization = wire.political_organization
+            o.user_id = wire.user_id
+            o.has_delayed_quotes = wire.has_delayed_quotes
+            o.has_pending_or_approved_application = (
+                v if (v := wire.has_pending_or_approved_application) is None or isinstance(v, bool) else read_boolean(v)
+            )
+            o.is_professional = wire.is_professional
+            o.permitted_account_types = (
+                v if (v := wire.permitted_account_types) is None or type(v) is tuple else build_list(v)
+            )
+            o.created_at = wire.created_at
+            o.entity = None if (v := wire.entity) is None else v.build()
+            o.identifiable_type = wire.identifiable_type
+            o.person = None if (v := wire.person) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = Customer
+            else:
+                o = freeze(o, Customer)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3913,24 +4188,28 @@ class AddressWire(Wire, rename="kebab"):
     street_three: str | None = None
     street_two: str | None = None
 
-    def build(self) -> Address:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Address]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _AddressBuilder()
-        o.extra = EMPTY
-        o.city = self.city
-        o.country = self.country
-        o.is_domestic = v if (v := self.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
-        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
-        o.postal_code = self.postal_code
-        o.state_region = self.state_region
-        o.street_one = self.street_one
-        o.street_three = self.street_three
-        o.street_two = self.street_two
-        if not CLASS_SWAP:
-            return freeze(o, Address)
-        o.__class__ = Address
-        built: Address = o
+        built: list[Address] = []
+        for wire in wires:
+            o = _AddressBuilder()
+            o.extra = EMPTY
+            o.city = wire.city
+            o.country = wire.country
+            o.is_domestic = v if (v := wire.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
+            o.is_foreign = v if (v := wire.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+            o.postal_code = wire.postal_code
+            o.state_region = wire.state_region
+            o.street_one = wire.street_one
+            o.street_three = wire.street_three
+            o.street_two = wire.street_two
+            if CLASS_SWAP:
+                o.__class__ = Address
+            else:
+                o = freeze(o, Address)
+            built.append(o)
         return built
 
     @staticmethod
@@ -3973,31 +4252,35 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
     number_of_dependents: int | None = None
     tax_bracket: str | None = None
 
-    def build(self) -> CustomerSuitability:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[CustomerSuitability]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CustomerSuitabilityBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.annual_net_income = None if (v := self.annual_net_income) is None else read_decimal(v)
-        o.liquid_net_worth = None if (v := self.liquid_net_worth) is None else read_decimal(v)
-        o.net_worth = None if (v := self.net_worth) is None else read_decimal(v)
-        o.covered_options_trading_experience = self.covered_options_trading_experience
-        o.futures_trading_experience = self.futures_trading_experience
-        o.stock_trading_experience = self.stock_trading_experience
-        o.uncovered_options_trading_experience = self.uncovered_options_trading_experience
-        o.customer_id = v if (v := self.customer_id) is None or v.__class__ is str else str(v)
-        o.employer_name = self.employer_name
-        o.job_title = self.job_title
-        o.occupation = self.occupation
-        o.employment_status = self.employment_status
-        o.marital_status = self.marital_status
-        o.number_of_dependents = self.number_of_dependents
-        o.tax_bracket = self.tax_bracket
-        if not CLASS_SWAP:
-            return freeze(o, CustomerSuitability)
-        o.__class__ = CustomerSuitability
-        built: CustomerSuitability = o
+        built: list[CustomerSuitability] = []
+        for wire in wires:
+            o = _CustomerSuitabilityBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.annual_net_income = None if (v := wire.annual_net_income) is None else read_decimal(v)
+            o.liquid_net_worth = None if (v := wire.liquid_net_worth) is None else read_decimal(v)
+            o.net_worth = None if (v := wire.net_worth) is None else read_decimal(v)
+            o.covered_options_trading_experience = wire.covered_options_trading_experience
+            o.futures_trading_experience = wire.futures_trading_experience
+            o.stock_trading_experience = wire.stock_trading_experience
+            o.uncovered_options_trading_experience = wire.uncovered_options_trading_experience
+            o.customer_id = v if (v := wire.customer_id) is None or type(v) is str else str(v)
+            o.employer_name = wire.employer_name
+            o.job_title = wire.job_title
+            o.occupation = wire.occupation
+            o.employment_status = wire.employment_status
+            o.marital_status = wire.marital_status
+            o.number_of_dependents = wire.number_of_dependents
+            o.tax_bracket = wire.tax_bracket
+            if CLASS_SWAP:
+                o.__class__ = CustomerSuitability
+            else:
+                o = freeze(o, CustomerSuitability)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4050,35 +4333,39 @@ class PersonWire(Wire, rename="kebab"):
     number_of_dependents: int | str | None = None
     occupation: str | None = None
 
-    def build(self) -> Person:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Person]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PersonBuilder()
-        o.extra = EMPTY
-        o.external_id = self.external_id
-        o.first_name = self.first_name
-        o.last_name = self.last_name
-        o.middle_name = self.middle_name
-        o.prefix_name = self.prefix_name
-        o.suffix_name = self.suffix_name
-        o.birth_country = self.birth_country
-        o.citizenship_country = self.citizenship_country
-        o.birth_date = self.birth_date
-        o.usa_citizenship_type = self.usa_citizenship_type
-        o.visa_expiration_date = self.visa_expiration_date
-        o.visa_type = self.visa_type
-        o.employer_name = self.employer_name
-        o.employment_status = self.employment_status
-        o.job_title = self.job_title
-        o.marital_status = self.marital_status
-        o.number_of_dependents = (
-            v if (v := self.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
-        )
-        o.occupation = self.occupation
-        if not CLASS_SWAP:
-            return freeze(o, Person)
-        o.__class__ = Person
-        built: Person = o
+        built: list[Person] = []
+        for wire in wires:
+            o = _PersonBuilder()
+            o.extra = EMPTY
+            o.external_id = wire.external_id
+            o.first_name = wire.first_name
+            o.last_name = wire.last_name
+            o.middle_name = wire.middle_name
+            o.prefix_name = wire.prefix_name
+            o.suffix_name = wire.suffix_name
+            o.birth_country = wire.birth_country
+            o.citizenship_country = wire.citizenship_country
+            o.birth_date = wire.birth_date
+            o.usa_citizenship_type = wire.usa_citizenship_type
+            o.visa_expiration_date = wire.visa_expiration_date
+            o.visa_type = wire.visa_type
+            o.employer_name = wire.employer_name
+            o.employment_status = wire.employment_status
+            o.job_title = wire.job_title
+            o.marital_status = wire.marital_status
+            o.number_of_dependents = (
+                v if (v := wire.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
+            )
+            o.occupation = wire.occupation
+            if CLASS_SWAP:
+                o.__class__ = Person
+            else:
+                o = freeze(o, Person)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4139,44 +4426,48 @@ class EntityWire(Wire, rename="kebab"):
     tax_number: str | None = None
     is_hedge_fund: bool | str | None = None
 
-    def build(self) -> Entity:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Entity]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EntityBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.address = None if (v := self.address) is None else v.build()
-        o.business_nature = self.business_nature
-        o.date_of_trust_creation = self.date_of_trust_creation
-        o.email = self.email
-        o.entity_officers = None if (v := self.entity_officers) is None else tuple([item.build() for item in v])
-        o.entity_suitability = None if (v := self.entity_suitability) is None else v.build()
-        o.entity_type = self.entity_type
-        o.foreign_institution = self.foreign_institution
-        o.grantor_birth_date = self.grantor_birth_date
-        o.grantor_email = self.grantor_email
-        o.grantor_first_name = self.grantor_first_name
-        o.grantor_last_name = self.grantor_last_name
-        o.grantor_middle_name = self.grantor_middle_name
-        o.grantor_tax_number = self.grantor_tax_number
-        o.has_foreign_bank_affiliation = (
-            v if (v := self.has_foreign_bank_affiliation) is None or isinstance(v, bool) else read_boolean(v)
-        )
-        o.has_foreign_institution_affiliation = (
-            v if (v := self.has_foreign_institution_affiliation) is None or isinstance(v, bool) else read_boolean(v)
-        )
-        o.is_domestic = v if (v := self.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
-        o.legal_name = self.legal_name
-        o.mailing_address = None if (v := self.mailing_address) is None else v.build()
-        o.phone_number = self.phone_number
-        o.secretary_name = self.secretary_name
-        o.tax_election = self.tax_election
-        o.tax_number = self.tax_number
-        o.is_hedge_fund = v if (v := self.is_hedge_fund) is None or isinstance(v, bool) else read_boolean(v)
-        if not CLASS_SWAP:
-            return freeze(o, Entity)
-        o.__class__ = Entity
-        built: Entity = o
+        built: list[Entity] = []
+        for wire in wires:
+            o = _EntityBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.address = None if (v := wire.address) is None else v.build()
+            o.business_nature = wire.business_nature
+            o.date_of_trust_creation = wire.date_of_trust_creation
+            o.email = wire.email
+            o.entity_officers = v if (v := wire.entity_officers) is None or type(v) is tuple else build_list(v)
+            o.entity_suitability = None if (v := wire.entity_suitability) is None else v.build()
+            o.entity_type = wire.entity_type
+            o.foreign_institution = wire.foreign_institution
+            o.grantor_birth_date = wire.grantor_birth_date
+            o.grantor_email = wire.grantor_email
+            o.grantor_first_name = wire.grantor_first_name
+            o.grantor_last_name = wire.grantor_last_name
+            o.grantor_middle_name = wire.grantor_middle_name
+            o.grantor_tax_number = wire.grantor_tax_number
+            o.has_foreign_bank_affiliation = (
+                v if (v := wire.has_foreign_bank_affiliation) is None or isinstance(v, bool) else read_boolean(v)
+            )
+            o.has_foreign_institution_affiliation = (
+                v if (v := wire.has_foreign_institution_affiliation) is None or isinstance(v, bool) else read_boolean(v)
+            )
+            o.is_domestic = v if (v := wire.is_domestic) is None or isinstance(v, bool) else read_boolean(v)
+            o.legal_name = wire.legal_name
+            o.mailing_address = None if (v := wire.mailing_address) is None else v.build()
+            o.phone_number = wire.phone_number
+            o.secretary_name = wire.secretary_name
+            o.tax_election = wire.tax_election
+            o.tax_number = wire.tax_number
+            o.is_hedge_fund = v if (v := wire.is_hedge_fund) is None or isinstance(v, bool) else read_boolean(v)
+            if CLASS_SWAP:
+                o.__class__ = Entity
+            else:
+                o = freeze(o, Entity)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4249,46 +4540,50 @@ class EntityOfficerWire(Wire, rename="kebab"):
     visa_expiration_date: date | None = None
     visa_type: str | None = None
 
-    def build(self) -> EntityOfficer:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EntityOfficer]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EntityOfficerBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.external_id = self.external_id
-        o.first_name = self.first_name
-        o.last_name = self.last_name
-        o.middle_name = self.middle_name
-        o.prefix_name = self.prefix_name
-        o.suffix_name = self.suffix_name
-        o.address = None if (v := self.address) is None else v.build()
-        o.birth_country = self.birth_country
-        o.citizenship_country = self.citizenship_country
-        o.birth_date = self.birth_date
-        o.email = self.email
-        o.employer_name = self.employer_name
-        o.employment_status = self.employment_status
-        o.home_phone_number = self.home_phone_number
-        o.mobile_phone_number = self.mobile_phone_number
-        o.work_phone_number = self.work_phone_number
-        o.is_foreign = v if (v := self.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
-        o.job_title = self.job_title
-        o.marital_status = self.marital_status
-        o.number_of_dependents = (
-            v if (v := self.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
-        )
-        o.occupation = self.occupation
-        o.owner_of_record = self.owner_of_record
-        o.relationship_to_entity = self.relationship_to_entity
-        o.tax_number = self.tax_number
-        o.tax_number_type = self.tax_number_type
-        o.usa_citizenship_type = self.usa_citizenship_type
-        o.visa_expiration_date = self.visa_expiration_date
-        o.visa_type = self.visa_type
-        if not CLASS_SWAP:
-            return freeze(o, EntityOfficer)
-        o.__class__ = EntityOfficer
-        built: EntityOfficer = o
+        built: list[EntityOfficer] = []
+        for wire in wires:
+            o = _EntityOfficerBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.external_id = wire.external_id
+            o.first_name = wire.first_name
+            o.last_name = wire.last_name
+            o.middle_name = wire.middle_name
+            o.prefix_name = wire.prefix_name
+            o.suffix_name = wire.suffix_name
+            o.address = None if (v := wire.address) is None else v.build()
+            o.birth_country = wire.birth_country
+            o.citizenship_country = wire.citizenship_country
+            o.birth_date = wire.birth_date
+            o.email = wire.email
+            o.employer_name = wire.employer_name
+            o.employment_status = wire.employment_status
+            o.home_phone_number = wire.home_phone_number
+            o.mobile_phone_number = wire.mobile_phone_number
+            o.work_phone_number = wire.work_phone_number
+            o.is_foreign = v if (v := wire.is_foreign) is None or isinstance(v, bool) else read_boolean(v)
+            o.job_title = wire.job_title
+            o.marital_status = wire.marital_status
+            o.number_of_dependents = (
+                v if (v := wire.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
+            )
+            o.occupation = wire.occupation
+            o.owner_of_record = wire.owner_of_record
+            o.relationship_to_entity = wire.relationship_to_entity
+            o.tax_number = wire.tax_number
+            o.tax_number_type = wire.tax_number_type
+            o.usa_citizenship_type = wire.usa_citizenship_type
+            o.visa_expiration_date = wire.visa_expiration_date
+            o.visa_type = wire.visa_type
+            if CLASS_SWAP:
+                o.__class__ = EntityOfficer
+            else:
+                o = freeze(o, EntityOfficer)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4346,25 +4641,29 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
     entity_id: str | int | None = None
     tax_bracket: str | None = None
 
-    def build(self) -> EntitySuitability:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EntitySuitability]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EntitySuitabilityBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.annual_net_income = None if (v := self.annual_net_income) is None else read_decimal(v)
-        o.liquid_net_worth = None if (v := self.liquid_net_worth) is None else read_decimal(v)
-        o.net_worth = None if (v := self.net_worth) is None else read_decimal(v)
-        o.covered_options_trading_experience = self.covered_options_trading_experience
-        o.futures_trading_experience = self.futures_trading_experience
-        o.stock_trading_experience = self.stock_trading_experience
-        o.uncovered_options_trading_experience = self.uncovered_options_trading_experience
-        o.entity_id = v if (v := self.entity_id) is None or v.__class__ is str else str(v)
-        o.tax_bracket = self.tax_bracket
-        if not CLASS_SWAP:
-            return freeze(o, EntitySuitability)
-        o.__class__ = EntitySuitability
-        built: EntitySuitability = o
+        built: list[EntitySuitability] = []
+        for wire in wires:
+            o = _EntitySuitabilityBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.annual_net_income = None if (v := wire.annual_net_income) is None else read_decimal(v)
+            o.liquid_net_worth = None if (v := wire.liquid_net_worth) is None else read_decimal(v)
+            o.net_worth = None if (v := wire.net_worth) is None else read_decimal(v)
+            o.covered_options_trading_experience = wire.covered_options_trading_experience
+            o.futures_trading_experience = wire.futures_trading_experience
+            o.stock_trading_experience = wire.stock_trading_experience
+            o.uncovered_options_trading_experience = wire.uncovered_options_trading_experience
+            o.entity_id = v if (v := wire.entity_id) is None or type(v) is str else str(v)
+            o.tax_bracket = wire.tax_bracket
+            if CLASS_SWAP:
+                o.__class__ = EntitySuitability
+            else:
+                o = freeze(o, EntitySuitability)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4403,57 +4702,61 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
     is_publicly_available__alias1: bool | None = msgspec.field(default=None, name="is_publicly_available")
     margin_types__alias1: list[PermittedMarginTypeWire] | None = msgspec.field(default=None, name="margin_types")
 
-    def build(self) -> PermittedAccountType:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PermittedAccountType]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PermittedAccountTypeBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.description = self.description
-        v = self.is_tax_advantaged
-        if self.is_tax_advantaged__alias1 is not None:
-            if v is None:
-                v = self.is_tax_advantaged__alias1
+        built: list[PermittedAccountType] = []
+        for wire in wires:
+            o = _PermittedAccountTypeBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.description = wire.description
+            v = wire.is_tax_advantaged
+            if wire.is_tax_advantaged__alias1 is not None:
+                if v is None:
+                    v = wire.is_tax_advantaged__alias1
+                else:
+                    keep(
+                        o,
+                        "is_tax_advantaged",
+                        msgspec.to_builtins(wire.is_tax_advantaged__alias1, builtin_types=(Decimal,)),
+                    )
+            o.is_tax_advantaged = v
+            v = wire.has_multiple_owners
+            if wire.has_multiple_owners__alias1 is not None:
+                if v is None:
+                    v = wire.has_multiple_owners__alias1
+                else:
+                    keep(
+                        o,
+                        "has_multiple_owners",
+                        msgspec.to_builtins(wire.has_multiple_owners__alias1, builtin_types=(Decimal,)),
+                    )
+            o.has_multiple_owners = v
+            v = wire.is_publicly_available
+            if wire.is_publicly_available__alias1 is not None:
+                if v is None:
+                    v = wire.is_publicly_available__alias1
+                else:
+                    keep(
+                        o,
+                        "is_publicly_available",
+                        msgspec.to_builtins(wire.is_publicly_available__alias1, builtin_types=(Decimal,)),
+                    )
+            o.is_publicly_available = v
+            v = wire.margin_types
+            if wire.margin_types__alias1 is not None:
+                if v is None:
+                    v = wire.margin_types__alias1
+                else:
+                    keep(o, "margin_types", msgspec.to_builtins(wire.margin_types__alias1, builtin_types=(Decimal,)))
+            o.margin_types = None if v is None else v if type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = PermittedAccountType
             else:
-                keep(
-                    o,
-                    "is_tax_advantaged",
-                    msgspec.to_builtins(self.is_tax_advantaged__alias1, builtin_types=(Decimal,)),
-                )
-        o.is_tax_advantaged = v
-        v = self.has_multiple_owners
-        if self.has_multiple_owners__alias1 is not None:
-            if v is None:
-                v = self.has_multiple_owners__alias1
-            else:
-                keep(
-                    o,
-                    "has_multiple_owners",
-                    msgspec.to_builtins(self.has_multiple_owners__alias1, builtin_types=(Decimal,)),
-                )
-        o.has_multiple_owners = v
-        v = self.is_publicly_available
-        if self.is_publicly_available__alias1 is not None:
-            if v is None:
-                v = self.is_publicly_available__alias1
-            else:
-                keep(
-                    o,
-                    "is_publicly_available",
-                    msgspec.to_builtins(self.is_publicly_available__alias1, builtin_types=(Decimal,)),
-                )
-        o.is_publicly_available = v
-        v = self.margin_types
-        if self.margin_types__alias1 is not None:
-            if v is None:
-                v = self.margin_types__alias1
-            else:
-                keep(o, "margin_types", msgspec.to_builtins(self.margin_types__alias1, builtin_types=(Decimal,)))
-        o.margin_types = None if v is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, PermittedAccountType)
-        o.__class__ = PermittedAccountType
-        built: PermittedAccountType = o
+                o = freeze(o, PermittedAccountType)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4481,23 +4784,27 @@ class PermittedMarginTypeWire(Wire, rename="kebab"):
     is_margin: bool | None = None
     is_margin__alias1: bool | None = msgspec.field(default=None, name="is_margin")
 
-    def build(self) -> PermittedMarginType:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PermittedMarginType]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PermittedMarginTypeBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        v = self.is_margin
-        if self.is_margin__alias1 is not None:
-            if v is None:
-                v = self.is_margin__alias1
+        built: list[PermittedMarginType] = []
+        for wire in wires:
+            o = _PermittedMarginTypeBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            v = wire.is_margin
+            if wire.is_margin__alias1 is not None:
+                if v is None:
+                    v = wire.is_margin__alias1
+                else:
+                    keep(o, "is_margin", msgspec.to_builtins(wire.is_margin__alias1, builtin_types=(Decimal,)))
+            o.is_margin = v
+            if CLASS_SWAP:
+                o.__class__ = PermittedMarginType
             else:
-                keep(o, "is_margin", msgspec.to_builtins(self.is_margin__alias1, builtin_types=(Decimal,)))
-        o.is_margin = v
-        if not CLASS_SWAP:
-            return freeze(o, PermittedMarginType)
-        o.__class__ = PermittedMarginType
-        built: PermittedMarginType = o
+                o = freeze(o, PermittedMarginType)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4531,7 +4838,7 @@ class TradingStatusWire(Wire, rename="kebab"):
     equities_margin_calculation_type: str | None = None
     ext_crm_id: str | None = None
     fee_schedule_name: str | None = None
-    futures_margin_rate_multiplier: Decimal | None = None
+    futures_margin_rate_multiplier: DecimalNumber | None = None
     has_intraday_equities_margin: bool | None = None
     is_aggregated_at_clearing: bool | None = None
     is_ascend_event_contracts_enabled: bool | None = None
@@ -4558,66 +4865,78 @@ class TradingStatusWire(Wire, rename="kebab"):
     options_level: str | None = None
     pdt_reset_on: date | None = None
     short_calls_enabled: bool | None = None
-    small_notional_futures_margin_rate_multiplier: Decimal | None = None
+    small_notional_futures_margin_rate_multiplier: DecimalNumber | None = None
     updated_at: Moment | None = None
 
-    def build(self) -> TradingStatus:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TradingStatus]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TradingStatusBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.are_deep_itm_carry_options_enabled = self.are_deep_itm_carry_options_enabled
-        o.are_far_otm_net_options_restricted = self.are_far_otm_net_options_restricted
-        o.are_options_values_restricted_to_nlv = self.are_options_values_restricted_to_nlv
-        o.are_single_tick_expiring_hedges_ignored = self.are_single_tick_expiring_hedges_ignored
-        o.autotrade_account_type = self.autotrade_account_type
-        o.clearing_account_number = self.clearing_account_number
-        o.clearing_aggregation_identifier = self.clearing_aggregation_identifier
-        o.cmta_override = self.cmta_override
-        o.day_trade_count = self.day_trade_count
-        o.enhanced_fraud_safeguards_enabled_at = self.enhanced_fraud_safeguards_enabled_at
-        o.equities_margin_calculation_type = self.equities_margin_calculation_type
-        o.ext_crm_id = self.ext_crm_id
-        o.fee_schedule_name = self.fee_schedule_name
-        o.futures_margin_rate_multiplier = (
-            v if (v := self.futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
-        )
-        o.has_intraday_equities_margin = self.has_intraday_equities_margin
-        o.is_aggregated_at_clearing = self.is_aggregated_at_clearing
-        o.is_ascend_event_contracts_enabled = self.is_ascend_event_contracts_enabled
-        o.is_closed = self.is_closed
-        o.is_closing_only = self.is_closing_only
-        o.is_cryptocurrency_closing_only = self.is_cryptocurrency_closing_only
-        o.is_cryptocurrency_enabled = self.is_cryptocurrency_enabled
-        o.is_equity_offering_closing_only = self.is_equity_offering_closing_only
-        o.is_equity_offering_enabled = self.is_equity_offering_enabled
-        o.is_event_contracts_closing_only = self.is_event_contracts_closing_only
-        o.is_frozen = self.is_frozen
-        o.is_full_equity_margin_required = self.is_full_equity_margin_required
-        o.is_futures_closing_only = self.is_futures_closing_only
-        o.is_futures_enabled = self.is_futures_enabled
-        o.is_futures_intra_day_enabled = self.is_futures_intra_day_enabled
-        o.is_in_day_trade_equity_maintenance_call = self.is_in_day_trade_equity_maintenance_call
-        o.is_in_margin_call = self.is_in_margin_call
-        o.is_non_retail = self.is_non_retail
-        o.is_pattern_day_trader = self.is_pattern_day_trader
-        o.is_portfolio_margin_enabled = self.is_portfolio_margin_enabled
-        o.is_risk_reducing_only = self.is_risk_reducing_only
-        o.is_roll_the_day_forward_enabled = self.is_roll_the_day_forward_enabled
-        o.is_small_notional_futures_intra_day_enabled = self.is_small_notional_futures_intra_day_enabled
-        o.options_level = self.options_level
-        o.pdt_reset_on = self.pdt_reset_on
-        o.short_calls_enabled = self.short_calls_enabled
-        o.small_notional_futures_margin_rate_multiplier = (
-            v if (v := self.small_notional_futures_margin_rate_multiplier) is None or v.is_finite() else finite(v)
-        )
-        o.updated_at = self.updated_at
-        if not CLASS_SWAP:
-            return freeze(o, TradingStatus)
-        o.__class__ = TradingStatus
-        built: TradingStatus = o
+        built: list[TradingStatus] = []
+        for wire in wires:
+            o = _TradingStatusBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.are_deep_itm_carry_options_enabled = wire.are_deep_itm_carry_options_enabled
+            o.are_far_otm_net_options_restricted = wire.are_far_otm_net_options_restricted
+            o.are_options_values_restricted_to_nlv = wire.are_options_values_restricted_to_nlv
+            o.are_single_tick_expiring_hedges_ignored = wire.are_single_tick_expiring_hedges_ignored
+            o.autotrade_account_type = wire.autotrade_account_type
+            o.clearing_account_number = wire.clearing_account_number
+            o.clearing_aggregation_identifier = wire.clearing_aggregation_identifier
+            o.cmta_override = wire.cmta_override
+            o.day_trade_count = wire.day_trade_count
+            o.enhanced_fraud_safeguards_enabled_at = wire.enhanced_fraud_safeguards_enabled_at
+            o.equities_margin_calculation_type = wire.equities_margin_calculation_type
+            o.ext_crm_id = wire.ext_crm_id
+            o.fee_schedule_name = wire.fee_schedule_name
+            o.futures_margin_rate_multiplier = (
+                None
+                if (v := wire.futures_margin_rate_multiplier) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.has_intraday_equities_margin = wire.has_intraday_equities_margin
+            o.is_aggregated_at_clearing = wire.is_aggregated_at_clearing
+            o.is_ascend_event_contracts_enabled = wire.is_ascend_event_contracts_enabled
+            o.is_closed = wire.is_closed
+            o.is_closing_only = wire.is_closing_only
+            o.is_cryptocurrency_closing_only = wire.is_cryptocurrency_closing_only
+            o.is_cryptocurrency_enabled = wire.is_cryptocurrency_enabled
+            o.is_equity_offering_closing_only = wire.is_equity_offering_closing_only
+            o.is_equity_offering_enabled = wire.is_equity_offering_enabled
+            o.is_event_contracts_closing_only = wire.is_event_contracts_closing_only
+            o.is_frozen = wire.is_frozen
+            o.is_full_equity_margin_required = wire.is_full_equity_margin_required
+            o.is_futures_closing_only = wire.is_futures_closing_only
+            o.is_futures_enabled = wire.is_futures_enabled
+            o.is_futures_intra_day_enabled = wire.is_futures_intra_day_enabled
+            o.is_in_day_trade_equity_maintenance_call = wire.is_in_day_trade_equity_maintenance_call
+            o.is_in_margin_call = wire.is_in_margin_call
+            o.is_non_retail = wire.is_non_retail
+            o.is_pattern_day_trader = wire.is_pattern_day_trader
+            o.is_portfolio_margin_enabled = wire.is_portfolio_margin_enabled
+            o.is_risk_reducing_only = wire.is_risk_reducing_only
+            o.is_roll_the_day_forward_enabled = wire.is_roll_the_day_forward_enabled
+            o.is_small_notional_futures_intra_day_enabled = wire.is_small_notional_futures_intra_day_enabled
+            o.options_level = wire.options_level
+            o.pdt_reset_on = wire.pdt_reset_on
+            o.short_calls_enabled = wire.short_calls_enabled
+            o.small_notional_futures_margin_rate_multiplier = (
+                None
+                if (v := wire.small_notional_futures_margin_rate_multiplier) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.updated_at = wire.updated_at
+            if CLASS_SWAP:
+                o.__class__ = TradingStatus
+            else:
+                o = freeze(o, TradingStatus)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4751,116 +5070,132 @@ class AccountBalanceWire(Wire, rename="kebab"):
     short_index_derivative_value: DecimalText | None = None
     updated_at: Moment | None = None
 
-    def build(self) -> AccountBalance:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[AccountBalance]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _AccountBalanceBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.available_trading_funds = None if (v := self.available_trading_funds) is None else read_decimal(v)
-        o.bond_margin_requirement = None if (v := self.bond_margin_requirement) is None else read_decimal(v)
-        o.cash_available_to_withdraw = None if (v := self.cash_available_to_withdraw) is None else read_decimal(v)
-        o.cash_balance = None if (v := self.cash_balance) is None else read_decimal(v)
-        o.cash_settle_balance = None if (v := self.cash_settle_balance) is None else read_decimal(v)
-        o.closed_loop_available_balance = None if (v := self.closed_loop_available_balance) is None else read_decimal(v)
-        o.cryptocurrency_margin_requirement = (
-            None if (v := self.cryptocurrency_margin_requirement) is None else read_decimal(v)
-        )
-        o.currency = self.currency
-        o.day_equity_call_value = None if (v := self.day_equity_call_value) is None else read_decimal(v)
-        o.day_trade_excess = None if (v := self.day_trade_excess) is None else read_decimal(v)
-        o.day_trading_buying_power = None if (v := self.day_trading_buying_power) is None else read_decimal(v)
-        o.day_trading_call_value = None if (v := self.day_trading_call_value) is None else read_decimal(v)
-        o.derivative_buying_power = None if (v := self.derivative_buying_power) is None else read_decimal(v)
-        o.equity_buying_power = None if (v := self.equity_buying_power) is None else read_decimal(v)
-        o.equity_offering_margin_requirement = (
-            None if (v := self.equity_offering_margin_requirement) is None else read_decimal(v)
-        )
-        o.fixed_income_security_margin_requirement = (
-            None if (v := self.fixed_income_security_margin_requirement) is None else read_decimal(v)
-        )
-        o.futures_margin_requirement = None if (v := self.futures_margin_requirement) is None else read_decimal(v)
-        o.intraday_equities_cash_amount = None if (v := self.intraday_equities_cash_amount) is None else read_decimal(v)
-        o.intraday_equities_cash_effect = self.intraday_equities_cash_effect
-        o.intraday_equities_cash_effective_date = self.intraday_equities_cash_effective_date
-        o.intraday_futures_cash_amount = None if (v := self.intraday_futures_cash_amount) is None else read_decimal(v)
-        o.intraday_futures_cash_effect = self.intraday_futures_cash_effect
-        o.intraday_futures_cash_effective_date = self.intraday_futures_cash_effective_date
-        o.long_bond_value = None if (v := self.long_bond_value) is None else read_decimal(v)
-        o.long_cryptocurrency_value = None if (v := self.long_cryptocurrency_value) is None else read_decimal(v)
-        o.long_derivative_value = None if (v := self.long_derivative_value) is None else read_decimal(v)
-        o.long_equity_value = None if (v := self.long_equity_value) is None else read_decimal(v)
-        o.long_fixed_income_security_value = (
-            None if (v := self.long_fixed_income_security_value) is None else read_decimal(v)
-        )
-        o.long_futures_derivative_value = None if (v := self.long_futures_derivative_value) is None else read_decimal(v)
-        o.long_futures_value = None if (v := self.long_futures_value) is None else read_decimal(v)
-        o.long_margineable_value = None if (v := self.long_margineable_value) is None else read_decimal(v)
-        o.maintenance_call_value = None if (v := self.maintenance_call_value) is None else read_decimal(v)
-        o.maintenance_requirement = None if (v := self.maintenance_requirement) is None else read_decimal(v)
-        o.margin_equity = None if (v := self.margin_equity) is None else read_decimal(v)
-        o.margin_settle_balance = None if (v := self.margin_settle_balance) is None else read_decimal(v)
-        o.net_liquidating_value = None if (v := self.net_liquidating_value) is None else read_decimal(v)
-        o.pending_cash = None if (v := self.pending_cash) is None else read_decimal(v)
-        o.pending_cash_effect = self.pending_cash_effect
-        o.previous_date_cryptocurrency_fiat_effective_date = self.previous_date_cryptocurrency_fiat_effective_date
-        o.previous_day_cryptocurrency_fiat_amount = (
-            None if (v := self.previous_day_cryptocurrency_fiat_amount) is None else read_decimal(v)
-        )
-        o.previous_day_cryptocurrency_fiat_effect = self.previous_day_cryptocurrency_fiat_effect
-        o.reg_t_call_value = None if (v := self.reg_t_call_value) is None else read_decimal(v)
-        o.short_cryptocurrency_value = None if (v := self.short_cryptocurrency_value) is None else read_decimal(v)
-        o.short_derivative_value = None if (v := self.short_derivative_value) is None else read_decimal(v)
-        o.short_equity_value = None if (v := self.short_equity_value) is None else read_decimal(v)
-        o.short_futures_derivative_value = (
-            None if (v := self.short_futures_derivative_value) is None else read_decimal(v)
-        )
-        o.short_futures_value = None if (v := self.short_futures_value) is None else read_decimal(v)
-        o.short_margineable_value = None if (v := self.short_margineable_value) is None else read_decimal(v)
-        o.sma_equity_option_buying_power = (
-            None if (v := self.sma_equity_option_buying_power) is None else read_decimal(v)
-        )
-        o.special_memorandum_account_apex_adjustment = (
-            None if (v := self.special_memorandum_account_apex_adjustment) is None else read_decimal(v)
-        )
-        o.special_memorandum_account_value = (
-            None if (v := self.special_memorandum_account_value) is None else read_decimal(v)
-        )
-        o.total_settle_balance = None if (v := self.total_settle_balance) is None else read_decimal(v)
-        o.unsettled_cryptocurrency_fiat_amount = (
-            None if (v := self.unsettled_cryptocurrency_fiat_amount) is None else read_decimal(v)
-        )
-        o.unsettled_cryptocurrency_fiat_effect = self.unsettled_cryptocurrency_fiat_effect
-        o.used_derivative_buying_power = None if (v := self.used_derivative_buying_power) is None else read_decimal(v)
-        o.snapshot_date = self.snapshot_date
-        o.time_of_day = self.time_of_day
-        o.reg_t_margin_requirement = None if (v := self.reg_t_margin_requirement) is None else read_decimal(v)
-        o.futures_overnight_margin_requirement = (
-            None if (v := self.futures_overnight_margin_requirement) is None else read_decimal(v)
-        )
-        o.futures_intraday_margin_requirement = (
-            None if (v := self.futures_intraday_margin_requirement) is None else read_decimal(v)
-        )
-        o.maintenance_excess = None if (v := self.maintenance_excess) is None else read_decimal(v)
-        o.pending_margin_interest = None if (v := self.pending_margin_interest) is None else read_decimal(v)
-        o.apex_starting_day_margin_equity = (
-            None if (v := self.apex_starting_day_margin_equity) is None else read_decimal(v)
-        )
-        o.buying_power_adjustment = None if (v := self.buying_power_adjustment) is None else read_decimal(v)
-        o.buying_power_adjustment_effect = self.buying_power_adjustment_effect
-        o.effective_cryptocurrency_buying_power = (
-            None if (v := self.effective_cryptocurrency_buying_power) is None else read_decimal(v)
-        )
-        o.total_pending_liquidity_pool_rebate = (
-            None if (v := self.total_pending_liquidity_pool_rebate) is None else read_decimal(v)
-        )
-        o.long_index_derivative_value = None if (v := self.long_index_derivative_value) is None else read_decimal(v)
-        o.short_index_derivative_value = None if (v := self.short_index_derivative_value) is None else read_decimal(v)
-        o.updated_at = self.updated_at
-        if not CLASS_SWAP:
-            return freeze(o, AccountBalance)
-        o.__class__ = AccountBalance
-        built: AccountBalance = o
+        built: list[AccountBalance] = []
+        for wire in wires:
+            o = _AccountBalanceBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.available_trading_funds = None if (v := wire.available_trading_funds) is None else read_decimal(v)
+            o.bond_margin_requirement = None if (v := wire.bond_margin_requirement) is None else read_decimal(v)
+            o.cash_available_to_withdraw = None if (v := wire.cash_available_to_withdraw) is None else read_decimal(v)
+            o.cash_balance = None if (v := wire.cash_balance) is None else read_decimal(v)
+            o.cash_settle_balance = None if (v := wire.cash_settle_balance) is None else read_decimal(v)
+            o.closed_loop_available_balance = (
+                None if (v := wire.closed_loop_available_balance) is None else read_decimal(v)
+            )
+            o.cryptocurrency_margin_requirement = (
+                None if (v := wire.cryptocurrency_margin_requirement) is None else read_decimal(v)
+            )
+            o.currency = wire.currency
+            o.day_equity_call_value = None if (v := wire.day_equity_call_value) is None else read_decimal(v)
+            o.day_trade_excess = None if (v := wire.day_trade_excess) is None else read_decimal(v)
+            o.day_trading_buying_power = None if (v := wire.day_trading_buying_power) is None else read_decimal(v)
+            o.day_trading_call_value = None if (v := wire.day_trading_call_value) is None else read_decimal(v)
+            o.derivative_buying_power = None if (v := wire.derivative_buying_power) is None else read_decimal(v)
+            o.equity_buying_power = None if (v := wire.equity_buying_power) is None else read_decimal(v)
+            o.equity_offering_margin_requirement = (
+                None if (v := wire.equity_offering_margin_requirement) is None else read_decimal(v)
+            )
+            o.fixed_income_security_margin_requirement = (
+                None if (v := wire.fixed_income_security_margin_requirement) is None else read_decimal(v)
+            )
+            o.futures_margin_requirement = None if (v := wire.futures_margin_requirement) is None else read_decimal(v)
+            o.intraday_equities_cash_amount = (
+                None if (v := wire.intraday_equities_cash_amount) is None else read_decimal(v)
+            )
+            o.intraday_equities_cash_effect = wire.intraday_equities_cash_effect
+            o.intraday_equities_cash_effective_date = wire.intraday_equities_cash_effective_date
+            o.intraday_futures_cash_amount = (
+                None if (v := wire.intraday_futures_cash_amount) is None else read_decimal(v)
+            )
+            o.intraday_futures_cash_effect = wire.intraday_futures_cash_effect
+            o.intraday_futures_cash_effective_date = wire.intraday_futures_cash_effective_date
+            o.long_bond_value = None if (v := wire.long_bond_value) is None else read_decimal(v)
+            o.long_cryptocurrency_value = None if (v := wire.long_cryptocurrency_value) is None else read_decimal(v)
+            o.long_derivative_value = None if (v := wire.long_derivative_value) is None else read_decimal(v)
+            o.long_equity_value = None if (v := wire.long_equity_value) is None else read_decimal(v)
+            o.long_fixed_income_security_value = (
+                None if (v := wire.long_fixed_income_security_value) is None else read_decimal(v)
+            )
+            o.long_futures_derivative_value = (
+                None if (v := wire.long_futures_derivative_value) is None else read_decimal(v)
+            )
+            o.long_futures_value = None if (v := wire.long_futures_value) is None else read_decimal(v)
+            o.long_margineable_value = None if (v := wire.long_margineable_value) is None else read_decimal(v)
+            o.maintenance_call_value = None if (v := wire.maintenance_call_value) is None else read_decimal(v)
+            o.maintenance_requirement = None if (v := wire.maintenance_requirement) is None else read_decimal(v)
+            o.margin_equity = None if (v := wire.margin_equity) is None else read_decimal(v)
+            o.margin_settle_balance = None if (v := wire.margin_settle_balance) is None else read_decimal(v)
+            o.net_liquidating_value = None if (v := wire.net_liquidating_value) is None else read_decimal(v)
+            o.pending_cash = None if (v := wire.pending_cash) is None else read_decimal(v)
+            o.pending_cash_effect = wire.pending_cash_effect
+            o.previous_date_cryptocurrency_fiat_effective_date = wire.previous_date_cryptocurrency_fiat_effective_date
+            o.previous_day_cryptocurrency_fiat_amount = (
+                None if (v := wire.previous_day_cryptocurrency_fiat_amount) is None else read_decimal(v)
+            )
+            o.previous_day_cryptocurrency_fiat_effect = wire.previous_day_cryptocurrency_fiat_effect
+            o.reg_t_call_value = None if (v := wire.reg_t_call_value) is None else read_decimal(v)
+            o.short_cryptocurrency_value = None if (v := wire.short_cryptocurrency_value) is None else read_decimal(v)
+            o.short_derivative_value = None if (v := wire.short_derivative_value) is None else read_decimal(v)
+            o.short_equity_value = None if (v := wire.short_equity_value) is None else read_decimal(v)
+            o.short_futures_derivative_value = (
+                None if (v := wire.short_futures_derivative_value) is None else read_decimal(v)
+            )
+            o.short_futures_value = None if (v := wire.short_futures_value) is None else read_decimal(v)
+            o.short_margineable_value = None if (v := wire.short_margineable_value) is None else read_decimal(v)
+            o.sma_equity_option_buying_power = (
+                None if (v := wire.sma_equity_option_buying_power) is None else read_decimal(v)
+            )
+            o.special_memorandum_account_apex_adjustment = (
+                None if (v := wire.special_memorandum_account_apex_adjustment) is None else read_decimal(v)
+            )
+            o.special_memorandum_account_value = (
+                None if (v := wire.special_memorandum_account_value) is None else read_decimal(v)
+            )
+            o.total_settle_balance = None if (v := wire.total_settle_balance) is None else read_decimal(v)
+            o.unsettled_cryptocurrency_fiat_amount = (
+                None if (v := wire.unsettled_cryptocurrency_fiat_amount) is None else read_decimal(v)
+            )
+            o.unsettled_cryptocurrency_fiat_effect = wire.unsettled_cryptocurrency_fiat_effect
+            o.used_derivative_buying_power = (
+                None if (v := wire.used_derivative_buying_power) is None else read_decimal(v)
+            )
+            o.snapshot_date = wire.snapshot_date
+            o.time_of_day = wire.time_of_day
+            o.reg_t_margin_requirement = None if (v := wire.reg_t_margin_requirement) is None else read_decimal(v)
+            o.futures_overnight_margin_requirement = (
+                None if (v := wire.futures_overnight_margin_requirement) is None else read_decimal(v)
+            )
+            o.futures_intraday_margin_requirement = (
+                None if (v := wire.futures_intraday_margin_requirement) is None else read_decimal(v)
+            )
+            o.maintenance_excess = None if (v := wire.maintenance_excess) is None else read_decimal(v)
+            o.pending_margin_interest = None if (v := wire.pending_margin_interest) is None else read_decimal(v)
+            o.apex_starting_day_margin_equity = (
+                None if (v := wire.apex_starting_day_margin_equity) is None else read_decimal(v)
+            )
+            o.buying_power_adjustment = None if (v := wire.buying_power_adjustment) is None else read_decimal(v)
+            o.buying_power_adjustment_effect = wire.buying_power_adjustment_effect
+            o.effective_cryptocurrency_buying_power = (
+                None if (v := wire.effective_cryptocurrency_buying_power) is None else read_decimal(v)
+            )
+            o.total_pending_liquidity_pool_rebate = (
+                None if (v := wire.total_pending_liquidity_pool_rebate) is None else read_decimal(v)
+            )
+            o.long_index_derivative_value = None if (v := wire.long_index_derivative_value) is None else read_decimal(v)
+            o.short_index_derivative_value = (
+                None if (v := wire.short_index_derivative_value) is None else read_decimal(v)
+            )
+            o.updated_at = wire.updated_at
+            if CLASS_SWAP:
+                o.__class__ = AccountBalance
+            else:
+                o = freeze(o, AccountBalance)
+            built.append(o)
         return built
 
     @staticmethod
@@ -4949,106 +5284,156 @@ _NetLiqOhlcBuilder = mutable_builder(NetLiqOhlc)
 class NetLiqOhlcWire(Wire, rename="kebab"):
     """Wire form of `NetLiqOhlc`."""
 
-    open: Decimal | None = None
-    high: Decimal | None = None
-    low: Decimal | None = None
-    close: Decimal | None = None
-    pending_cash_open: Decimal | None = None
-    pending_cash_high: Decimal | None = None
-    pending_cash_low: Decimal | None = None
-    pending_cash_close: Decimal | None = None
-    total_open: Decimal | None = None
-    total_high: Decimal | None = None
-    total_low: Decimal | None = None
-    total_close: Decimal | None = None
+    open: DecimalNumber | None = None
+    high: DecimalNumber | None = None
+    low: DecimalNumber | None = None
+    close: DecimalNumber | None = None
+    pending_cash_open: DecimalNumber | None = None
+    pending_cash_high: DecimalNumber | None = None
+    pending_cash_low: DecimalNumber | None = None
+    pending_cash_close: DecimalNumber | None = None
+    total_open: DecimalNumber | None = None
+    total_high: DecimalNumber | None = None
+    total_low: DecimalNumber | None = None
+    total_close: DecimalNumber | None = None
     time: MomentText | int | None = None
-    pending_cash_open__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashOpen")
-    pending_cash_high__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashHigh")
-    pending_cash_low__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashLow")
-    pending_cash_close__alias1: Decimal | None = msgspec.field(default=None, name="pendingCashClose")
-    total_open__alias1: Decimal | None = msgspec.field(default=None, name="totalOpen")
-    total_high__alias1: Decimal | None = msgspec.field(default=None, name="totalHigh")
-    total_low__alias1: Decimal | None = msgspec.field(default=None, name="totalLow")
-    total_close__alias1: Decimal | None = msgspec.field(default=None, name="totalClose")
+    pending_cash_open__alias1: DecimalNumber | None = msgspec.field(default=None, name="pendingCashOpen")
+    pending_cash_high__alias1: DecimalNumber | None = msgspec.field(default=None, name="pendingCashHigh")
+    pending_cash_low__alias1: DecimalNumber | None = msgspec.field(default=None, name="pendingCashLow")
+    pending_cash_close__alias1: DecimalNumber | None = msgspec.field(default=None, name="pendingCashClose")
+    total_open__alias1: DecimalNumber | None = msgspec.field(default=None, name="totalOpen")
+    total_high__alias1: DecimalNumber | None = msgspec.field(default=None, name="totalHigh")
+    total_low__alias1: DecimalNumber | None = msgspec.field(default=None, name="totalLow")
+    total_close__alias1: DecimalNumber | None = msgspec.field(default=None, name="totalClose")
 
-    def build(self) -> NetLiqOhlc:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NetLiqOhlc]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NetLiqOhlcBuilder()
-        o.extra = EMPTY
-        o.open = v if (v := self.open) is None or v.is_finite() else finite(v)
-        o.high = v if (v := self.high) is None or v.is_finite() else finite(v)
-        o.low = v if (v := self.low) is None or v.is_finite() else finite(v)
-        o.close = v if (v := self.close) is None or v.is_finite() else finite(v)
-        v = self.pending_cash_open
-        if self.pending_cash_open__alias1 is not None:
-            if v is None:
-                v = self.pending_cash_open__alias1
+        built: list[NetLiqOhlc] = []
+        for wire in wires:
+            o = _NetLiqOhlcBuilder()
+            o.extra = EMPTY
+            o.open = (
+                None
+                if (v := wire.open) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.high = (
+                None
+                if (v := wire.high) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.low = (
+                None
+                if (v := wire.low) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.close = (
+                None
+                if (v := wire.close) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            v = wire.pending_cash_open
+            if wire.pending_cash_open__alias1 is not None:
+                if v is None:
+                    v = wire.pending_cash_open__alias1
+                else:
+                    keep(
+                        o,
+                        "pendingCashOpen",
+                        msgspec.to_builtins(wire.pending_cash_open__alias1, builtin_types=(Decimal,)),
+                    )
+            o.pending_cash_open = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.pending_cash_high
+            if wire.pending_cash_high__alias1 is not None:
+                if v is None:
+                    v = wire.pending_cash_high__alias1
+                else:
+                    keep(
+                        o,
+                        "pendingCashHigh",
+                        msgspec.to_builtins(wire.pending_cash_high__alias1, builtin_types=(Decimal,)),
+                    )
+            o.pending_cash_high = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.pending_cash_low
+            if wire.pending_cash_low__alias1 is not None:
+                if v is None:
+                    v = wire.pending_cash_low__alias1
+                else:
+                    keep(
+                        o,
+                        "pendingCashLow",
+                        msgspec.to_builtins(wire.pending_cash_low__alias1, builtin_types=(Decimal,)),
+                    )
+            o.pending_cash_low = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.pending_cash_close
+            if wire.pending_cash_close__alias1 is not None:
+                if v is None:
+                    v = wire.pending_cash_close__alias1
+                else:
+                    keep(
+                        o,
+                        "pendingCashClose",
+                        msgspec.to_builtins(wire.pending_cash_close__alias1, builtin_types=(Decimal,)),
+                    )
+            o.pending_cash_close = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.total_open
+            if wire.total_open__alias1 is not None:
+                if v is None:
+                    v = wire.total_open__alias1
+                else:
+                    keep(o, "totalOpen", msgspec.to_builtins(wire.total_open__alias1, builtin_types=(Decimal,)))
+            o.total_open = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.total_high
+            if wire.total_high__alias1 is not None:
+                if v is None:
+                    v = wire.total_high__alias1
+                else:
+                    keep(o, "totalHigh", msgspec.to_builtins(wire.total_high__alias1, builtin_types=(Decimal,)))
+            o.total_high = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            v = wire.total_low
+            if wire.total_low__alias1 is not None:
+                if v is None:
+                    v = wire.total_low__alias1
+                else:
+                    keep(o, "totalLow", msgspec.to_builtins(wire.total_low__alias1, builtin_types=(Decimal,)))
+            o.total_low = None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            v = wire.total_close
+            if wire.total_close__alias1 is not None:
+                if v is None:
+                    v = wire.total_close__alias1
+                else:
+                    keep(o, "totalClose", msgspec.to_builtins(wire.total_close__alias1, builtin_types=(Decimal,)))
+            o.total_close = (
+                None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
+            )
+            o.time = None if (v := wire.time) is None else moment_or_keep(v, o, "time")
+            if CLASS_SWAP:
+                o.__class__ = NetLiqOhlc
             else:
-                keep(
-                    o, "pendingCashOpen", msgspec.to_builtins(self.pending_cash_open__alias1, builtin_types=(Decimal,))
-                )
-        o.pending_cash_open = None if v is None else v if v.is_finite() else finite(v)
-        v = self.pending_cash_high
-        if self.pending_cash_high__alias1 is not None:
-            if v is None:
-                v = self.pending_cash_high__alias1
-            else:
-                keep(
-                    o, "pendingCashHigh", msgspec.to_builtins(self.pending_cash_high__alias1, builtin_types=(Decimal,))
-                )
-        o.pending_cash_high = None if v is None else v if v.is_finite() else finite(v)
-        v = self.pending_cash_low
-        if self.pending_cash_low__alias1 is not None:
-            if v is None:
-                v = self.pending_cash_low__alias1
-            else:
-                keep(o, "pendingCashLow", msgspec.to_builtins(self.pending_cash_low__alias1, builtin_types=(Decimal,)))
-        o.pending_cash_low = None if v is None else v if v.is_finite() else finite(v)
-        v = self.pending_cash_close
-        if self.pending_cash_close__alias1 is not None:
-            if v is None:
-                v = self.pending_cash_close__alias1
-            else:
-                keep(
-                    o,
-                    "pendingCashClose",
-                    msgspec.to_builtins(self.pending_cash_close__alias1, builtin_types=(Decimal,)),
-                )
-        o.pending_cash_close = None if v is None else v if v.is_finite() else finite(v)
-        v = self.total_open
-        if self.total_open__alias1 is not None:
-            if v is None:
-                v = self.total_open__alias1
-            else:
-                keep(o, "totalOpen", msgspec.to_builtins(self.total_open__alias1, builtin_types=(Decimal,)))
-        o.total_open = None if v is None else v if v.is_finite() else finite(v)
-        v = self.total_high
-        if self.total_high__alias1 is not None:
-            if v is None:
-                v = self.total_high__alias1
-            else:
-                keep(o, "totalHigh", msgspec.to_builtins(self.total_high__alias1, builtin_types=(Decimal,)))
-        o.total_high = None if v is None else v if v.is_finite() else finite(v)
-        v = self.total_low
-        if self.total_low__alias1 is not None:
-            if v is None:
-                v = self.total_low__alias1
-            else:
-                keep(o, "totalLow", msgspec.to_builtins(self.total_low__alias1, builtin_types=(Decimal,)))
-        o.total_low = None if v is None else v if v.is_finite() else finite(v)
-        v = self.total_close
-        if self.total_close__alias1 is not None:
-            if v is None:
-                v = self.total_close__alias1
-            else:
-                keep(o, "totalClose", msgspec.to_builtins(self.total_close__alias1, builtin_types=(Decimal,)))
-        o.total_close = None if v is None else v if v.is_finite() else finite(v)
-        o.time = None if (v := self.time) is None else moment_or_keep(v, o, "time")
-        if not CLASS_SWAP:
-            return freeze(o, NetLiqOhlc)
-        o.__class__ = NetLiqOhlc
-        built: NetLiqOhlc = o
+                o = freeze(o, NetLiqOhlc)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5084,7 +5469,7 @@ class PositionWire(Wire, rename="kebab"):
     streamer_symbol: str | None = None
     symbol: str | None = None
     underlying_symbol: str | None = None
-    quantity: Decimal | None = None
+    quantity: DecimalNumber | None = None
     average_daily_market_close_price: DecimalText | None = None
     average_open_price: DecimalText | None = None
     average_yearly_market_close_price: DecimalText | None = None
@@ -5094,9 +5479,9 @@ class PositionWire(Wire, rename="kebab"):
     is_suppressed: bool | None = None
     mark: DecimalText | None = None
     mark_price: DecimalText | None = None
-    multiplier: Decimal | None = None
+    multiplier: DecimalNumber | None = None
     quantity_direction: QuantityDirection | None = None
-    restricted_quantity: Decimal | None = None
+    restricted_quantity: DecimalNumber | None = None
     expires_at: Moment | None = None
     deliverable_type: str | None = None
     fixing_price: DecimalText | None = None
@@ -5113,52 +5498,74 @@ class PositionWire(Wire, rename="kebab"):
     order_id: str | int | None = None
     update_type: str | None = None
 
-    def build(self) -> Position:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Position]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PositionBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.instrument_type = self.instrument_type
-        o.streamer_symbol = self.streamer_symbol
-        o.symbol = self.symbol
-        o.underlying_symbol = self.underlying_symbol
-        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
-        o.average_daily_market_close_price = (
-            None if (v := self.average_daily_market_close_price) is None else read_decimal(v)
-        )
-        o.average_open_price = None if (v := self.average_open_price) is None else read_decimal(v)
-        o.average_yearly_market_close_price = (
-            None if (v := self.average_yearly_market_close_price) is None else read_decimal(v)
-        )
-        o.close_price = None if (v := self.close_price) is None else decimal_or_keep(v, o, "close-price")
-        o.cost_effect = self.cost_effect
-        o.is_frozen = self.is_frozen
-        o.is_suppressed = self.is_suppressed
-        o.mark = None if (v := self.mark) is None else read_decimal(v)
-        o.mark_price = None if (v := self.mark_price) is None else read_decimal(v)
-        o.multiplier = v if (v := self.multiplier) is None or v.is_finite() else finite(v)
-        o.quantity_direction = self.quantity_direction
-        o.restricted_quantity = v if (v := self.restricted_quantity) is None or v.is_finite() else finite(v)
-        o.expires_at = self.expires_at
-        o.deliverable_type = self.deliverable_type
-        o.fixing_price = None if (v := self.fixing_price) is None else read_decimal(v)
-        o.realized_day_gain = None if (v := self.realized_day_gain) is None else read_decimal(v)
-        o.realized_day_gain_date = self.realized_day_gain_date
-        o.realized_day_gain_effect = self.realized_day_gain_effect
-        o.realized_today = None if (v := self.realized_today) is None else read_decimal(v)
-        o.realized_today_date = self.realized_today_date
-        o.realized_today_effect = self.realized_today_effect
-        o.face_value = None if (v := self.face_value) is None else read_decimal(v)
-        o.par_size = None if (v := self.par_size) is None else read_decimal(v)
-        o.created_at = self.created_at
-        o.updated_at = self.updated_at
-        o.order_id = v if (v := self.order_id) is None or v.__class__ is str else str(v)
-        o.update_type = self.update_type
-        if not CLASS_SWAP:
-            return freeze(o, Position)
-        o.__class__ = Position
-        built: Position = o
+        built: list[Position] = []
+        for wire in wires:
+            o = _PositionBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.instrument_type = wire.instrument_type
+            o.streamer_symbol = wire.streamer_symbol
+            o.symbol = wire.symbol
+            o.underlying_symbol = wire.underlying_symbol
+            o.quantity = (
+                None
+                if (v := wire.quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.average_daily_market_close_price = (
+                None if (v := wire.average_daily_market_close_price) is None else read_decimal(v)
+            )
+            o.average_open_price = None if (v := wire.average_open_price) is None else read_decimal(v)
+            o.average_yearly_market_close_price = (
+                None if (v := wire.average_yearly_market_close_price) is None else read_decimal(v)
+            )
+            o.close_price = None if (v := wire.close_price) is None else decimal_or_keep(v, o, "close-price")
+            o.cost_effect = wire.cost_effect
+            o.is_frozen = wire.is_frozen
+            o.is_suppressed = wire.is_suppressed
+            o.mark = None if (v := wire.mark) is None else read_decimal(v)
+            o.mark_price = None if (v := wire.mark_price) is None else read_decimal(v)
+            o.multiplier = (
+                None
+                if (v := wire.multiplier) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.quantity_direction = wire.quantity_direction
+            o.restricted_quantity = (
+                None
+                if (v := wire.restricted_quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.expires_at = wire.expires_at
+            o.deliverable_type = wire.deliverable_type
+            o.fixing_price = None if (v := wire.fixing_price) is None else read_decimal(v)
+            o.realized_day_gain = None if (v := wire.realized_day_gain) is None else read_decimal(v)
+            o.realized_day_gain_date = wire.realized_day_gain_date
+            o.realized_day_gain_effect = wire.realized_day_gain_effect
+            o.realized_today = None if (v := wire.realized_today) is None else read_decimal(v)
+            o.realized_today_date = wire.realized_today_date
+            o.realized_today_effect = wire.realized_today_effect
+            o.face_value = None if (v := wire.face_value) is None else read_decimal(v)
+            o.par_size = None if (v := wire.par_size) is None else read_decimal(v)
+            o.created_at = wire.created_at
+            o.updated_at = wire.updated_at
+            o.order_id = v if (v := wire.order_id) is None or type(v) is str else str(v)
+            o.update_type = wire.update_type
+            if CLASS_SWAP:
+                o.__class__ = Position
+            else:
+                o = freeze(o, Position)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5223,32 +5630,36 @@ class PositionLimitWire(Wire, rename="kebab"):
     event_contract_notional_order_limit: DecimalText | int | None = None
     event_contract_total_notional_position_value: DecimalText | int | None = None
 
-    def build(self) -> PositionLimit:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PositionLimit]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PositionLimitBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.equity_option_order_size = self.equity_option_order_size
-        o.equity_order_size = self.equity_order_size
-        o.future_option_order_size = self.future_option_order_size
-        o.future_order_size = self.future_order_size
-        o.underlying_opening_order_limit = self.underlying_opening_order_limit
-        o.equity_option_position_size = self.equity_option_position_size
-        o.equity_position_size = self.equity_position_size
-        o.future_option_position_size = self.future_option_position_size
-        o.future_position_size = self.future_position_size
-        o.event_contract_notional_order_limit = (
-            None if (v := self.event_contract_notional_order_limit) is None else read_decimal(v)
-        )
-        o.event_contract_total_notional_position_value = (
-            None if (v := self.event_contract_total_notional_position_value) is None else read_decimal(v)
-        )
-        if not CLASS_SWAP:
-            return freeze(o, PositionLimit)
-        o.__class__ = PositionLimit
-        built: PositionLimit = o
+        built: list[PositionLimit] = []
+        for wire in wires:
+            o = _PositionLimitBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.equity_option_order_size = wire.equity_option_order_size
+            o.equity_order_size = wire.equity_order_size
+            o.future_option_order_size = wire.future_option_order_size
+            o.future_order_size = wire.future_order_size
+            o.underlying_opening_order_limit = wire.underlying_opening_order_limit
+            o.equity_option_position_size = wire.equity_option_position_size
+            o.equity_position_size = wire.equity_position_size
+            o.future_option_position_size = wire.future_option_position_size
+            o.future_position_size = wire.future_position_size
+            o.event_contract_notional_order_limit = (
+                None if (v := wire.event_contract_notional_order_limit) is None else read_decimal(v)
+            )
+            o.event_contract_total_notional_position_value = (
+                None if (v := wire.event_contract_total_notional_position_value) is None else read_decimal(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = PositionLimit
+            else:
+                o = freeze(o, PositionLimit)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5284,18 +5695,22 @@ class SpanRowWire(Wire, rename="kebab"):
     exchange: str | None = None
     row_data: str | None = None
 
-    def build(self) -> SpanRow:
-        """Return the frozen model with these values."""
-        o = _SpanRowBuilder()
-        o.extra = EMPTY
-        o.file_date = self.file_date
-        o.row_index = self.row_index
-        o.exchange = self.exchange
-        o.row_data = self.row_data
-        if not CLASS_SWAP:
-            return freeze(o, SpanRow)
-        o.__class__ = SpanRow
-        built: SpanRow = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[SpanRow]:
+        """Return the frozen model of each of these structs."""
+        built: list[SpanRow] = []
+        for wire in wires:
+            o = _SpanRowBuilder()
+            o.extra = EMPTY
+            o.file_date = wire.file_date
+            o.row_index = wire.row_index
+            o.exchange = wire.exchange
+            o.row_data = wire.row_data
+            if CLASS_SWAP:
+                o.__class__ = SpanRow
+            else:
+                o = freeze(o, SpanRow)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5327,25 +5742,29 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
     clearing_identifier: str | None = None
     is_deleted: bool | None = None
 
-    def build(self) -> EffectiveMarginRequirement:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EffectiveMarginRequirement]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _EffectiveMarginRequirementBuilder()
-        o.extra = EMPTY
-        o.underlying_symbol = self.underlying_symbol
-        o.long_equity_initial = None if (v := self.long_equity_initial) is None else read_decimal(v)
-        o.long_equity_maintenance = None if (v := self.long_equity_maintenance) is None else read_decimal(v)
-        o.short_equity_initial = None if (v := self.short_equity_initial) is None else read_decimal(v)
-        o.short_equity_maintenance = None if (v := self.short_equity_maintenance) is None else read_decimal(v)
-        o.naked_option_standard = None if (v := self.naked_option_standard) is None else read_decimal(v)
-        o.naked_option_minimum = None if (v := self.naked_option_minimum) is None else read_decimal(v)
-        o.naked_option_floor = None if (v := self.naked_option_floor) is None else read_decimal(v)
-        o.clearing_identifier = self.clearing_identifier
-        o.is_deleted = self.is_deleted
-        if not CLASS_SWAP:
-            return freeze(o, EffectiveMarginRequirement)
-        o.__class__ = EffectiveMarginRequirement
-        built: EffectiveMarginRequirement = o
+        built: list[EffectiveMarginRequirement] = []
+        for wire in wires:
+            o = _EffectiveMarginRequirementBuilder()
+            o.extra = EMPTY
+            o.underlying_symbol = wire.underlying_symbol
+            o.long_equity_initial = None if (v := wire.long_equity_initial) is None else read_decimal(v)
+            o.long_equity_maintenance = None if (v := wire.long_equity_maintenance) is None else read_decimal(v)
+            o.short_equity_initial = None if (v := wire.short_equity_initial) is None else read_decimal(v)
+            o.short_equity_maintenance = None if (v := wire.short_equity_maintenance) is None else read_decimal(v)
+            o.naked_option_standard = None if (v := wire.naked_option_standard) is None else read_decimal(v)
+            o.naked_option_minimum = None if (v := wire.naked_option_minimum) is None else read_decimal(v)
+            o.naked_option_floor = None if (v := wire.naked_option_floor) is None else read_decimal(v)
+            o.clearing_identifier = wire.clearing_identifier
+            o.is_deleted = wire.is_deleted
+            if CLASS_SWAP:
+                o.__class__ = EffectiveMarginRequirement
+            else:
+                o = freeze(o, EffectiveMarginRequirement)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5373,18 +5792,28 @@ _MarginConfigurationBuilder = mutable_builder(MarginConfiguration)
 class MarginConfigurationWire(Wire, rename="kebab"):
     """Wire form of `MarginConfiguration`."""
 
-    risk_free_rate: Decimal | None = None
+    risk_free_rate: DecimalNumber | None = None
 
-    def build(self) -> MarginConfiguration:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarginConfiguration]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarginConfigurationBuilder()
-        o.extra = EMPTY
-        o.risk_free_rate = v if (v := self.risk_free_rate) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarginConfiguration)
-        o.__class__ = MarginConfiguration
-        built: MarginConfiguration = o
+        built: list[MarginConfiguration] = []
+        for wire in wires:
+            o = _MarginConfigurationBuilder()
+            o.extra = EMPTY
+            o.risk_free_rate = (
+                None
+                if (v := wire.risk_free_rate) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarginConfiguration
+            else:
+                o = freeze(o, MarginConfiguration)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5406,17 +5835,21 @@ class TotalFeesWire(Wire, rename="kebab"):
     total_fees: DecimalText | None = None
     total_fees_effect: PriceEffect | None = None
 
-    def build(self) -> TotalFees:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TotalFees]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TotalFeesBuilder()
-        o.extra = EMPTY
-        o.total_fees = None if (v := self.total_fees) is None else read_decimal(v)
-        o.total_fees_effect = self.total_fees_effect
-        if not CLASS_SWAP:
-            return freeze(o, TotalFees)
-        o.__class__ = TotalFees
-        built: TotalFees = o
+        built: list[TotalFees] = []
+        for wire in wires:
+            o = _TotalFeesBuilder()
+            o.extra = EMPTY
+            o.total_fees = None if (v := wire.total_fees) is None else read_decimal(v)
+            o.total_fees_effect = wire.total_fees_effect
+            if CLASS_SWAP:
+                o.__class__ = TotalFees
+            else:
+                o = freeze(o, TotalFees)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5471,49 +5904,53 @@ class FutureWire(Wire, rename="kebab"):
     option_tick_sizes: list[TickSizeWire] | None = None
     spread_tick_sizes: list[TickSizeWire] | None = None
 
-    def build(self) -> Future:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Future]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FutureBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.product_code = self.product_code
-        o.contract_size = None if (v := self.contract_size) is None else read_decimal(v)
-        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
-        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
-        o.main_fraction = None if (v := self.main_fraction) is None else read_decimal(v)
-        o.sub_fraction = None if (v := self.sub_fraction) is None else read_decimal(v)
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.last_trade_date = self.last_trade_date
-        o.expiration_date = self.expiration_date
-        o.closing_only_date = self.closing_only_date
-        o.first_notice_date = self.first_notice_date
-        o.active = self.active
-        o.active_month = self.active_month
-        o.next_active_month = self.next_active_month
-        o.is_closing_only = self.is_closing_only
-        o.stops_trading_at = self.stops_trading_at
-        o.expires_at = self.expires_at
-        o.product_group = self.product_group
-        o.exchange = self.exchange
-        o.roll_target_symbol = self.roll_target_symbol
-        o.exchange_symbol = self.exchange_symbol
-        o.security_id = self.security_id
-        o.streamer_exchange_code = self.streamer_exchange_code
-        o.streamer_symbol = self.streamer_symbol
-        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
-        o.is_tradeable = self.is_tradeable
-        o.true_underlying_symbol = self.true_underlying_symbol
-        o.exchange_data = None if (v := self.exchange_data) is None else raw_object(v)
-        o.future_etf_equivalent = None if (v := self.future_etf_equivalent) is None else v.build()
-        o.future_product = None if (v := self.future_product) is None else v.build()
-        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
-        o.option_tick_sizes = None if (v := self.option_tick_sizes) is None else tuple([item.build() for item in v])
-        o.spread_tick_sizes = None if (v := self.spread_tick_sizes) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, Future)
-        o.__class__ = Future
-        built: Future = o
+        built: list[Future] = []
+        for wire in wires:
+            o = _FutureBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.product_code = wire.product_code
+            o.contract_size = None if (v := wire.contract_size) is None else read_decimal(v)
+            o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
+            o.notional_multiplier = None if (v := wire.notional_multiplier) is None else read_decimal(v)
+            o.main_fraction = None if (v := wire.main_fraction) is None else read_decimal(v)
+            o.sub_fraction = None if (v := wire.sub_fraction) is None else read_decimal(v)
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.last_trade_date = wire.last_trade_date
+            o.expiration_date = wire.expiration_date
+            o.closing_only_date = wire.closing_only_date
+            o.first_notice_date = wire.first_notice_date
+            o.active = wire.active
+            o.active_month = wire.active_month
+            o.next_active_month = wire.next_active_month
+            o.is_closing_only = wire.is_closing_only
+            o.stops_trading_at = wire.stops_trading_at
+            o.expires_at = wire.expires_at
+            o.product_group = wire.product_group
+            o.exchange = wire.exchange
+            o.roll_target_symbol = wire.roll_target_symbol
+            o.exchange_symbol = wire.exchange_symbol
+            o.security_id = wire.security_id
+            o.streamer_exchange_code = wire.streamer_exchange_code
+            o.streamer_symbol = wire.streamer_symbol
+            o.back_month_first_calendar_symbol = wire.back_month_first_calendar_symbol
+            o.is_tradeable = wire.is_tradeable
+            o.true_underlying_symbol = wire.true_underlying_symbol
+            o.exchange_data = None if (v := wire.exchange_data) is None else raw_object(v)
+            o.future_etf_equivalent = None if (v := wire.future_etf_equivalent) is None else v.build()
+            o.future_product = None if (v := wire.future_product) is None else v.build()
+            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.option_tick_sizes = v if (v := wire.option_tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.spread_tick_sizes = v if (v := wire.spread_tick_sizes) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = Future
+            else:
+                o = freeze(o, Future)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5600,51 +6037,55 @@ class FutureProductWire(Wire, rename="kebab"):
     option_products: list[FutureOptionProductWire] | None = None
     roll: FutureRollWire | None = None
 
-    def build(self) -> FutureProduct:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FutureProduct]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FutureProductBuilder()
-        o.extra = EMPTY
-        o.root_symbol = self.root_symbol
-        o.code = self.code
-        o.description = self.description
-        o.clearing_code = self.clearing_code
-        o.clearing_exchange_code = self.clearing_exchange_code
-        o.clearport_code = self.clearport_code
-        o.legacy_code = self.legacy_code
-        o.exchange = self.exchange
-        o.legacy_exchange_code = self.legacy_exchange_code
-        o.product_type = self.product_type
-        o.listed_months = self.listed_months
-        o.active_months = self.active_months
-        o.notional_multiplier = None if (v := self.notional_multiplier) is None else read_decimal(v)
-        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.base_tick = self.base_tick
-        o.sub_tick = self.sub_tick
-        o.streamer_exchange_code = self.streamer_exchange_code
-        o.small_notional = self.small_notional
-        o.back_month_first_calendar_symbol = self.back_month_first_calendar_symbol
-        o.first_notice = self.first_notice
-        o.cash_settled = self.cash_settled
-        o.contract_limit = self.contract_limit
-        o.security_group = self.security_group
-        o.price_format = self.price_format
-        o.product_subtype = self.product_subtype
-        o.true_underlying_code = self.true_underlying_code
-        o.underlying_description = self.underlying_description
-        o.underlying_identifier = self.underlying_identifier
-        o.market_sector = self.market_sector
-        o.supported = self.supported
-        o.futures_trading_cutoff_times = (
-            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
-        )
-        o.option_products = None if (v := self.option_products) is None else tuple([item.build() for item in v])
-        o.roll = None if (v := self.roll) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, FutureProduct)
-        o.__class__ = FutureProduct
-        built: FutureProduct = o
+        built: list[FutureProduct] = []
+        for wire in wires:
+            o = _FutureProductBuilder()
+            o.extra = EMPTY
+            o.root_symbol = wire.root_symbol
+            o.code = wire.code
+            o.description = wire.description
+            o.clearing_code = wire.clearing_code
+            o.clearing_exchange_code = wire.clearing_exchange_code
+            o.clearport_code = wire.clearport_code
+            o.legacy_code = wire.legacy_code
+            o.exchange = wire.exchange
+            o.legacy_exchange_code = wire.legacy_exchange_code
+            o.product_type = wire.product_type
+            o.listed_months = wire.listed_months
+            o.active_months = wire.active_months
+            o.notional_multiplier = None if (v := wire.notional_multiplier) is None else read_decimal(v)
+            o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.base_tick = wire.base_tick
+            o.sub_tick = wire.sub_tick
+            o.streamer_exchange_code = wire.streamer_exchange_code
+            o.small_notional = wire.small_notional
+            o.back_month_first_calendar_symbol = wire.back_month_first_calendar_symbol
+            o.first_notice = wire.first_notice
+            o.cash_settled = wire.cash_settled
+            o.contract_limit = wire.contract_limit
+            o.security_group = wire.security_group
+            o.price_format = wire.price_format
+            o.product_subtype = wire.product_subtype
+            o.true_underlying_code = wire.true_underlying_code
+            o.underlying_description = wire.underlying_description
+            o.underlying_identifier = wire.underlying_identifier
+            o.market_sector = wire.market_sector
+            o.supported = wire.supported
+            o.futures_trading_cutoff_times = (
+                v if (v := wire.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
+            )
+            o.option_products = v if (v := wire.option_products) is None or type(v) is tuple else build_list(v)
+            o.roll = None if (v := wire.roll) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = FutureProduct
+            else:
+                o = freeze(o, FutureProduct)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5724,9 +6165,10 @@ class FutureRollWire(Wire, rename="kebab"):
         o.cash_settled = self.cash_settled
         o.business_days_offset = self.business_days_offset
         o.first_notice = self.first_notice
-        if not CLASS_SWAP:
-            return freeze(o, FutureRoll)
-        o.__class__ = FutureRoll
+        if CLASS_SWAP:
+            o.__class__ = FutureRoll
+        else:
+            o = freeze(o, FutureRoll)
         built: FutureRoll = o
         return built
 
@@ -5752,16 +6194,20 @@ class FutureEtfEquivalentWire(Wire, rename="kebab"):
     symbol: str | None = None
     share_quantity: int | None = None
 
-    def build(self) -> FutureEtfEquivalent:
-        """Return the frozen model with these values."""
-        o = _FutureEtfEquivalentBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.share_quantity = self.share_quantity
-        if not CLASS_SWAP:
-            return freeze(o, FutureEtfEquivalent)
-        o.__class__ = FutureEtfEquivalent
-        built: FutureEtfEquivalent = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FutureEtfEquivalent]:
+        """Return the frozen model of each of these structs."""
+        built: list[FutureEtfEquivalent] = []
+        for wire in wires:
+            o = _FutureEtfEquivalentBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.share_quantity = wire.share_quantity
+            if CLASS_SWAP:
+                o.__class__ = FutureEtfEquivalent
+            else:
+                o = freeze(o, FutureEtfEquivalent)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5802,9 +6248,10 @@ class TradingCutoffWire(Wire, rename="kebab"):
         o.offset_seconds = self.offset_seconds
         o.timezone = self.timezone
         o.timing = self.timing
-        if not CLASS_SWAP:
-            return freeze(o, TradingCutoff)
-        o.__class__ = TradingCutoff
+        if CLASS_SWAP:
+            o.__class__ = TradingCutoff
+        else:
+            o = freeze(o, TradingCutoff)
         built: TradingCutoff = o
         return built
 
@@ -5847,38 +6294,42 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
     supported: bool | None = None
     future_product: FutureProductWire | None = None
 
-    def build(self) -> FutureOptionProductDetails:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FutureOptionProductDetails]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FutureOptionProductDetailsBuilder()
-        o.extra = EMPTY
-        o.root_symbol = self.root_symbol
-        o.cash_settled = self.cash_settled
-        o.code = self.code
-        o.legacy_code = self.legacy_code
-        o.clearport_code = self.clearport_code
-        o.clearing_code = self.clearing_code
-        o.clearing_exchange_code = self.clearing_exchange_code
-        o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
-        o.is_rollover = self.is_rollover
-        o.futures_trading_cutoff_times = (
-            None if (v := self.futures_trading_cutoff_times) is None else tuple([item.build() for item in v])
-        )
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.exchange = self.exchange
-        o.product_type = self.product_type
-        o.expiration_type = self.expiration_type
-        o.settlement_delay_days = self.settlement_delay_days
-        o.is_am_settled = self.is_am_settled
-        o.product_subtype = self.product_subtype
-        o.itm_rule = self.itm_rule
-        o.market_sector = self.market_sector
-        o.supported = self.supported
-        o.future_product = None if (v := self.future_product) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, FutureOptionProductDetails)
-        o.__class__ = FutureOptionProductDetails
-        built: FutureOptionProductDetails = o
+        built: list[FutureOptionProductDetails] = []
+        for wire in wires:
+            o = _FutureOptionProductDetailsBuilder()
+            o.extra = EMPTY
+            o.root_symbol = wire.root_symbol
+            o.cash_settled = wire.cash_settled
+            o.code = wire.code
+            o.legacy_code = wire.legacy_code
+            o.clearport_code = wire.clearport_code
+            o.clearing_code = wire.clearing_code
+            o.clearing_exchange_code = wire.clearing_exchange_code
+            o.clearing_price_multiplier = None if (v := wire.clearing_price_multiplier) is None else read_decimal(v)
+            o.is_rollover = wire.is_rollover
+            o.futures_trading_cutoff_times = (
+                v if (v := wire.futures_trading_cutoff_times) is None or type(v) is tuple else build_list(v)
+            )
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.exchange = wire.exchange
+            o.product_type = wire.product_type
+            o.expiration_type = wire.expiration_type
+            o.settlement_delay_days = wire.settlement_delay_days
+            o.is_am_settled = wire.is_am_settled
+            o.product_subtype = wire.product_subtype
+            o.itm_rule = wire.itm_rule
+            o.market_sector = wire.market_sector
+            o.supported = wire.supported
+            o.future_product = None if (v := wire.future_product) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = FutureOptionProductDetails
+            else:
+                o = freeze(o, FutureOptionProductDetails)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5928,27 +6379,31 @@ class CryptocurrencyWire(Wire, rename="kebab"):
     streamer_symbol: str | None = None
     destination_venue_symbols: list[DestinationVenueSymbolWire] | None = None
 
-    def build(self) -> Cryptocurrency:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Cryptocurrency]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CryptocurrencyBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.short_description = self.short_description
-        o.description = self.description
-        o.is_closing_only = self.is_closing_only
-        o.active = self.active
-        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
-        o.streamer_symbol = self.streamer_symbol
-        o.destination_venue_symbols = (
-            None if (v := self.destination_venue_symbols) is None else tuple([item.build() for item in v])
-        )
-        if not CLASS_SWAP:
-            return freeze(o, Cryptocurrency)
-        o.__class__ = Cryptocurrency
-        built: Cryptocurrency = o
+        built: list[Cryptocurrency] = []
+        for wire in wires:
+            o = _CryptocurrencyBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.short_description = wire.short_description
+            o.description = wire.description
+            o.is_closing_only = wire.is_closing_only
+            o.active = wire.active
+            o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
+            o.streamer_symbol = wire.streamer_symbol
+            o.destination_venue_symbols = (
+                v if (v := wire.destination_venue_symbols) is None or type(v) is tuple else build_list(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = Cryptocurrency
+            else:
+                o = freeze(o, Cryptocurrency)
+            built.append(o)
         return built
 
     @staticmethod
@@ -5985,20 +6440,24 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
     max_price_precision: int | None = None
     routable: bool | None = None
 
-    def build(self) -> DestinationVenueSymbol:
-        """Return the frozen model with these values."""
-        o = _DestinationVenueSymbolBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.symbol = self.symbol
-        o.destination_venue = self.destination_venue
-        o.max_quantity_precision = self.max_quantity_precision
-        o.max_price_precision = self.max_price_precision
-        o.routable = self.routable
-        if not CLASS_SWAP:
-            return freeze(o, DestinationVenueSymbol)
-        o.__class__ = DestinationVenueSymbol
-        built: DestinationVenueSymbol = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[DestinationVenueSymbol]:
+        """Return the frozen model of each of these structs."""
+        built: list[DestinationVenueSymbol] = []
+        for wire in wires:
+            o = _DestinationVenueSymbolBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.symbol = wire.symbol
+            o.destination_venue = wire.destination_venue
+            o.max_quantity_precision = wire.max_quantity_precision
+            o.max_price_precision = wire.max_price_precision
+            o.routable = wire.routable
+            if CLASS_SWAP:
+                o.__class__ = DestinationVenueSymbol
+            else:
+                o = freeze(o, DestinationVenueSymbol)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6027,19 +6486,23 @@ class CurrencyPairWire(Wire, rename="kebab"):
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
 
-    def build(self) -> CurrencyPair:
-        """Return the frozen model with these values."""
-        o = _CurrencyPairBuilder()
-        o.extra = EMPTY
-        o.id = self.id
-        o.description = self.description
-        o.dx_symbol = self.dx_symbol
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        if not CLASS_SWAP:
-            return freeze(o, CurrencyPair)
-        o.__class__ = CurrencyPair
-        built: CurrencyPair = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[CurrencyPair]:
+        """Return the frozen model of each of these structs."""
+        built: list[CurrencyPair] = []
+        for wire in wires:
+            o = _CurrencyPairBuilder()
+            o.extra = EMPTY
+            o.id = wire.id
+            o.description = wire.description
+            o.dx_symbol = wire.dx_symbol
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            if CLASS_SWAP:
+                o.__class__ = CurrencyPair
+            else:
+                o = freeze(o, CurrencyPair)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6066,18 +6529,22 @@ class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
     value: int | None = None
     minimum_increment_precision: int | None = None
 
-    def build(self) -> QuantityDecimalPrecision:
-        """Return the frozen model with these values."""
-        o = _QuantityDecimalPrecisionBuilder()
-        o.extra = EMPTY
-        o.instrument_type = self.instrument_type
-        o.symbol = self.symbol
-        o.value = self.value
-        o.minimum_increment_precision = self.minimum_increment_precision
-        if not CLASS_SWAP:
-            return freeze(o, QuantityDecimalPrecision)
-        o.__class__ = QuantityDecimalPrecision
-        built: QuantityDecimalPrecision = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[QuantityDecimalPrecision]:
+        """Return the frozen model of each of these structs."""
+        built: list[QuantityDecimalPrecision] = []
+        for wire in wires:
+            o = _QuantityDecimalPrecisionBuilder()
+            o.extra = EMPTY
+            o.instrument_type = wire.instrument_type
+            o.symbol = wire.symbol
+            o.value = wire.value
+            o.minimum_increment_precision = wire.minimum_increment_precision
+            if CLASS_SWAP:
+                o.__class__ = QuantityDecimalPrecision
+            else:
+                o = freeze(o, QuantityDecimalPrecision)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6108,24 +6575,28 @@ class CompactOptionChainWire(Wire, rename="kebab"):
     symbols: tuple[str, ...] | None = None
     streamer_symbols: tuple[str, ...] | None = None
 
-    def build(self) -> CompactOptionChain:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[CompactOptionChain]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CompactOptionChainBuilder()
-        o.extra = EMPTY
-        o.underlying_symbol = self.underlying_symbol
-        o.root_symbol = self.root_symbol
-        o.option_chain_type = self.option_chain_type
-        o.settlement_type = self.settlement_type
-        o.shares_per_contract = self.shares_per_contract
-        o.expiration_type = self.expiration_type
-        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
-        o.symbols = self.symbols
-        o.streamer_symbols = self.streamer_symbols
-        if not CLASS_SWAP:
-            return freeze(o, CompactOptionChain)
-        o.__class__ = CompactOptionChain
-        built: CompactOptionChain = o
+        built: list[CompactOptionChain] = []
+        for wire in wires:
+            o = _CompactOptionChainBuilder()
+            o.extra = EMPTY
+            o.underlying_symbol = wire.underlying_symbol
+            o.root_symbol = wire.root_symbol
+            o.option_chain_type = wire.option_chain_type
+            o.settlement_type = wire.settlement_type
+            o.shares_per_contract = wire.shares_per_contract
+            o.expiration_type = wire.expiration_type
+            o.deliverables = v if (v := wire.deliverables) is None or type(v) is tuple else build_list(v)
+            o.symbols = wire.symbols
+            o.streamer_symbols = wire.streamer_symbols
+            if CLASS_SWAP:
+                o.__class__ = CompactOptionChain
+            else:
+                o = freeze(o, CompactOptionChain)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6160,22 +6631,26 @@ class NestedOptionChainWire(Wire, rename="kebab"):
     deliverables: list[DeliverableWire] | None = None
     expirations: list[OptionExpirationWire] | None = None
 
-    def build(self) -> NestedOptionChain:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NestedOptionChain]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NestedOptionChainBuilder()
-        o.extra = EMPTY
-        o.underlying_symbol = self.underlying_symbol
-        o.root_symbol = self.root_symbol
-        o.option_chain_type = self.option_chain_type
-        o.shares_per_contract = self.shares_per_contract
-        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
-        o.deliverables = None if (v := self.deliverables) is None else tuple([item.build() for item in v])
-        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, NestedOptionChain)
-        o.__class__ = NestedOptionChain
-        built: NestedOptionChain = o
+        built: list[NestedOptionChain] = []
+        for wire in wires:
+            o = _NestedOptionChainBuilder()
+            o.extra = EMPTY
+            o.underlying_symbol = wire.underlying_symbol
+            o.root_symbol = wire.root_symbol
+            o.option_chain_type = wire.option_chain_type
+            o.shares_per_contract = wire.shares_per_contract
+            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.deliverables = v if (v := wire.deliverables) is None or type(v) is tuple else build_list(v)
+            o.expirations = v if (v := wire.expirations) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = NestedOptionChain
+            else:
+                o = freeze(o, NestedOptionChain)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6206,20 +6681,24 @@ class OptionExpirationWire(Wire, rename="kebab"):
     settlement_type: str | None = None
     strikes: list[OptionStrikeWire] | None = None
 
-    def build(self) -> OptionExpiration:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OptionExpiration]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OptionExpirationBuilder()
-        o.extra = EMPTY
-        o.expiration_type = self.expiration_type
-        o.expiration_date = self.expiration_date
-        o.days_to_expiration = self.days_to_expiration
-        o.settlement_type = self.settlement_type
-        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OptionExpiration)
-        o.__class__ = OptionExpiration
-        built: OptionExpiration = o
+        built: list[OptionExpiration] = []
+        for wire in wires:
+            o = _OptionExpirationBuilder()
+            o.extra = EMPTY
+            o.expiration_type = wire.expiration_type
+            o.expiration_date = wire.expiration_date
+            o.days_to_expiration = wire.days_to_expiration
+            o.settlement_type = wire.settlement_type
+            o.strikes = v if (v := wire.strikes) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OptionExpiration
+            else:
+                o = freeze(o, OptionExpiration)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6248,20 +6727,24 @@ class OptionStrikeWire(Wire, rename="kebab"):
     put: str | None = None
     put_streamer_symbol: str | None = None
 
-    def build(self) -> OptionStrike:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OptionStrike]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OptionStrikeBuilder()
-        o.extra = EMPTY
-        o.strike_price = None if (v := self.strike_price) is None else read_decimal(v)
-        o.call = self.call
-        o.call_streamer_symbol = self.call_streamer_symbol
-        o.put = self.put
-        o.put_streamer_symbol = self.put_streamer_symbol
-        if not CLASS_SWAP:
-            return freeze(o, OptionStrike)
-        o.__class__ = OptionStrike
-        built: OptionStrike = o
+        built: list[OptionStrike] = []
+        for wire in wires:
+            o = _OptionStrikeBuilder()
+            o.extra = EMPTY
+            o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
+            o.call = wire.call
+            o.call_streamer_symbol = wire.call_streamer_symbol
+            o.put = wire.put
+            o.put_streamer_symbol = wire.put_streamer_symbol
+            if CLASS_SWAP:
+                o.__class__ = OptionStrike
+            else:
+                o = freeze(o, OptionStrike)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6322,9 +6805,10 @@ class DeliverableWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
         o.percent = None if (v := self.percent) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, Deliverable)
-        o.__class__ = Deliverable
+        if CLASS_SWAP:
+            o.__class__ = Deliverable
+        else:
+            o = freeze(o, Deliverable)
         built: Deliverable = o
         return built
 
@@ -6354,17 +6838,21 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
     futures: list[ChainFutureWire] | None = None
     option_chains: list[FuturesOptionChainWire] | None = None
 
-    def build(self) -> NestedFuturesOptionChain:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NestedFuturesOptionChain]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NestedFuturesOptionChainBuilder()
-        o.extra = EMPTY
-        o.futures = None if (v := self.futures) is None else tuple([item.build() for item in v])
-        o.option_chains = None if (v := self.option_chains) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, NestedFuturesOptionChain)
-        o.__class__ = NestedFuturesOptionChain
-        built: NestedFuturesOptionChain = o
+        built: list[NestedFuturesOptionChain] = []
+        for wire in wires:
+            o = _NestedFuturesOptionChainBuilder()
+            o.extra = EMPTY
+            o.futures = v if (v := wire.futures) is None or type(v) is tuple else build_list(v)
+            o.option_chains = v if (v := wire.option_chains) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = NestedFuturesOptionChain
+            else:
+                o = freeze(o, NestedFuturesOptionChain)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6395,25 +6883,29 @@ class ChainFutureWire(Wire, rename="kebab"):
     stops_trading_at: Moment | None = None
     expires_at: Moment | None = None
 
-    def build(self) -> ChainFuture:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ChainFuture]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ChainFutureBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.root_symbol = self.root_symbol
-        o.streamer_symbol = self.streamer_symbol
-        o.maturity_date = None if (v := self.maturity_date) is None else date_or_keep(v, o, "maturity-date")
-        o.expiration_date = self.expiration_date
-        o.days_to_expiration = self.days_to_expiration
-        o.active_month = self.active_month
-        o.next_active_month = self.next_active_month
-        o.stops_trading_at = self.stops_trading_at
-        o.expires_at = self.expires_at
-        if not CLASS_SWAP:
-            return freeze(o, ChainFuture)
-        o.__class__ = ChainFuture
-        built: ChainFuture = o
+        built: list[ChainFuture] = []
+        for wire in wires:
+            o = _ChainFutureBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.root_symbol = wire.root_symbol
+            o.streamer_symbol = wire.streamer_symbol
+            o.maturity_date = None if (v := wire.maturity_date) is None else date_or_keep(v, o, "maturity-date")
+            o.expiration_date = wire.expiration_date
+            o.days_to_expiration = wire.days_to_expiration
+            o.active_month = wire.active_month
+            o.next_active_month = wire.next_active_month
+            o.stops_trading_at = wire.stops_trading_at
+            o.expires_at = wire.expires_at
+            if CLASS_SWAP:
+                o.__class__ = ChainFuture
+            else:
+                o = freeze(o, ChainFuture)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6446,19 +6938,23 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
     exercise_style: str | None = None
     expirations: list[FuturesOptionExpirationWire] | None = None
 
-    def build(self) -> FuturesOptionChain:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FuturesOptionChain]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FuturesOptionChainBuilder()
-        o.extra = EMPTY
-        o.underlying_symbol = self.underlying_symbol
-        o.root_symbol = self.root_symbol
-        o.exercise_style = self.exercise_style
-        o.expirations = None if (v := self.expirations) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, FuturesOptionChain)
-        o.__class__ = FuturesOptionChain
-        built: FuturesOptionChain = o
+        built: list[FuturesOptionChain] = []
+        for wire in wires:
+            o = _FuturesOptionChainBuilder()
+            o.extra = EMPTY
+            o.underlying_symbol = wire.underlying_symbol
+            o.root_symbol = wire.root_symbol
+            o.exercise_style = wire.exercise_style
+            o.expirations = v if (v := wire.expirations) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = FuturesOptionChain
+            else:
+                o = freeze(o, FuturesOptionChain)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6497,31 +6993,35 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
     tick_sizes: list[TickSizeWire] | None = None
     strikes: list[OptionStrikeWire] | None = None
 
-    def build(self) -> FuturesOptionExpiration:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[FuturesOptionExpiration]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _FuturesOptionExpirationBuilder()
-        o.extra = EMPTY
-        o.underlying_symbol = self.underlying_symbol
-        o.root_symbol = self.root_symbol
-        o.option_root_symbol = self.option_root_symbol
-        o.option_contract_symbol = self.option_contract_symbol
-        o.asset = self.asset
-        o.expiration_date = self.expiration_date
-        o.days_to_expiration = self.days_to_expiration
-        o.expiration_type = self.expiration_type
-        o.settlement_type = self.settlement_type
-        o.notional_value = None if (v := self.notional_value) is None else read_decimal(v)
-        o.display_factor = None if (v := self.display_factor) is None else read_decimal(v)
-        o.strike_factor = None if (v := self.strike_factor) is None else read_decimal(v)
-        o.stops_trading_at = self.stops_trading_at
-        o.expires_at = self.expires_at
-        o.tick_sizes = None if (v := self.tick_sizes) is None else tuple([item.build() for item in v])
-        o.strikes = None if (v := self.strikes) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, FuturesOptionExpiration)
-        o.__class__ = FuturesOptionExpiration
-        built: FuturesOptionExpiration = o
+        built: list[FuturesOptionExpiration] = []
+        for wire in wires:
+            o = _FuturesOptionExpirationBuilder()
+            o.extra = EMPTY
+            o.underlying_symbol = wire.underlying_symbol
+            o.root_symbol = wire.root_symbol
+            o.option_root_symbol = wire.option_root_symbol
+            o.option_contract_symbol = wire.option_contract_symbol
+            o.asset = wire.asset
+            o.expiration_date = wire.expiration_date
+            o.days_to_expiration = wire.days_to_expiration
+            o.expiration_type = wire.expiration_type
+            o.settlement_type = wire.settlement_type
+            o.notional_value = None if (v := wire.notional_value) is None else read_decimal(v)
+            o.display_factor = None if (v := wire.display_factor) is None else read_decimal(v)
+            o.strike_factor = None if (v := wire.strike_factor) is None else read_decimal(v)
+            o.stops_trading_at = wire.stops_trading_at
+            o.expires_at = wire.expires_at
+            o.tick_sizes = v if (v := wire.tick_sizes) is None or type(v) is tuple else build_list(v)
+            o.strikes = v if (v := wire.strikes) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = FuturesOptionExpiration
+            else:
+                o = freeze(o, FuturesOptionExpiration)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6569,27 +7069,31 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
     underlying_streamer_symbol: str | None = None
     strike_types: tuple[str, ...] | None = None
 
-    def build(self) -> InstrumentSearchHit:
-        """Return the frozen model with these values."""
-        o = _InstrumentSearchHitBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.description = self.description
-        o.exchange = self.exchange
-        o.instrument_type = self.instrument_type
-        o.stops_trading_at = self.stops_trading_at
-        o.category = self.category
-        o.sub_category = self.sub_category
-        o.external_id = self.external_id
-        o.event_product_external_id = self.event_product_external_id
-        o.underlying_product = self.underlying_product
-        o.underlying_product_type = self.underlying_product_type
-        o.underlying_streamer_symbol = self.underlying_streamer_symbol
-        o.strike_types = self.strike_types
-        if not CLASS_SWAP:
-            return freeze(o, InstrumentSearchHit)
-        o.__class__ = InstrumentSearchHit
-        built: InstrumentSearchHit = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[InstrumentSearchHit]:
+        """Return the frozen model of each of these structs."""
+        built: list[InstrumentSearchHit] = []
+        for wire in wires:
+            o = _InstrumentSearchHitBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.description = wire.description
+            o.exchange = wire.exchange
+            o.instrument_type = wire.instrument_type
+            o.stops_trading_at = wire.stops_trading_at
+            o.category = wire.category
+            o.sub_category = wire.sub_category
+            o.external_id = wire.external_id
+            o.event_product_external_id = wire.event_product_external_id
+            o.underlying_product = wire.underlying_product
+            o.underlying_product_type = wire.underlying_product_type
+            o.underlying_streamer_symbol = wire.underlying_streamer_symbol
+            o.strike_types = wire.strike_types
+            if CLASS_SWAP:
+                o.__class__ = InstrumentSearchHit
+            else:
+                o = freeze(o, InstrumentSearchHit)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6627,21 +7131,25 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
     options: bool | None = None
     instrument_type: InstrumentType | None = None
 
-    def build(self) -> SymbolSearchHit:
-        """Return the frozen model with these values."""
-        o = _SymbolSearchHitBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.description = self.description
-        o.listed_market = self.listed_market
-        o.price_increments = self.price_increments
-        o.trading_hours = self.trading_hours
-        o.options = self.options
-        o.instrument_type = self.instrument_type
-        if not CLASS_SWAP:
-            return freeze(o, SymbolSearchHit)
-        o.__class__ = SymbolSearchHit
-        built: SymbolSearchHit = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[SymbolSearchHit]:
+        """Return the frozen model of each of these structs."""
+        built: list[SymbolSearchHit] = []
+        for wire in wires:
+            o = _SymbolSearchHitBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.description = wire.description
+            o.listed_market = wire.listed_market
+            o.price_increments = wire.price_increments
+            o.trading_hours = wire.trading_hours
+            o.options = wire.options
+            o.instrument_type = wire.instrument_type
+            if CLASS_SWAP:
+                o.__class__ = SymbolSearchHit
+            else:
+                o = freeze(o, SymbolSearchHit)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6713,62 +7221,66 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     last_trade_time: Moment | int | None = None
     instrument: dict[str, Any] | None = None
 
-    def build(self) -> MarketDataSnapshot:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarketDataSnapshot]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarketDataSnapshotBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.updated_at = self.updated_at
-        o.bid = None if (v := self.bid) is None else read_decimal(v)
-        o.bid_size = None if (v := self.bid_size) is None else read_decimal(v)
-        o.ask = None if (v := self.ask) is None else read_decimal(v)
-        o.ask_size = None if (v := self.ask_size) is None else read_decimal(v)
-        o.mid = None if (v := self.mid) is None else read_decimal(v)
-        o.mark = None if (v := self.mark) is None else read_decimal(v)
-        o.last = None if (v := self.last) is None else read_decimal(v)
-        o.last_ext = None if (v := self.last_ext) is None else read_decimal(v)
-        o.last_mkt = None if (v := self.last_mkt) is None else read_decimal(v)
-        o.beta = None if (v := self.beta) is None else read_decimal(v)
-        o.dividend_amount = None if (v := self.dividend_amount) is None else read_decimal(v)
-        o.dividend_frequency = None if (v := self.dividend_frequency) is None else read_decimal(v)
-        o.open = None if (v := self.open) is None else read_decimal(v)
-        o.day_high_price = None if (v := self.day_high_price) is None else read_decimal(v)
-        o.day_low_price = None if (v := self.day_low_price) is None else read_decimal(v)
-        o.close = None if (v := self.close) is None else read_decimal(v)
-        o.close_price_type = self.close_price_type
-        o.prev_close = None if (v := self.prev_close) is None else read_decimal(v)
-        o.prev_close_price_type = self.prev_close_price_type
-        o.summary_date = self.summary_date
-        o.prev_close_date = self.prev_close_date
-        o.low_limit_price = None if (v := self.low_limit_price) is None else read_decimal(v)
-        o.high_limit_price = None if (v := self.high_limit_price) is None else read_decimal(v)
-        o.is_trading_halted = self.is_trading_halted
-        o.trading_halted_reason = self.trading_halted_reason
-        o.halt_start_time = None if (v := self.halt_start_time) is None else epoch_or_keep(v, o, "halt-start-time")
-        o.halt_end_time = None if (v := self.halt_end_time) is None else epoch_or_keep(v, o, "halt-end-time")
-        o.year_low_price = None if (v := self.year_low_price) is None else read_decimal(v)
-        o.year_high_price = None if (v := self.year_high_price) is None else read_decimal(v)
-        o.volume = None if (v := self.volume) is None else read_decimal(v)
-        o.volume_ext = None if (v := self.volume_ext) is None else read_decimal(v)
-        o.volatility = None if (v := self.volatility) is None else read_decimal(v)
-        o.delta = None if (v := self.delta) is None else read_decimal(v)
-        o.gamma = None if (v := self.gamma) is None else read_decimal(v)
-        o.theta = None if (v := self.theta) is None else read_decimal(v)
-        o.rho = None if (v := self.rho) is None else read_decimal(v)
-        o.vega = None if (v := self.vega) is None else read_decimal(v)
-        o.theo_price = None if (v := self.theo_price) is None else read_decimal(v)
-        o.dx_mark = None if (v := self.dx_mark) is None else read_decimal(v)
-        o.tick_size = None if (v := self.tick_size) is None else read_decimal(v)
-        o.open_interest = self.open_interest
-        o.trading_halted = self.trading_halted
-        o.last_trade_time = None if (v := self.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
-        o.instrument = None if (v := self.instrument) is None else raw_object(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarketDataSnapshot)
-        o.__class__ = MarketDataSnapshot
-        built: MarketDataSnapshot = o
+        built: list[MarketDataSnapshot] = []
+        for wire in wires:
+            o = _MarketDataSnapshotBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.updated_at = wire.updated_at
+            o.bid = None if (v := wire.bid) is None else read_decimal(v)
+            o.bid_size = None if (v := wire.bid_size) is None else read_decimal(v)
+            o.ask = None if (v := wire.ask) is None else read_decimal(v)
+            o.ask_size = None if (v := wire.ask_size) is None else read_decimal(v)
+            o.mid = None if (v := wire.mid) is None else read_decimal(v)
+            o.mark = None if (v := wire.mark) is None else read_decimal(v)
+            o.last = None if (v := wire.last) is None else read_decimal(v)
+            o.last_ext = None if (v := wire.last_ext) is None else read_decimal(v)
+            o.last_mkt = None if (v := wire.last_mkt) is None else read_decimal(v)
+            o.beta = None if (v := wire.beta) is None else read_decimal(v)
+            o.dividend_amount = None if (v := wire.dividend_amount) is None else read_decimal(v)
+            o.dividend_frequency = None if (v := wire.dividend_frequency) is None else read_decimal(v)
+            o.open = None if (v := wire.open) is None else read_decimal(v)
+            o.day_high_price = None if (v := wire.day_high_price) is None else read_decimal(v)
+            o.day_low_price = None if (v := wire.day_low_price) is None else read_decimal(v)
+            o.close = None if (v := wire.close) is None else read_decimal(v)
+            o.close_price_type = wire.close_price_type
+            o.prev_close = None if (v := wire.prev_close) is None else read_decimal(v)
+            o.prev_close_price_type = wire.prev_close_price_type
+            o.summary_date = wire.summary_date
+            o.prev_close_date = wire.prev_close_date
+            o.low_limit_price = None if (v := wire.low_limit_price) is None else read_decimal(v)
+            o.high_limit_price = None if (v := wire.high_limit_price) is None else read_decimal(v)
+            o.is_trading_halted = wire.is_trading_halted
+            o.trading_halted_reason = wire.trading_halted_reason
+            o.halt_start_time = None if (v := wire.halt_start_time) is None else epoch_or_keep(v, o, "halt-start-time")
+            o.halt_end_time = None if (v := wire.halt_end_time) is None else epoch_or_keep(v, o, "halt-end-time")
+            o.year_low_price = None if (v := wire.year_low_price) is None else read_decimal(v)
+            o.year_high_price = None if (v := wire.year_high_price) is None else read_decimal(v)
+            o.volume = None if (v := wire.volume) is None else read_decimal(v)
+            o.volume_ext = None if (v := wire.volume_ext) is None else read_decimal(v)
+            o.volatility = None if (v := wire.volatility) is None else read_decimal(v)
+            o.delta = None if (v := wire.delta) is None else read_decimal(v)
+            o.gamma = None if (v := wire.gamma) is None else read_decimal(v)
+            o.theta = None if (v := wire.theta) is None else read_decimal(v)
+            o.rho = None if (v := wire.rho) is None else read_decimal(v)
+            o.vega = None if (v := wire.vega) is None else read_decimal(v)
+            o.theo_price = None if (v := wire.theo_price) is None else read_decimal(v)
+            o.dx_mark = None if (v := wire.dx_mark) is None else read_decimal(v)
+            o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
+            o.open_interest = wire.open_interest
+            o.trading_halted = wire.trading_halted
+            o.last_trade_time = None if (v := wire.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
+            o.instrument = None if (v := wire.instrument) is None else raw_object(v)
+            if CLASS_SWAP:
+                o.__class__ = MarketDataSnapshot
+            else:
+                o = freeze(o, MarketDataSnapshot)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6840,20 +7352,24 @@ class QuoteTokenWire(Wire, rename="kebab"):
     issued_at: Moment | None = None
     expires_at: Moment | None = None
 
-    def build(self) -> QuoteToken:
-        """Return the frozen model with these values."""
-        o = _QuoteTokenBuilder()
-        o.extra = EMPTY
-        o.token = self.token
-        o.dxlink_url = self.dxlink_url
-        o.level = self.level
-        o.websocket_url = self.websocket_url
-        o.issued_at = self.issued_at
-        o.expires_at = self.expires_at
-        if not CLASS_SWAP:
-            return freeze(o, QuoteToken)
-        o.__class__ = QuoteToken
-        built: QuoteToken = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[QuoteToken]:
+        """Return the frozen model of each of these structs."""
+        built: list[QuoteToken] = []
+        for wire in wires:
+            o = _QuoteTokenBuilder()
+            o.extra = EMPTY
+            o.token = wire.token
+            o.dxlink_url = wire.dxlink_url
+            o.level = wire.level
+            o.websocket_url = wire.websocket_url
+            o.issued_at = wire.issued_at
+            o.expires_at = wire.expires_at
+            if CLASS_SWAP:
+                o.__class__ = QuoteToken
+            else:
+                o = freeze(o, QuoteToken)
+            built.append(o)
         return built
 
     @staticmethod
@@ -6921,69 +7437,83 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
     implied_volatility_60_day: DecimalText | None = None
     implied_volatility_90_day: DecimalText | None = None
 
-    def build(self) -> UnderlyingMetrics:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[UnderlyingMetrics]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _UnderlyingMetricsBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.implied_volatility_index = None if (v := self.implied_volatility_index) is None else read_decimal(v)
-        o.implied_volatility_index_15_day = (
-            None if (v := self.implied_volatility_index_15_day) is None else read_decimal(v)
-        )
-        o.implied_volatility_index_5_day_change = (
-            None if (v := self.implied_volatility_index_5_day_change) is None else read_decimal(v)
-        )
-        o.implied_volatility_index_rank = None if (v := self.implied_volatility_index_rank) is None else read_decimal(v)
-        o.tos_implied_volatility_index_rank = (
-            None if (v := self.tos_implied_volatility_index_rank) is None else read_decimal(v)
-        )
-        o.tw_implied_volatility_index_rank = (
-            None if (v := self.tw_implied_volatility_index_rank) is None else read_decimal(v)
-        )
-        o.tos_implied_volatility_index_rank_updated_at = self.tos_implied_volatility_index_rank_updated_at
-        o.implied_volatility_index_rank_source = self.implied_volatility_index_rank_source
-        o.implied_volatility_percentile = None if (v := self.implied_volatility_percentile) is None else read_decimal(v)
-        o.implied_volatility_updated_at = self.implied_volatility_updated_at
-        o.liquidity_value = None if (v := self.liquidity_value) is None else read_decimal(v)
-        o.liquidity_rank = None if (v := self.liquidity_rank) is None else read_decimal(v)
-        o.liquidity_rating = self.liquidity_rating
-        o.created_at = self.created_at
-        o.updated_at = self.updated_at
-        o.option_expiration_implied_volatilities = (
-            None if (v := self.option_expiration_implied_volatilities) is None else tuple([item.build() for item in v])
-        )
-        o.liquidity_running_state = None if (v := self.liquidity_running_state) is None else v.build()
-        o.beta = None if (v := self.beta) is None else read_decimal(v)
-        o.beta_updated_at = self.beta_updated_at
-        o.corr_spy_3month = None if (v := self.corr_spy_3month) is None else read_decimal(v)
-        o.dividend_rate_per_share = None if (v := self.dividend_rate_per_share) is None else read_decimal(v)
-        o.annual_dividend_per_share = None if (v := self.annual_dividend_per_share) is None else read_decimal(v)
-        o.dividend_yield = None if (v := self.dividend_yield) is None else read_decimal(v)
-        o.dividend_ex_date = self.dividend_ex_date
-        o.dividend_next_date = self.dividend_next_date
-        o.dividend_pay_date = self.dividend_pay_date
-        o.dividend_updated_at = self.dividend_updated_at
-        o.earnings = None if (v := self.earnings) is None else v.build()
-        o.listed_market = self.listed_market
-        o.lendability = self.lendability
-        o.borrow_rate = None if (v := self.borrow_rate) is None else read_decimal(v)
-        o.market_cap = None if (v := self.market_cap) is None else read_decimal(v)
-        o.implied_volatility_30_day = None if (v := self.implied_volatility_30_day) is None else read_decimal(v)
-        o.historical_volatility_30_day = None if (v := self.historical_volatility_30_day) is None else read_decimal(v)
-        o.historical_volatility_60_day = None if (v := self.historical_volatility_60_day) is None else read_decimal(v)
-        o.historical_volatility_90_day = None if (v := self.historical_volatility_90_day) is None else read_decimal(v)
-        o.iv_hv_30_day_difference = None if (v := self.iv_hv_30_day_difference) is None else read_decimal(v)
-        o.price_earnings_ratio = None if (v := self.price_earnings_ratio) is None else read_decimal(v)
-        o.earnings_per_share = None if (v := self.earnings_per_share) is None else read_decimal(v)
-        o.sector = self.sector
-        o.industry = self.industry
-        o.implied_volatility_60_day = None if (v := self.implied_volatility_60_day) is None else read_decimal(v)
-        o.implied_volatility_90_day = None if (v := self.implied_volatility_90_day) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, UnderlyingMetrics)
-        o.__class__ = UnderlyingMetrics
-        built: UnderlyingMetrics = o
+        built: list[UnderlyingMetrics] = []
+        for wire in wires:
+            o = _UnderlyingMetricsBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.implied_volatility_index = None if (v := wire.implied_volatility_index) is None else read_decimal(v)
+            o.implied_volatility_index_15_day = (
+                None if (v := wire.implied_volatility_index_15_day) is None else read_decimal(v)
+            )
+            o.implied_volatility_index_5_day_change = (
+                None if (v := wire.implied_volatility_index_5_day_change) is None else read_decimal(v)
+            )
+            o.implied_volatility_index_rank = (
+                None if (v := wire.implied_volatility_index_rank) is None else read_decimal(v)
+            )
+            o.tos_implied_volatility_index_rank = (
+                None if (v := wire.tos_implied_volatility_index_rank) is None else read_decimal(v)
+            )
+            o.tw_implied_volatility_index_rank = (
+                None if (v := wire.tw_implied_volatility_index_rank) is None else read_decimal(v)
+            )
+            o.tos_implied_volatility_index_rank_updated_at = wire.tos_implied_volatility_index_rank_updated_at
+            o.implied_volatility_index_rank_source = wire.implied_volatility_index_rank_source
+            o.implied_volatility_percentile = (
+                None if (v := wire.implied_volatility_percentile) is None else read_decimal(v)
+            )
+            o.implied_volatility_updated_at = wire.implied_volatility_updated_at
+            o.liquidity_value = None if (v := wire.liquidity_value) is None else read_decimal(v)
+            o.liquidity_rank = None if (v := wire.liquidity_rank) is None else read_decimal(v)
+            o.liquidity_rating = wire.liquidity_rating
+            o.created_at = wire.created_at
+            o.updated_at = wire.updated_at
+            o.option_expiration_implied_volatilities = (
+                v if (v := wire.option_expiration_implied_volatilities) is None or type(v) is tuple else build_list(v)
+            )
+            o.liquidity_running_state = None if (v := wire.liquidity_running_state) is None else v.build()
+            o.beta = None if (v := wire.beta) is None else read_decimal(v)
+            o.beta_updated_at = wire.beta_updated_at
+            o.corr_spy_3month = None if (v := wire.corr_spy_3month) is None else read_decimal(v)
+            o.dividend_rate_per_share = None if (v := wire.dividend_rate_per_share) is None else read_decimal(v)
+            o.annual_dividend_per_share = None if (v := wire.annual_dividend_per_share) is None else read_decimal(v)
+            o.dividend_yield = None if (v := wire.dividend_yield) is None else read_decimal(v)
+            o.dividend_ex_date = wire.dividend_ex_date
+            o.dividend_next_date = wire.dividend_next_date
+            o.dividend_pay_date = wire.dividend_pay_date
+            o.dividend_updated_at = wire.dividend_updated_at
+            o.earnings = None if (v := wire.earnings) is None else v.build()
+            o.listed_market = wire.listed_market
+            o.lendability = wire.lendability
+            o.borrow_rate = None if (v := wire.borrow_rate) is None else read_decimal(v)
+            o.market_cap = None if (v := wire.market_cap) is None else read_decimal(v)
+            o.implied_volatility_30_day = None if (v := wire.implied_volatility_30_day) is None else read_decimal(v)
+            o.historical_volatility_30_day = (
+                None if (v := wire.historical_volatility_30_day) is None else read_decimal(v)
+            )
+            o.historical_volatility_60_day = (
+                None if (v := wire.historical_volatility_60_day) is None else read_decimal(v)
+            )
+            o.historical_volatility_90_day = (
+                None if (v := wire.historical_volatility_90_day) is None else read_decimal(v)
+            )
+            o.iv_hv_30_day_difference = None if (v := wire.iv_hv_30_day_difference) is None else read_decimal(v)
+            o.price_earnings_ratio = None if (v := wire.price_earnings_ratio) is None else read_decimal(v)
+            o.earnings_per_share = None if (v := wire.earnings_per_share) is None else read_decimal(v)
+            o.sector = wire.sector
+            o.industry = wire.industry
+            o.implied_volatility_60_day = None if (v := wire.implied_volatility_60_day) is None else read_decimal(v)
+            o.implied_volatility_90_day = None if (v := wire.implied_volatility_90_day) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = UnderlyingMetrics
+            else:
+                o = freeze(o, UnderlyingMetrics)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7052,19 +7582,23 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
     settlement_type: str | None = None
     implied_volatility: DecimalText | None = None
 
-    def build(self) -> ExpirationVolatility:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ExpirationVolatility]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ExpirationVolatilityBuilder()
-        o.extra = EMPTY
-        o.expiration_date = None if (v := self.expiration_date) is None else date_or_keep(v, o, "expiration-date")
-        o.option_chain_type = self.option_chain_type
-        o.settlement_type = self.settlement_type
-        o.implied_volatility = None if (v := self.implied_volatility) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, ExpirationVolatility)
-        o.__class__ = ExpirationVolatility
-        built: ExpirationVolatility = o
+        built: list[ExpirationVolatility] = []
+        for wire in wires:
+            o = _ExpirationVolatilityBuilder()
+            o.extra = EMPTY
+            o.expiration_date = None if (v := wire.expiration_date) is None else date_or_keep(v, o, "expiration-date")
+            o.option_chain_type = wire.option_chain_type
+            o.settlement_type = wire.settlement_type
+            o.implied_volatility = None if (v := wire.implied_volatility) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = ExpirationVolatility
+            else:
+                o = freeze(o, ExpirationVolatility)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7091,19 +7625,23 @@ class LiquidityStateWire(Wire, rename="kebab"):
     started_at: Moment | None = None
     updated_at: Moment | None = None
 
-    def build(self) -> LiquidityState:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[LiquidityState]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _LiquidityStateBuilder()
-        o.extra = EMPTY
-        o.sum = None if (v := self.sum) is None else read_decimal(v)
-        o.count = self.count
-        o.started_at = self.started_at
-        o.updated_at = self.updated_at
-        if not CLASS_SWAP:
-            return freeze(o, LiquidityState)
-        o.__class__ = LiquidityState
-        built: LiquidityState = o
+        built: list[LiquidityState] = []
+        for wire in wires:
+            o = _LiquidityStateBuilder()
+            o.extra = EMPTY
+            o.sum = None if (v := wire.sum) is None else read_decimal(v)
+            o.count = wire.count
+            o.started_at = wire.started_at
+            o.updated_at = wire.updated_at
+            if CLASS_SWAP:
+                o.__class__ = LiquidityState
+            else:
+                o = freeze(o, LiquidityState)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7135,24 +7673,28 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
     time_of_day: str | None = None
     updated_at: Moment | None = None
 
-    def build(self) -> ExpectedEarnings:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ExpectedEarnings]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ExpectedEarningsBuilder()
-        o.extra = EMPTY
-        o.visible = self.visible
-        o.expected_report_date = self.expected_report_date
-        o.estimated = self.estimated
-        o.late_flag = self.late_flag
-        o.quarter_end_date = self.quarter_end_date
-        o.actual_eps = None if (v := self.actual_eps) is None else read_decimal(v)
-        o.consensus_estimate = None if (v := self.consensus_estimate) is None else read_decimal(v)
-        o.time_of_day = self.time_of_day
-        o.updated_at = self.updated_at
-        if not CLASS_SWAP:
-            return freeze(o, ExpectedEarnings)
-        o.__class__ = ExpectedEarnings
-        built: ExpectedEarnings = o
+        built: list[ExpectedEarnings] = []
+        for wire in wires:
+            o = _ExpectedEarningsBuilder()
+            o.extra = EMPTY
+            o.visible = wire.visible
+            o.expected_report_date = wire.expected_report_date
+            o.estimated = wire.estimated
+            o.late_flag = wire.late_flag
+            o.quarter_end_date = wire.quarter_end_date
+            o.actual_eps = None if (v := wire.actual_eps) is None else read_decimal(v)
+            o.consensus_estimate = None if (v := wire.consensus_estimate) is None else read_decimal(v)
+            o.time_of_day = wire.time_of_day
+            o.updated_at = wire.updated_at
+            if CLASS_SWAP:
+                o.__class__ = ExpectedEarnings
+            else:
+                o = freeze(o, ExpectedEarnings)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7185,20 +7727,24 @@ class PairsWatchlistWire(Wire, rename="kebab"):
     created_at: Moment | None = None
     updated_at: Moment | None = None
 
-    def build(self) -> PairsWatchlist:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PairsWatchlist]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PairsWatchlistBuilder()
-        o.extra = EMPTY
-        o.name = self.name
-        o.pairs_equations = None if (v := self.pairs_equations) is None else tuple([item.build() for item in v])
-        o.order_index = self.order_index
-        o.created_at = self.created_at
-        o.updated_at = self.updated_at
-        if not CLASS_SWAP:
-            return freeze(o, PairsWatchlist)
-        o.__class__ = PairsWatchlist
-        built: PairsWatchlist = o
+        built: list[PairsWatchlist] = []
+        for wire in wires:
+            o = _PairsWatchlistBuilder()
+            o.extra = EMPTY
+            o.name = wire.name
+            o.pairs_equations = v if (v := wire.pairs_equations) is None or type(v) is tuple else build_list(v)
+            o.order_index = wire.order_index
+            o.created_at = wire.created_at
+            o.updated_at = wire.updated_at
+            if CLASS_SWAP:
+                o.__class__ = PairsWatchlist
+            else:
+                o = freeze(o, PairsWatchlist)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7228,21 +7774,25 @@ class PairsEquationWire(Wire, rename="kebab"):
     right_symbol: str | None = None
     right_quantity: DecimalText | int | None = None
 
-    def build(self) -> PairsEquation:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[PairsEquation]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _PairsEquationBuilder()
-        o.extra = EMPTY
-        o.left_action = self.left_action
-        o.left_symbol = self.left_symbol
-        o.left_quantity = None if (v := self.left_quantity) is None else read_decimal(v)
-        o.right_action = self.right_action
-        o.right_symbol = self.right_symbol
-        o.right_quantity = None if (v := self.right_quantity) is None else read_decimal(v)
-        if not CLASS_SWAP:
-            return freeze(o, PairsEquation)
-        o.__class__ = PairsEquation
-        built: PairsEquation = o
+        built: list[PairsEquation] = []
+        for wire in wires:
+            o = _PairsEquationBuilder()
+            o.extra = EMPTY
+            o.left_action = wire.left_action
+            o.left_symbol = wire.left_symbol
+            o.left_quantity = None if (v := wire.left_quantity) is None else read_decimal(v)
+            o.right_action = wire.right_action
+            o.right_symbol = wire.right_symbol
+            o.right_quantity = None if (v := wire.right_quantity) is None else read_decimal(v)
+            if CLASS_SWAP:
+                o.__class__ = PairsEquation
+            else:
+                o = freeze(o, PairsEquation)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7274,22 +7824,26 @@ class NewComplexOrderWire(Wire, rename="kebab"):
     ratio_price_is_threshold_based_on_notional: bool | None = None
     source: str | None = None
 
-    def build(self) -> NewComplexOrder:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewComplexOrder]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewComplexOrderBuilder()
-        o.extra = EMPTY
-        o.type = self.type
-        o.orders = None if (v := self.orders) is None else tuple([item.build() for item in v])
-        o.trigger_order = None if (v := self.trigger_order) is None else v.build()
-        o.ratio_price_comparator = self.ratio_price_comparator
-        o.ratio_price_threshold = None if (v := self.ratio_price_threshold) is None else read_decimal(v)
-        o.ratio_price_is_threshold_based_on_notional = self.ratio_price_is_threshold_based_on_notional
-        o.source = self.source
-        if not CLASS_SWAP:
-            return freeze(o, NewComplexOrder)
-        o.__class__ = NewComplexOrder
-        built: NewComplexOrder = o
+        built: list[NewComplexOrder] = []
+        for wire in wires:
+            o = _NewComplexOrderBuilder()
+            o.extra = EMPTY
+            o.type = wire.type
+            o.orders = v if (v := wire.orders) is None or type(v) is tuple else build_list(v)
+            o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
+            o.ratio_price_comparator = wire.ratio_price_comparator
+            o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
+            o.ratio_price_is_threshold_based_on_notional = wire.ratio_price_is_threshold_based_on_notional
+            o.source = wire.source
+            if CLASS_SWAP:
+                o.__class__ = NewComplexOrder
+            else:
+                o = freeze(o, NewComplexOrder)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7318,17 +7872,21 @@ class BacktestDatesWire(Wire, rename="camel"):
     start_date: date | None = None
     end_date: date | None = None
 
-    def build(self) -> BacktestDates:
-        """Return the frozen model with these values."""
-        o = _BacktestDatesBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.start_date = self.start_date
-        o.end_date = self.end_date
-        if not CLASS_SWAP:
-            return freeze(o, BacktestDates)
-        o.__class__ = BacktestDates
-        built: BacktestDates = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[BacktestDates]:
+        """Return the frozen model of each of these structs."""
+        built: list[BacktestDates] = []
+        for wire in wires:
+            o = _BacktestDatesBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.start_date = wire.start_date
+            o.end_date = wire.end_date
+            if CLASS_SWAP:
+                o.__class__ = BacktestDates
+            else:
+                o = freeze(o, BacktestDates)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7369,32 +7927,60 @@ class BacktestLegWire(
     quantity: int | None = None
     strike_selection: StrikeSelection | None = None
     strike_relative_leg: int | None = None
-    delta: Decimal | None = None
-    percentage_otm: Decimal | None = None
-    current_price_offset: Decimal | None = None
-    premium: Decimal | None = None
+    delta: DecimalNumber | None = None
+    percentage_otm: DecimalNumber | None = None
+    current_price_offset: DecimalNumber | None = None
+    premium: DecimalNumber | None = None
     days_until_expiration: int | None = None
 
-    def build(self) -> BacktestLeg:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[BacktestLeg]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _BacktestLegBuilder()
-        o.extra = EMPTY
-        o.type = self.type
-        o.direction = self.direction
-        o.side = self.side
-        o.quantity = self.quantity
-        o.strike_selection = self.strike_selection
-        o.strike_relative_leg = self.strike_relative_leg
-        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
-        o.percentage_otm = v if (v := self.percentage_otm) is None or v.is_finite() else finite(v)
-        o.current_price_offset = v if (v := self.current_price_offset) is None or v.is_finite() else finite(v)
-        o.premium = v if (v := self.premium) is None or v.is_finite() else finite(v)
-        o.days_until_expiration = self.days_until_expiration
-        if not CLASS_SWAP:
-            return freeze(o, BacktestLeg)
-        o.__class__ = BacktestLeg
-        built: BacktestLeg = o
+        built: list[BacktestLeg] = []
+        for wire in wires:
+            o = _BacktestLegBuilder()
+            o.extra = EMPTY
+            o.type = wire.type
+            o.direction = wire.direction
+            o.side = wire.side
+            o.quantity = wire.quantity
+            o.strike_selection = wire.strike_selection
+            o.strike_relative_leg = wire.strike_relative_leg
+            o.delta = (
+                None
+                if (v := wire.delta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.percentage_otm = (
+                None
+                if (v := wire.percentage_otm) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.current_price_offset = (
+                None
+                if (v := wire.current_price_offset) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.premium = (
+                None
+                if (v := wire.premium) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.days_until_expiration = wire.days_until_expiration
+            if CLASS_SWAP:
+                o.__class__ = BacktestLeg
+            else:
+                o = freeze(o, BacktestLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7440,20 +8026,24 @@ class EntryConditionsWire(
     minimum_vix: int | None = None
     maximum_vix: int | None = None
 
-    def build(self) -> EntryConditions:
-        """Return the frozen model with these values."""
-        o = _EntryConditionsBuilder()
-        o.extra = EMPTY
-        o.frequency = self.frequency
-        o.specific_days = self.specific_days
-        o.maximum_active_trials = self.maximum_active_trials
-        o.maximum_active_trials_behavior = self.maximum_active_trials_behavior
-        o.minimum_vix = self.minimum_vix
-        o.maximum_vix = self.maximum_vix
-        if not CLASS_SWAP:
-            return freeze(o, EntryConditions)
-        o.__class__ = EntryConditions
-        built: EntryConditions = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[EntryConditions]:
+        """Return the frozen model of each of these structs."""
+        built: list[EntryConditions] = []
+        for wire in wires:
+            o = _EntryConditionsBuilder()
+            o.extra = EMPTY
+            o.frequency = wire.frequency
+            o.specific_days = wire.specific_days
+            o.maximum_active_trials = wire.maximum_active_trials
+            o.maximum_active_trials_behavior = wire.maximum_active_trials_behavior
+            o.minimum_vix = wire.minimum_vix
+            o.maximum_vix = wire.maximum_vix
+            if CLASS_SWAP:
+                o.__class__ = EntryConditions
+            else:
+                o = freeze(o, EntryConditions)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7491,19 +8081,23 @@ class ExitConditionsWire(
     at_days_to_expiration: int | None = None
     minimum_vix: int | None = None
 
-    def build(self) -> ExitConditions:
-        """Return the frozen model with these values."""
-        o = _ExitConditionsBuilder()
-        o.extra = EMPTY
-        o.take_profit_percentage = self.take_profit_percentage
-        o.stop_loss_percentage = self.stop_loss_percentage
-        o.after_days_in_trade = self.after_days_in_trade
-        o.at_days_to_expiration = self.at_days_to_expiration
-        o.minimum_vix = self.minimum_vix
-        if not CLASS_SWAP:
-            return freeze(o, ExitConditions)
-        o.__class__ = ExitConditions
-        built: ExitConditions = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ExitConditions]:
+        """Return the frozen model of each of these structs."""
+        built: list[ExitConditions] = []
+        for wire in wires:
+            o = _ExitConditionsBuilder()
+            o.extra = EMPTY
+            o.take_profit_percentage = wire.take_profit_percentage
+            o.stop_loss_percentage = wire.stop_loss_percentage
+            o.after_days_in_trade = wire.after_days_in_trade
+            o.at_days_to_expiration = wire.at_days_to_expiration
+            o.minimum_vix = wire.minimum_vix
+            if CLASS_SWAP:
+                o.__class__ = ExitConditions
+            else:
+                o = freeze(o, ExitConditions)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7532,21 +8126,25 @@ class NewBacktestWire(Wire, rename="camel"):
     entry_conditions: EntryConditionsWire | None = None
     exit_conditions: ExitConditionsWire | None = None
 
-    def build(self) -> NewBacktest:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[NewBacktest]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _NewBacktestBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.start_date = self.start_date
-        o.end_date = self.end_date
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
-        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, NewBacktest)
-        o.__class__ = NewBacktest
-        built: NewBacktest = o
+        built: list[NewBacktest] = []
+        for wire in wires:
+            o = _NewBacktestBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.start_date = wire.start_date
+            o.end_date = wire.end_date
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
+            o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = NewBacktest
+            else:
+                o = freeze(o, NewBacktest)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7596,36 +8194,52 @@ class BacktestWire(
     entry_conditions: EntryConditionsWire | None = None
     exit_conditions: ExitConditionsWire | None = None
     status: BacktestStatus | None = None
-    eta: Decimal | None = None
-    progress: Decimal | None = None
+    eta: DecimalNumber | None = None
+    progress: DecimalNumber | None = None
     statistics: list[dict[str, Any]] | None = None
     trials: list[BacktestTrialWire] | None = None
     snapshots: list[BacktestSnapshotWire] | None = None
     notices: tuple[str, ...] | None = None
 
-    def build(self) -> Backtest:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Backtest]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _BacktestBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.symbol = self.symbol
-        o.start_date = self.start_date
-        o.end_date = self.end_date
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        o.entry_conditions = None if (v := self.entry_conditions) is None else v.build()
-        o.exit_conditions = None if (v := self.exit_conditions) is None else v.build()
-        o.status = self.status
-        o.eta = v if (v := self.eta) is None or v.is_finite() else finite(v)
-        o.progress = v if (v := self.progress) is None or v.is_finite() else finite(v)
-        o.statistics = None if (v := self.statistics) is None else tuple([raw_object(item) for item in v])
-        o.trials = None if (v := self.trials) is None else tuple([item.build() for item in v])
-        o.snapshots = None if (v := self.snapshots) is None else tuple([item.build() for item in v])
-        o.notices = self.notices
-        if not CLASS_SWAP:
-            return freeze(o, Backtest)
-        o.__class__ = Backtest
-        built: Backtest = o
+        built: list[Backtest] = []
+        for wire in wires:
+            o = _BacktestBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.symbol = wire.symbol
+            o.start_date = wire.start_date
+            o.end_date = wire.end_date
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
+            o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
+            o.status = wire.status
+            o.eta = (
+                None
+                if (v := wire.eta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.progress = (
+                None
+                if (v := wire.progress) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.statistics = None if (v := wire.statistics) is None else tuple([raw_object(item) for item in v])
+            o.trials = v if (v := wire.trials) is None or type(v) is tuple else build_list(v)
+            o.snapshots = v if (v := wire.snapshots) is None or type(v) is tuple else build_list(v)
+            o.notices = wire.notices
+            if CLASS_SWAP:
+                o.__class__ = Backtest
+            else:
+                o = freeze(o, Backtest)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7659,20 +8273,30 @@ class BacktestTrialWire(Wire, rename="camel"):
 
     open_date_time: MomentText | int | None = None
     close_date_time: MomentText | int | None = None
-    profit_loss: Decimal | None = None
+    profit_loss: DecimalNumber | None = None
 
-    def build(self) -> BacktestTrial:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[BacktestTrial]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _BacktestTrialBuilder()
-        o.extra = EMPTY
-        o.open_date_time = None if (v := self.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
-        o.close_date_time = None if (v := self.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
-        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, BacktestTrial)
-        o.__class__ = BacktestTrial
-        built: BacktestTrial = o
+        built: list[BacktestTrial] = []
+        for wire in wires:
+            o = _BacktestTrialBuilder()
+            o.extra = EMPTY
+            o.open_date_time = None if (v := wire.open_date_time) is None else moment_or_keep(v, o, "openDateTime")
+            o.close_date_time = None if (v := wire.close_date_time) is None else moment_or_keep(v, o, "closeDateTime")
+            o.profit_loss = (
+                None
+                if (v := wire.profit_loss) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = BacktestTrial
+            else:
+                o = freeze(o, BacktestTrial)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7694,21 +8318,37 @@ class BacktestSnapshotWire(Wire, rename="camel"):
     """Wire form of `BacktestSnapshot`."""
 
     date_time: MomentText | int | None = None
-    profit_loss: Decimal | None = None
-    underlying_price: Decimal | None = None
+    profit_loss: DecimalNumber | None = None
+    underlying_price: DecimalNumber | None = None
 
-    def build(self) -> BacktestSnapshot:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[BacktestSnapshot]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _BacktestSnapshotBuilder()
-        o.extra = EMPTY
-        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
-        o.profit_loss = v if (v := self.profit_loss) is None or v.is_finite() else finite(v)
-        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, BacktestSnapshot)
-        o.__class__ = BacktestSnapshot
-        built: BacktestSnapshot = o
+        built: list[BacktestSnapshot] = []
+        for wire in wires:
+            o = _BacktestSnapshotBuilder()
+            o.extra = EMPTY
+            o.date_time = None if (v := wire.date_time) is None else moment_or_keep(v, o, "dateTime")
+            o.profit_loss = (
+                None
+                if (v := wire.profit_loss) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.underlying_price = (
+                None
+                if (v := wire.underlying_price) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = BacktestSnapshot
+            else:
+                o = freeze(o, BacktestSnapshot)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7734,19 +8374,23 @@ class SimulatedTradeWire(Wire, rename="camel"):
     end_time: Moment | None = None
     legs: list[SimulatedTradeLegWire] | None = None
 
-    def build(self) -> SimulatedTrade:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[SimulatedTrade]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _SimulatedTradeBuilder()
-        o.extra = EMPTY
-        o.underlying = self.underlying
-        o.start_time = self.start_time
-        o.end_time = self.end_time
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, SimulatedTrade)
-        o.__class__ = SimulatedTrade
-        built: SimulatedTrade = o
+        built: list[SimulatedTrade] = []
+        for wire in wires:
+            o = _SimulatedTradeBuilder()
+            o.extra = EMPTY
+            o.underlying = wire.underlying
+            o.start_time = wire.start_time
+            o.end_time = wire.end_time
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = SimulatedTrade
+            else:
+                o = freeze(o, SimulatedTrade)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7772,17 +8416,21 @@ class SimulatedTradeLegWire(Wire):
     direction: BacktestDirection | None = None
     quantity: int | None = None
 
-    def build(self) -> SimulatedTradeLeg:
-        """Return the frozen model with these values."""
-        o = _SimulatedTradeLegBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.direction = self.direction
-        o.quantity = self.quantity
-        if not CLASS_SWAP:
-            return freeze(o, SimulatedTradeLeg)
-        o.__class__ = SimulatedTradeLeg
-        built: SimulatedTradeLeg = o
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[SimulatedTradeLeg]:
+        """Return the frozen model of each of these structs."""
+        built: list[SimulatedTradeLeg] = []
+        for wire in wires:
+            o = _SimulatedTradeLegBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.direction = wire.direction
+            o.quantity = wire.quantity
+            if CLASS_SWAP:
+                o.__class__ = SimulatedTradeLeg
+            else:
+                o = freeze(o, SimulatedTradeLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7803,25 +8451,47 @@ class SimulatedPriceWire(Wire, rename="camel"):
     """Wire form of `SimulatedPrice`."""
 
     date_time: MomentText | int | None = None
-    price: Decimal | None = None
+    price: DecimalNumber | None = None
     effect: SimulatedEffect | None = None
-    underlying_price: Decimal | None = None
-    delta: Decimal | None = None
+    underlying_price: DecimalNumber | None = None
+    delta: DecimalNumber | None = None
 
-    def build(self) -> SimulatedPrice:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[SimulatedPrice]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _SimulatedPriceBuilder()
-        o.extra = EMPTY
-        o.date_time = None if (v := self.date_time) is None else moment_or_keep(v, o, "dateTime")
-        o.price = v if (v := self.price) is None or v.is_finite() else finite(v)
-        o.effect = self.effect
-        o.underlying_price = v if (v := self.underlying_price) is None or v.is_finite() else finite(v)
-        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, SimulatedPrice)
-        o.__class__ = SimulatedPrice
-        built: SimulatedPrice = o
+        built: list[SimulatedPrice] = []
+        for wire in wires:
+            o = _SimulatedPriceBuilder()
+            o.extra = EMPTY
+            o.date_time = None if (v := wire.date_time) is None else moment_or_keep(v, o, "dateTime")
+            o.price = (
+                None
+                if (v := wire.price) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.effect = wire.effect
+            o.underlying_price = (
+                None
+                if (v := wire.underlying_price) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.delta = (
+                None
+                if (v := wire.delta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = SimulatedPrice
+            else:
+                o = freeze(o, SimulatedPrice)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7846,7 +8516,7 @@ class ExternalTransactionWire(Wire, rename="kebab"):
 
     id: str | int | None = None
     account_number: str | None = None
-    amount: Decimal | None = None
+    amount: DecimalNumber | None = None
     bank_account_type: str | None = None
     banking_date: date | None = None
     created_at: MomentText | int | None = None
@@ -7860,30 +8530,40 @@ class ExternalTransactionWire(Wire, rename="kebab"):
     transfer_method: str | None = None
     updated_at: MomentText | int | None = None
 
-    def build(self) -> ExternalTransaction:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[ExternalTransaction]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ExternalTransactionBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.account_number = self.account_number
-        o.amount = v if (v := self.amount) is None or v.is_finite() else finite(v)
-        o.bank_account_type = self.bank_account_type
-        o.banking_date = self.banking_date
-        o.created_at = None if (v := self.created_at) is None else moment_or_keep(v, o, "created-at")
-        o.direction = self.direction
-        o.disbursement_type = self.disbursement_type
-        o.ext_transfer_id = self.ext_transfer_id
-        o.funds_available_date = self.funds_available_date
-        o.is_cancelable = self.is_cancelable
-        o.is_clearing_accepted = self.is_clearing_accepted
-        o.state = self.state
-        o.transfer_method = self.transfer_method
-        o.updated_at = None if (v := self.updated_at) is None else moment_or_keep(v, o, "updated-at")
-        if not CLASS_SWAP:
-            return freeze(o, ExternalTransaction)
-        o.__class__ = ExternalTransaction
-        built: ExternalTransaction = o
+        built: list[ExternalTransaction] = []
+        for wire in wires:
+            o = _ExternalTransactionBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.account_number = wire.account_number
+            o.amount = (
+                None
+                if (v := wire.amount) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.bank_account_type = wire.bank_account_type
+            o.banking_date = wire.banking_date
+            o.created_at = None if (v := wire.created_at) is None else moment_or_keep(v, o, "created-at")
+            o.direction = wire.direction
+            o.disbursement_type = wire.disbursement_type
+            o.ext_transfer_id = wire.ext_transfer_id
+            o.funds_available_date = wire.funds_available_date
+            o.is_cancelable = wire.is_cancelable
+            o.is_clearing_accepted = wire.is_clearing_accepted
+            o.state = wire.state
+            o.transfer_method = wire.transfer_method
+            o.updated_at = None if (v := wire.updated_at) is None else moment_or_keep(v, o, "updated-at")
+            if CLASS_SWAP:
+                o.__class__ = ExternalTransaction
+            else:
+                o = freeze(o, ExternalTransaction)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7920,36 +8600,64 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
     year: int | str | None = None
-    fees: Decimal | None = None
+    fees: DecimalNumber | None = None
     fees_effect: PriceEffect | None = None
-    commissions: Decimal | None = None
+    commissions: DecimalNumber | None = None
     commissions_effect: PriceEffect | None = None
-    yearly_realized_gain: Decimal | None = None
+    yearly_realized_gain: DecimalNumber | None = None
     yearly_realized_gain_effect: PriceEffect | None = None
-    realized_lot_gain: Decimal | None = None
+    realized_lot_gain: DecimalNumber | None = None
     realized_lot_gain_effect: PriceEffect | None = None
 
-    def build(self) -> UnderlyingYearGainSummary:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[UnderlyingYearGainSummary]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _UnderlyingYearGainSummaryBuilder()
-        o.extra = EMPTY
-        o.account_number = self.account_number
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.year = v if (v := self.year) is None or isinstance(v, int) else read_integer(v)
-        o.fees = v if (v := self.fees) is None or v.is_finite() else finite(v)
-        o.fees_effect = self.fees_effect
-        o.commissions = v if (v := self.commissions) is None or v.is_finite() else finite(v)
-        o.commissions_effect = self.commissions_effect
-        o.yearly_realized_gain = v if (v := self.yearly_realized_gain) is None or v.is_finite() else finite(v)
-        o.yearly_realized_gain_effect = self.yearly_realized_gain_effect
-        o.realized_lot_gain = v if (v := self.realized_lot_gain) is None or v.is_finite() else finite(v)
-        o.realized_lot_gain_effect = self.realized_lot_gain_effect
-        if not CLASS_SWAP:
-            return freeze(o, UnderlyingYearGainSummary)
-        o.__class__ = UnderlyingYearGainSummary
-        built: UnderlyingYearGainSummary = o
+        built: list[UnderlyingYearGainSummary] = []
+        for wire in wires:
+            o = _UnderlyingYearGainSummaryBuilder()
+            o.extra = EMPTY
+            o.account_number = wire.account_number
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.year = v if (v := wire.year) is None or isinstance(v, int) else read_integer(v)
+            o.fees = (
+                None
+                if (v := wire.fees) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.fees_effect = wire.fees_effect
+            o.commissions = (
+                None
+                if (v := wire.commissions) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.commissions_effect = wire.commissions_effect
+            o.yearly_realized_gain = (
+                None
+                if (v := wire.yearly_realized_gain) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.yearly_realized_gain_effect = wire.yearly_realized_gain_effect
+            o.realized_lot_gain = (
+                None
+                if (v := wire.realized_lot_gain) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.realized_lot_gain_effect = wire.realized_lot_gain_effect
+            if CLASS_SWAP:
+                o.__class__ = UnderlyingYearGainSummary
+            else:
+                o = freeze(o, UnderlyingYearGainSummary)
+            built.append(o)
         return built
 
     @staticmethod
@@ -7989,24 +8697,28 @@ class OrderChainWire(Wire, rename="kebab"):
     lite_nodes_sizes: int | str | None = None
     lite_nodes: list[OrderChainNodeWire] | None = None
 
-    def build(self) -> OrderChain:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderChain]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderChainBuilder()
-        o.extra = EMPTY
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.description = self.description
-        o.underlying_symbol = self.underlying_symbol
-        o.account_number = self.account_number
-        o.created_at = None if (v := self.created_at) is None else moment_or_keep(v, o, "created-at")
-        o.updated_at = None if (v := self.updated_at) is None else moment_or_keep(v, o, "updated-at")
-        o.computed_data = None if (v := self.computed_data) is None else v.build()
-        o.lite_nodes_sizes = v if (v := self.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
-        o.lite_nodes = None if (v := self.lite_nodes) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OrderChain)
-        o.__class__ = OrderChain
-        built: OrderChain = o
+        built: list[OrderChain] = []
+        for wire in wires:
+            o = _OrderChainBuilder()
+            o.extra = EMPTY
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.description = wire.description
+            o.underlying_symbol = wire.underlying_symbol
+            o.account_number = wire.account_number
+            o.created_at = None if (v := wire.created_at) is None else moment_or_keep(v, o, "created-at")
+            o.updated_at = None if (v := wire.updated_at) is None else moment_or_keep(v, o, "updated-at")
+            o.computed_data = None if (v := wire.computed_data) is None else v.build()
+            o.lite_nodes_sizes = v if (v := wire.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
+            o.lite_nodes = v if (v := wire.lite_nodes) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OrderChain
+            else:
+                o = freeze(o, OrderChain)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8037,56 +8749,104 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
     roll_count: int | str | None = None
     opened_at: MomentText | int | None = None
     last_occurred_at: MomentText | int | None = None
-    total_fees: Decimal | None = None
+    total_fees: DecimalNumber | None = None
     total_fees_effect: PriceEffect | None = None
-    total_commissions: Decimal | None = None
+    total_commissions: DecimalNumber | None = None
     total_commissions_effect: PriceEffect | None = None
-    realized_gain: Decimal | None = None
+    realized_gain: DecimalNumber | None = None
     realized_gain_effect: PriceEffect | None = None
-    realized_gain_with_fees: Decimal | None = None
+    realized_gain_with_fees: DecimalNumber | None = None
     realized_gain_with_fees_effect: PriceEffect | None = None
-    total_opening_cost: Decimal | None = None
+    total_opening_cost: DecimalNumber | None = None
     total_opening_cost_effect: PriceEffect | None = None
-    total_closing_cost: Decimal | None = None
+    total_closing_cost: DecimalNumber | None = None
     total_closing_cost_effect: PriceEffect | None = None
-    total_cost: Decimal | None = None
+    total_cost: DecimalNumber | None = None
     total_cost_effect: PriceEffect | None = None
     winner_realized_and_closed: bool | None = None
     winner_realized: bool | None = None
     winner_realized_with_fees: bool | None = None
     open_entries: list[OrderChainEntryWire] | None = None
 
-    def build(self) -> OrderChainTotals:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderChainTotals]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderChainTotalsBuilder()
-        o.extra = EMPTY
-        o.open = self.open
-        o.roll_count = v if (v := self.roll_count) is None or isinstance(v, int) else read_integer(v)
-        o.opened_at = None if (v := self.opened_at) is None else moment_or_keep(v, o, "opened-at")
-        o.last_occurred_at = None if (v := self.last_occurred_at) is None else moment_or_keep(v, o, "last-occurred-at")
-        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
-        o.total_fees_effect = self.total_fees_effect
-        o.total_commissions = v if (v := self.total_commissions) is None or v.is_finite() else finite(v)
-        o.total_commissions_effect = self.total_commissions_effect
-        o.realized_gain = v if (v := self.realized_gain) is None or v.is_finite() else finite(v)
-        o.realized_gain_effect = self.realized_gain_effect
-        o.realized_gain_with_fees = v if (v := self.realized_gain_with_fees) is None or v.is_finite() else finite(v)
-        o.realized_gain_with_fees_effect = self.realized_gain_with_fees_effect
-        o.total_opening_cost = v if (v := self.total_opening_cost) is None or v.is_finite() else finite(v)
-        o.total_opening_cost_effect = self.total_opening_cost_effect
-        o.total_closing_cost = v if (v := self.total_closing_cost) is None or v.is_finite() else finite(v)
-        o.total_closing_cost_effect = self.total_closing_cost_effect
-        o.total_cost = v if (v := self.total_cost) is None or v.is_finite() else finite(v)
-        o.total_cost_effect = self.total_cost_effect
-        o.winner_realized_and_closed = self.winner_realized_and_closed
-        o.winner_realized = self.winner_realized
-        o.winner_realized_with_fees = self.winner_realized_with_fees
-        o.open_entries = None if (v := self.open_entries) is None else tuple([item.build() for item in v])
-        if not CLASS_SWAP:
-            return freeze(o, OrderChainTotals)
-        o.__class__ = OrderChainTotals
-        built: OrderChainTotals = o
+        built: list[OrderChainTotals] = []
+        for wire in wires:
+            o = _OrderChainTotalsBuilder()
+            o.extra = EMPTY
+            o.open = wire.open
+            o.roll_count = v if (v := wire.roll_count) is None or isinstance(v, int) else read_integer(v)
+            o.opened_at = None if (v := wire.opened_at) is None else moment_or_keep(v, o, "opened-at")
+            o.last_occurred_at = (
+                None if (v := wire.last_occurred_at) is None else moment_or_keep(v, o, "last-occurred-at")
+            )
+            o.total_fees = (
+                None
+                if (v := wire.total_fees) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_fees_effect = wire.total_fees_effect
+            o.total_commissions = (
+                None
+                if (v := wire.total_commissions) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_commissions_effect = wire.total_commissions_effect
+            o.realized_gain = (
+                None
+                if (v := wire.realized_gain) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.realized_gain_effect = wire.realized_gain_effect
+            o.realized_gain_with_fees = (
+                None
+                if (v := wire.realized_gain_with_fees) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.realized_gain_with_fees_effect = wire.realized_gain_with_fees_effect
+            o.total_opening_cost = (
+                None
+                if (v := wire.total_opening_cost) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_opening_cost_effect = wire.total_opening_cost_effect
+            o.total_closing_cost = (
+                None
+                if (v := wire.total_closing_cost) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_closing_cost_effect = wire.total_closing_cost_effect
+            o.total_cost = (
+                None
+                if (v := wire.total_cost) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_cost_effect = wire.total_cost_effect
+            o.winner_realized_and_closed = wire.winner_realized_and_closed
+            o.winner_realized = wire.winner_realized
+            o.winner_realized_with_fees = wire.winner_realized_with_fees
+            o.open_entries = v if (v := wire.open_entries) is None or type(v) is tuple else build_list(v)
+            if CLASS_SWAP:
+                o.__class__ = OrderChainTotals
+            else:
+                o = freeze(o, OrderChainTotals)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8128,24 +8888,40 @@ class OrderChainEntryWire(Wire, rename="kebab"):
 
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
-    quantity: Decimal | None = None
+    quantity: DecimalNumber | None = None
     quantity_type: str | None = None
-    quantity_numeric: Decimal | None = None
+    quantity_numeric: DecimalNumber | None = None
 
-    def build(self) -> OrderChainEntry:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderChainEntry]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderChainEntryBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.quantity = v if (v := self.quantity) is None or v.is_finite() else finite(v)
-        o.quantity_type = self.quantity_type
-        o.quantity_numeric = v if (v := self.quantity_numeric) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, OrderChainEntry)
-        o.__class__ = OrderChainEntry
-        built: OrderChainEntry = o
+        built: list[OrderChainEntry] = []
+        for wire in wires:
+            o = _OrderChainEntryBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.quantity = (
+                None
+                if (v := wire.quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.quantity_type = wire.quantity_type
+            o.quantity_numeric = (
+                None
+                if (v := wire.quantity_numeric) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = OrderChainEntry
+            else:
+                o = freeze(o, OrderChainEntry)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8172,44 +8948,72 @@ class OrderChainNodeWire(Wire, rename="kebab"):
     id: str | int | None = None
     description: str | None = None
     occurred_at: MomentText | int | None = None
-    total_fees: Decimal | None = None
+    total_fees: DecimalNumber | None = None
     total_fees_effect: PriceEffect | None = None
-    total_fill_cost: Decimal | None = None
+    total_fill_cost: DecimalNumber | None = None
     total_fill_cost_effect: PriceEffect | None = None
-    fill_cost_per_quantity: Decimal | None = None
+    fill_cost_per_quantity: DecimalNumber | None = None
     fill_cost_per_quantity_effect: PriceEffect | None = None
-    gcd_quantity: Decimal | None = None
+    gcd_quantity: DecimalNumber | None = None
     order_fill_count: int | str | None = None
     roll: bool | None = None
     legs: list[OrderChainLegWire] | None = None
     entries: list[OrderChainEntryWire] | None = None
     market_state_snapshot: MarketStateSnapshotWire | None = None
 
-    def build(self) -> OrderChainNode:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderChainNode]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderChainNodeBuilder()
-        o.extra = EMPTY
-        o.node_type = self.node_type
-        o.id = v if (v := self.id) is None or v.__class__ is str else str(v)
-        o.description = self.description
-        o.occurred_at = None if (v := self.occurred_at) is None else moment_or_keep(v, o, "occurred-at")
-        o.total_fees = v if (v := self.total_fees) is None or v.is_finite() else finite(v)
-        o.total_fees_effect = self.total_fees_effect
-        o.total_fill_cost = v if (v := self.total_fill_cost) is None or v.is_finite() else finite(v)
-        o.total_fill_cost_effect = self.total_fill_cost_effect
-        o.fill_cost_per_quantity = v if (v := self.fill_cost_per_quantity) is None or v.is_finite() else finite(v)
-        o.fill_cost_per_quantity_effect = self.fill_cost_per_quantity_effect
-        o.gcd_quantity = v if (v := self.gcd_quantity) is None or v.is_finite() else finite(v)
-        o.order_fill_count = v if (v := self.order_fill_count) is None or isinstance(v, int) else read_integer(v)
-        o.roll = self.roll
-        o.legs = None if (v := self.legs) is None else tuple([item.build() for item in v])
-        o.entries = None if (v := self.entries) is None else tuple([item.build() for item in v])
-        o.market_state_snapshot = None if (v := self.market_state_snapshot) is None else v.build()
-        if not CLASS_SWAP:
-            return freeze(o, OrderChainNode)
-        o.__class__ = OrderChainNode
-        built: OrderChainNode = o
+        built: list[OrderChainNode] = []
+        for wire in wires:
+            o = _OrderChainNodeBuilder()
+            o.extra = EMPTY
+            o.node_type = wire.node_type
+            o.id = v if (v := wire.id) is None or type(v) is str else str(v)
+            o.description = wire.description
+            o.occurred_at = None if (v := wire.occurred_at) is None else moment_or_keep(v, o, "occurred-at")
+            o.total_fees = (
+                None
+                if (v := wire.total_fees) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_fees_effect = wire.total_fees_effect
+            o.total_fill_cost = (
+                None
+                if (v := wire.total_fill_cost) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_fill_cost_effect = wire.total_fill_cost_effect
+            o.fill_cost_per_quantity = (
+                None
+                if (v := wire.fill_cost_per_quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.fill_cost_per_quantity_effect = wire.fill_cost_per_quantity_effect
+            o.gcd_quantity = (
+                None
+                if (v := wire.gcd_quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.order_fill_count = v if (v := wire.order_fill_count) is None or isinstance(v, int) else read_integer(v)
+            o.roll = wire.roll
+            o.legs = v if (v := wire.legs) is None or type(v) is tuple else build_list(v)
+            o.entries = v if (v := wire.entries) is None or type(v) is tuple else build_list(v)
+            o.market_state_snapshot = None if (v := wire.market_state_snapshot) is None else v.build()
+            if CLASS_SWAP:
+                o.__class__ = OrderChainNode
+            else:
+                o = freeze(o, OrderChainNode)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8246,23 +9050,39 @@ class OrderChainLegWire(Wire, rename="kebab"):
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
     action: LegAction | None = None
-    fill_quantity: Decimal | None = None
-    order_quantity: Decimal | None = None
+    fill_quantity: DecimalNumber | None = None
+    order_quantity: DecimalNumber | None = None
 
-    def build(self) -> OrderChainLeg:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[OrderChainLeg]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _OrderChainLegBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.action = self.action
-        o.fill_quantity = v if (v := self.fill_quantity) is None or v.is_finite() else finite(v)
-        o.order_quantity = v if (v := self.order_quantity) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, OrderChainLeg)
-        o.__class__ = OrderChainLeg
-        built: OrderChainLeg = o
+        built: list[OrderChainLeg] = []
+        for wire in wires:
+            o = _OrderChainLegBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.action = wire.action
+            o.fill_quantity = (
+                None
+                if (v := wire.fill_quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.order_quantity = (
+                None
+                if (v := wire.order_quantity) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = OrderChainLeg
+            else:
+                o = freeze(o, OrderChainLeg)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8286,21 +9106,37 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
     """Wire form of `MarketStateSnapshot`."""
 
     market_datas: list[MarketStateEntryWire] | None = None
-    total_delta: Decimal | None = None
-    total_theta: Decimal | None = None
+    total_delta: DecimalNumber | None = None
+    total_theta: DecimalNumber | None = None
 
-    def build(self) -> MarketStateSnapshot:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarketStateSnapshot]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarketStateSnapshotBuilder()
-        o.extra = EMPTY
-        o.market_datas = None if (v := self.market_datas) is None else tuple([item.build() for item in v])
-        o.total_delta = v if (v := self.total_delta) is None or v.is_finite() else finite(v)
-        o.total_theta = v if (v := self.total_theta) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarketStateSnapshot)
-        o.__class__ = MarketStateSnapshot
-        built: MarketStateSnapshot = o
+        built: list[MarketStateSnapshot] = []
+        for wire in wires:
+            o = _MarketStateSnapshotBuilder()
+            o.extra = EMPTY
+            o.market_datas = v if (v := wire.market_datas) is None or type(v) is tuple else build_list(v)
+            o.total_delta = (
+                None
+                if (v := wire.total_delta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.total_theta = (
+                None
+                if (v := wire.total_theta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarketStateSnapshot
+            else:
+                o = freeze(o, MarketStateSnapshot)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8323,34 +9159,86 @@ class MarketStateEntryWire(Wire, rename="kebab"):
 
     symbol: str | None = None
     instrument_type: InstrumentType | None = None
-    bid: Decimal | None = None
-    ask: Decimal | None = None
-    last: Decimal | None = None
-    delta: Decimal | None = None
-    gamma: Decimal | None = None
-    theta: Decimal | None = None
-    rho: Decimal | None = None
-    vega: Decimal | None = None
+    bid: DecimalNumber | None = None
+    ask: DecimalNumber | None = None
+    last: DecimalNumber | None = None
+    delta: DecimalNumber | None = None
+    gamma: DecimalNumber | None = None
+    theta: DecimalNumber | None = None
+    rho: DecimalNumber | None = None
+    vega: DecimalNumber | None = None
 
-    def build(self) -> MarketStateEntry:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[MarketStateEntry]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _MarketStateEntryBuilder()
-        o.extra = EMPTY
-        o.symbol = self.symbol
-        o.instrument_type = self.instrument_type
-        o.bid = v if (v := self.bid) is None or v.is_finite() else finite(v)
-        o.ask = v if (v := self.ask) is None or v.is_finite() else finite(v)
-        o.last = v if (v := self.last) is None or v.is_finite() else finite(v)
-        o.delta = v if (v := self.delta) is None or v.is_finite() else finite(v)
-        o.gamma = v if (v := self.gamma) is None or v.is_finite() else finite(v)
-        o.theta = v if (v := self.theta) is None or v.is_finite() else finite(v)
-        o.rho = v if (v := self.rho) is None or v.is_finite() else finite(v)
-        o.vega = v if (v := self.vega) is None or v.is_finite() else finite(v)
-        if not CLASS_SWAP:
-            return freeze(o, MarketStateEntry)
-        o.__class__ = MarketStateEntry
-        built: MarketStateEntry = o
+        built: list[MarketStateEntry] = []
+        for wire in wires:
+            o = _MarketStateEntryBuilder()
+            o.extra = EMPTY
+            o.symbol = wire.symbol
+            o.instrument_type = wire.instrument_type
+            o.bid = (
+                None
+                if (v := wire.bid) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.ask = (
+                None
+                if (v := wire.ask) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.last = (
+                None
+                if (v := wire.last) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.delta = (
+                None
+                if (v := wire.delta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.gamma = (
+                None
+                if (v := wire.gamma) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.theta = (
+                None
+                if (v := wire.theta) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.rho = (
+                None
+                if (v := wire.rho) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            o.vega = (
+                None
+                if (v := wire.vega) is None
+                else read_decimal(v)
+                if type(v) is str or type(v) is int
+                else read_number(v)
+            )
+            if CLASS_SWAP:
+                o.__class__ = MarketStateEntry
+            else:
+                o = freeze(o, MarketStateEntry)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8391,27 +9279,31 @@ class QuoteWire(Wire, rename="camel"):
     ask_price: Decimal | None = None
     ask_size: Decimal | None = None
 
-    def build(self) -> Quote:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Quote]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _QuoteBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.time_nano_part = self.time_nano_part
-        o.bid_time = None if (v := self.bid_time) is None else epoch_or_none(v)
-        o.bid_exchange_code = self.bid_exchange_code
-        o.bid_price = v if (v := self.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
-        o.bid_size = v if (v := self.bid_size) is None or v.is_finite() else none_or_keep(v, o, "bidSize")
-        o.ask_time = None if (v := self.ask_time) is None else epoch_or_none(v)
-        o.ask_exchange_code = self.ask_exchange_code
-        o.ask_price = v if (v := self.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
-        o.ask_size = v if (v := self.ask_size) is None or v.is_finite() else none_or_keep(v, o, "askSize")
-        if not CLASS_SWAP:
-            return freeze(o, Quote)
-        o.__class__ = Quote
-        built: Quote = o
+        built: list[Quote] = []
+        for wire in wires:
+            o = _QuoteBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.time_nano_part = wire.time_nano_part
+            o.bid_time = None if (v := wire.bid_time) is None else epoch_or_none(v)
+            o.bid_exchange_code = wire.bid_exchange_code
+            o.bid_price = v if (v := wire.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
+            o.bid_size = v if (v := wire.bid_size) is None or v.is_finite() else none_or_keep(v, o, "bidSize")
+            o.ask_time = None if (v := wire.ask_time) is None else epoch_or_none(v)
+            o.ask_exchange_code = wire.ask_exchange_code
+            o.ask_price = v if (v := wire.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
+            o.ask_size = v if (v := wire.ask_size) is None or v.is_finite() else none_or_keep(v, o, "askSize")
+            if CLASS_SWAP:
+                o.__class__ = Quote
+            else:
+                o = freeze(o, Quote)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8456,29 +9348,35 @@ class TradeWire(Wire, rename="camel"):
     tick_direction: TickDirection | None = None
     extended_trading_hours: bool | None = None
 
-    def build(self) -> Trade:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Trade]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TradeBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.time_nano_part = self.time_nano_part
-        o.sequence = self.sequence
-        o.exchange_code = self.exchange_code
-        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
-        o.change = v if (v := self.change) is None or v.is_finite() else none_or_keep(v, o, "change")
-        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
-        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
-        o.day_volume = v if (v := self.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
-        o.day_turnover = v if (v := self.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
-        o.tick_direction = self.tick_direction
-        o.extended_trading_hours = self.extended_trading_hours
-        if not CLASS_SWAP:
-            return freeze(o, Trade)
-        o.__class__ = Trade
-        built: Trade = o
+        built: list[Trade] = []
+        for wire in wires:
+            o = _TradeBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.time_nano_part = wire.time_nano_part
+            o.sequence = wire.sequence
+            o.exchange_code = wire.exchange_code
+            o.price = v if (v := wire.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+            o.change = v if (v := wire.change) is None or v.is_finite() else none_or_keep(v, o, "change")
+            o.size = v if (v := wire.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+            o.day_id = None if (v := wire.day_id) is None else day_of_epoch(v)
+            o.day_volume = v if (v := wire.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
+            o.day_turnover = (
+                v if (v := wire.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
+            )
+            o.tick_direction = wire.tick_direction
+            o.extended_trading_hours = wire.extended_trading_hours
+            if CLASS_SWAP:
+                o.__class__ = Trade
+            else:
+                o = freeze(o, Trade)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8525,29 +9423,35 @@ class TradeETHWire(Wire, rename="camel"):
     tick_direction: TickDirection | None = None
     extended_trading_hours: bool | None = None
 
-    def build(self) -> TradeETH:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TradeETH]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TradeETHBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.time_nano_part = self.time_nano_part
-        o.sequence = self.sequence
-        o.exchange_code = self.exchange_code
-        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
-        o.change = v if (v := self.change) is None or v.is_finite() else none_or_keep(v, o, "change")
-        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
-        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
-        o.day_volume = v if (v := self.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
-        o.day_turnover = v if (v := self.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
-        o.tick_direction = self.tick_direction
-        o.extended_trading_hours = self.extended_trading_hours
-        if not CLASS_SWAP:
-            return freeze(o, TradeETH)
-        o.__class__ = TradeETH
-        built: TradeETH = o
+        built: list[TradeETH] = []
+        for wire in wires:
+            o = _TradeETHBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.time_nano_part = wire.time_nano_part
+            o.sequence = wire.sequence
+            o.exchange_code = wire.exchange_code
+            o.price = v if (v := wire.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+            o.change = v if (v := wire.change) is None or v.is_finite() else none_or_keep(v, o, "change")
+            o.size = v if (v := wire.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+            o.day_id = None if (v := wire.day_id) is None else day_of_epoch(v)
+            o.day_volume = v if (v := wire.day_volume) is None or v.is_finite() else none_or_keep(v, o, "dayVolume")
+            o.day_turnover = (
+                v if (v := wire.day_turnover) is None or v.is_finite() else none_or_keep(v, o, "dayTurnover")
+            )
+            o.tick_direction = wire.tick_direction
+            o.extended_trading_hours = wire.extended_trading_hours
+            if CLASS_SWAP:
+                o.__class__ = TradeETH
+            else:
+                o = freeze(o, TradeETH)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8593,40 +9497,48 @@ class SummaryWire(Wire, rename="camel"):
     prev_day_volume: Decimal | None = None
     open_interest: Decimal | None = None
 
-    def build(self) -> Summary:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Summary]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _SummaryBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.day_id = None if (v := self.day_id) is None else day_of_epoch(v)
-        o.day_open_price = (
-            v if (v := self.day_open_price) is None or v.is_finite() else none_or_keep(v, o, "dayOpenPrice")
-        )
-        o.day_high_price = (
-            v if (v := self.day_high_price) is None or v.is_finite() else none_or_keep(v, o, "dayHighPrice")
-        )
-        o.day_low_price = v if (v := self.day_low_price) is None or v.is_finite() else none_or_keep(v, o, "dayLowPrice")
-        o.day_close_price = (
-            v if (v := self.day_close_price) is None or v.is_finite() else none_or_keep(v, o, "dayClosePrice")
-        )
-        o.day_close_price_type = self.day_close_price_type
-        o.prev_day_id = None if (v := self.prev_day_id) is None else day_of_epoch(v)
-        o.prev_day_close_price = (
-            v if (v := self.prev_day_close_price) is None or v.is_finite() else none_or_keep(v, o, "prevDayClosePrice")
-        )
-        o.prev_day_close_price_type = self.prev_day_close_price_type
-        o.prev_day_volume = (
-            v if (v := self.prev_day_volume) is None or v.is_finite() else none_or_keep(v, o, "prevDayVolume")
-        )
-        o.open_interest = (
-            v if (v := self.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
-        )
-        if not CLASS_SWAP:
-            return freeze(o, Summary)
-        o.__class__ = Summary
-        built: Summary = o
+        built: list[Summary] = []
+        for wire in wires:
+            o = _SummaryBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.day_id = None if (v := wire.day_id) is None else day_of_epoch(v)
+            o.day_open_price = (
+                v if (v := wire.day_open_price) is None or v.is_finite() else none_or_keep(v, o, "dayOpenPrice")
+            )
+            o.day_high_price = (
+                v if (v := wire.day_high_price) is None or v.is_finite() else none_or_keep(v, o, "dayHighPrice")
+            )
+            o.day_low_price = (
+                v if (v := wire.day_low_price) is None or v.is_finite() else none_or_keep(v, o, "dayLowPrice")
+            )
+            o.day_close_price = (
+                v if (v := wire.day_close_price) is None or v.is_finite() else none_or_keep(v, o, "dayClosePrice")
+            )
+            o.day_close_price_type = wire.day_close_price_type
+            o.prev_day_id = None if (v := wire.prev_day_id) is None else day_of_epoch(v)
+            o.prev_day_close_price = (
+                v
+                if (v := wire.prev_day_close_price) is None or v.is_finite()
+                else none_or_keep(v, o, "prevDayClosePrice")
+            )
+            o.prev_day_close_price_type = wire.prev_day_close_price_type
+            o.prev_day_volume = (
+                v if (v := wire.prev_day_volume) is None or v.is_finite() else none_or_keep(v, o, "prevDayVolume")
+            )
+            o.open_interest = (
+                v if (v := wire.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
+            )
+            if CLASS_SWAP:
+                o.__class__ = Summary
+            else:
+                o = freeze(o, Summary)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8677,48 +9589,54 @@ class ProfileWire(Wire, rename="camel"):
     shares: Decimal | None = None
     free_float: Decimal | None = None
 
-    def build(self) -> Profile:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Profile]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _ProfileBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.description = self.description
-        o.short_sale_restriction = self.short_sale_restriction
-        o.trading_status = self.trading_status
-        o.status_reason = self.status_reason
-        o.halt_start_time = None if (v := self.halt_start_time) is None else epoch_or_none(v)
-        o.halt_end_time = None if (v := self.halt_end_time) is None else epoch_or_none(v)
-        o.high_limit_price = (
-            v if (v := self.high_limit_price) is None or v.is_finite() else none_or_keep(v, o, "highLimitPrice")
-        )
-        o.low_limit_price = (
-            v if (v := self.low_limit_price) is None or v.is_finite() else none_or_keep(v, o, "lowLimitPrice")
-        )
-        o.high52_week_price = (
-            v if (v := self.high52_week_price) is None or v.is_finite() else none_or_keep(v, o, "high52WeekPrice")
-        )
-        o.low52_week_price = (
-            v if (v := self.low52_week_price) is None or v.is_finite() else none_or_keep(v, o, "low52WeekPrice")
-        )
-        o.beta = v if (v := self.beta) is None or v.is_finite() else none_or_keep(v, o, "beta")
-        o.earnings_per_share = (
-            v if (v := self.earnings_per_share) is None or v.is_finite() else none_or_keep(v, o, "earningsPerShare")
-        )
-        o.dividend_frequency = (
-            v if (v := self.dividend_frequency) is None or v.is_finite() else none_or_keep(v, o, "dividendFrequency")
-        )
-        o.ex_dividend_amount = (
-            v if (v := self.ex_dividend_amount) is None or v.is_finite() else none_or_keep(v, o, "exDividendAmount")
-        )
-        o.ex_dividend_day_id = None if (v := self.ex_dividend_day_id) is None else day_of_epoch(v)
-        o.shares = v if (v := self.shares) is None or v.is_finite() else none_or_keep(v, o, "shares")
-        o.free_float = v if (v := self.free_float) is None or v.is_finite() else none_or_keep(v, o, "freeFloat")
-        if not CLASS_SWAP:
-            return freeze(o, Profile)
-        o.__class__ = Profile
-        built: Profile = o
+        built: list[Profile] = []
+        for wire in wires:
+            o = _ProfileBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.description = wire.description
+            o.short_sale_restriction = wire.short_sale_restriction
+            o.trading_status = wire.trading_status
+            o.status_reason = wire.status_reason
+            o.halt_start_time = None if (v := wire.halt_start_time) is None else epoch_or_none(v)
+            o.halt_end_time = None if (v := wire.halt_end_time) is None else epoch_or_none(v)
+            o.high_limit_price = (
+                v if (v := wire.high_limit_price) is None or v.is_finite() else none_or_keep(v, o, "highLimitPrice")
+            )
+            o.low_limit_price = (
+                v if (v := wire.low_limit_price) is None or v.is_finite() else none_or_keep(v, o, "lowLimitPrice")
+            )
+            o.high52_week_price = (
+                v if (v := wire.high52_week_price) is None or v.is_finite() else none_or_keep(v, o, "high52WeekPrice")
+            )
+            o.low52_week_price = (
+                v if (v := wire.low52_week_price) is None or v.is_finite() else none_or_keep(v, o, "low52WeekPrice")
+            )
+            o.beta = v if (v := wire.beta) is None or v.is_finite() else none_or_keep(v, o, "beta")
+            o.earnings_per_share = (
+                v if (v := wire.earnings_per_share) is None or v.is_finite() else none_or_keep(v, o, "earningsPerShare")
+            )
+            o.dividend_frequency = (
+                v
+                if (v := wire.dividend_frequency) is None or v.is_finite()
+                else none_or_keep(v, o, "dividendFrequency")
+            )
+            o.ex_dividend_amount = (
+                v if (v := wire.ex_dividend_amount) is None or v.is_finite() else none_or_keep(v, o, "exDividendAmount")
+            )
+            o.ex_dividend_day_id = None if (v := wire.ex_dividend_day_id) is None else day_of_epoch(v)
+            o.shares = v if (v := wire.shares) is None or v.is_finite() else none_or_keep(v, o, "shares")
+            o.free_float = v if (v := wire.free_float) is None or v.is_finite() else none_or_keep(v, o, "freeFloat")
+            if CLASS_SWAP:
+                o.__class__ = Profile
+            else:
+                o = freeze(o, Profile)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8769,28 +9687,32 @@ class GreeksWire(Wire, rename="camel"):
     rho: Decimal | None = None
     vega: Decimal | None = None
 
-    def build(self) -> Greeks:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Greeks]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _GreeksBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
-        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
-        o.delta = v if (v := self.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
-        o.gamma = v if (v := self.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
-        o.theta = v if (v := self.theta) is None or v.is_finite() else none_or_keep(v, o, "theta")
-        o.rho = v if (v := self.rho) is None or v.is_finite() else none_or_keep(v, o, "rho")
-        o.vega = v if (v := self.vega) is None or v.is_finite() else none_or_keep(v, o, "vega")
-        if not CLASS_SWAP:
-            return freeze(o, Greeks)
-        o.__class__ = Greeks
-        built: Greeks = o
+        built: list[Greeks] = []
+        for wire in wires:
+            o = _GreeksBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.price = v if (v := wire.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+            o.volatility = v if (v := wire.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+            o.delta = v if (v := wire.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
+            o.gamma = v if (v := wire.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
+            o.theta = v if (v := wire.theta) is None or v.is_finite() else none_or_keep(v, o, "theta")
+            o.rho = v if (v := wire.rho) is None or v.is_finite() else none_or_keep(v, o, "rho")
+            o.vega = v if (v := wire.vega) is None or v.is_finite() else none_or_keep(v, o, "vega")
+            if CLASS_SWAP:
+                o.__class__ = Greeks
+            else:
+                o = freeze(o, Greeks)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8843,36 +9765,40 @@ class TimeAndSaleWire(Wire, rename="camel"):
     buyer: str | None = None
     seller: str | None = None
 
-    def build(self) -> TimeAndSale:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TimeAndSale]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TimeAndSaleBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.time_nano_part = self.time_nano_part
-        o.exchange_code = self.exchange_code
-        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
-        o.size = v if (v := self.size) is None or v.is_finite() else none_or_keep(v, o, "size")
-        o.bid_price = v if (v := self.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
-        o.ask_price = v if (v := self.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
-        o.exchange_sale_conditions = self.exchange_sale_conditions
-        o.trade_through_exempt = self.trade_through_exempt
-        o.aggressor_side = self.aggressor_side
-        o.spread_leg = self.spread_leg
-        o.extended_trading_hours = self.extended_trading_hours
-        o.valid_tick = self.valid_tick
-        o.type = self.type
-        o.buyer = self.buyer
-        o.seller = self.seller
-        if not CLASS_SWAP:
-            return freeze(o, TimeAndSale)
-        o.__class__ = TimeAndSale
-        built: TimeAndSale = o
+        built: list[TimeAndSale] = []
+        for wire in wires:
+            o = _TimeAndSaleBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.time_nano_part = wire.time_nano_part
+            o.exchange_code = wire.exchange_code
+            o.price = v if (v := wire.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+            o.size = v if (v := wire.size) is None or v.is_finite() else none_or_keep(v, o, "size")
+            o.bid_price = v if (v := wire.bid_price) is None or v.is_finite() else none_or_keep(v, o, "bidPrice")
+            o.ask_price = v if (v := wire.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
+            o.exchange_sale_conditions = wire.exchange_sale_conditions
+            o.trade_through_exempt = wire.trade_through_exempt
+            o.aggressor_side = wire.aggressor_side
+            o.spread_leg = wire.spread_leg
+            o.extended_trading_hours = wire.extended_trading_hours
+            o.valid_tick = wire.valid_tick
+            o.type = wire.type
+            o.buyer = wire.buyer
+            o.seller = wire.seller
+            if CLASS_SWAP:
+                o.__class__ = TimeAndSale
+            else:
+                o = freeze(o, TimeAndSale)
+            built.append(o)
         return built
 
     @staticmethod
@@ -8951,42 +9877,46 @@ class CandleWire(
     open_interest: Decimal | None = None
     vwap__alias1: Decimal | None = msgspec.field(default=None, name="vwap")
 
-    def build(self) -> Candle:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Candle]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _CandleBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.count = self.count
-        o.open = v if (v := self.open) is None or v.is_finite() else none_or_keep(v, o, "open")
-        o.high = v if (v := self.high) is None or v.is_finite() else none_or_keep(v, o, "high")
-        o.low = v if (v := self.low) is None or v.is_finite() else none_or_keep(v, o, "low")
-        o.close = v if (v := self.close) is None or v.is_finite() else none_or_keep(v, o, "close")
-        o.volume = v if (v := self.volume) is None or v.is_finite() else none_or_keep(v, o, "volume")
-        v = self.vwap
-        if self.vwap__alias1 is not None:
-            if v is None:
-                v = self.vwap__alias1
+        built: list[Candle] = []
+        for wire in wires:
+            o = _CandleBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.count = wire.count
+            o.open = v if (v := wire.open) is None or v.is_finite() else none_or_keep(v, o, "open")
+            o.high = v if (v := wire.high) is None or v.is_finite() else none_or_keep(v, o, "high")
+            o.low = v if (v := wire.low) is None or v.is_finite() else none_or_keep(v, o, "low")
+            o.close = v if (v := wire.close) is None or v.is_finite() else none_or_keep(v, o, "close")
+            o.volume = v if (v := wire.volume) is None or v.is_finite() else none_or_keep(v, o, "volume")
+            v = wire.vwap
+            if wire.vwap__alias1 is not None:
+                if v is None:
+                    v = wire.vwap__alias1
+                else:
+                    keep(o, "vwap", msgspec.to_builtins(wire.vwap__alias1, builtin_types=(Decimal,)))
+            o.vwap = None if v is None else v if v.is_finite() else none_or_keep(v, o, "VWAP")
+            o.bid_volume = v if (v := wire.bid_volume) is None or v.is_finite() else none_or_keep(v, o, "bidVolume")
+            o.ask_volume = v if (v := wire.ask_volume) is None or v.is_finite() else none_or_keep(v, o, "askVolume")
+            o.imp_volatility = (
+                v if (v := wire.imp_volatility) is None or v.is_finite() else none_or_keep(v, o, "impVolatility")
+            )
+            o.open_interest = (
+                v if (v := wire.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
+            )
+            if CLASS_SWAP:
+                o.__class__ = Candle
             else:
-                keep(o, "vwap", msgspec.to_builtins(self.vwap__alias1, builtin_types=(Decimal,)))
-        o.vwap = None if v is None else v if v.is_finite() else none_or_keep(v, o, "VWAP")
-        o.bid_volume = v if (v := self.bid_volume) is None or v.is_finite() else none_or_keep(v, o, "bidVolume")
-        o.ask_volume = v if (v := self.ask_volume) is None or v.is_finite() else none_or_keep(v, o, "askVolume")
-        o.imp_volatility = (
-            v if (v := self.imp_volatility) is None or v.is_finite() else none_or_keep(v, o, "impVolatility")
-        )
-        o.open_interest = (
-            v if (v := self.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
-        )
-        if not CLASS_SWAP:
-            return freeze(o, Candle)
-        o.__class__ = Candle
-        built: Candle = o
+                o = freeze(o, Candle)
+            built.append(o)
         return built
 
     @staticmethod
@@ -9034,33 +9964,37 @@ class UnderlyingWire(Wire, rename="camel"):
     put_volume: Decimal | None = None
     put_call_ratio: Decimal | None = None
 
-    def build(self) -> Underlying:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Underlying]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _UnderlyingBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
-        o.front_volatility = (
-            v if (v := self.front_volatility) is None or v.is_finite() else none_or_keep(v, o, "frontVolatility")
-        )
-        o.back_volatility = (
-            v if (v := self.back_volatility) is None or v.is_finite() else none_or_keep(v, o, "backVolatility")
-        )
-        o.call_volume = v if (v := self.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
-        o.put_volume = v if (v := self.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
-        o.put_call_ratio = (
-            v if (v := self.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
-        )
-        if not CLASS_SWAP:
-            return freeze(o, Underlying)
-        o.__class__ = Underlying
-        built: Underlying = o
+        built: list[Underlying] = []
+        for wire in wires:
+            o = _UnderlyingBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.volatility = v if (v := wire.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+            o.front_volatility = (
+                v if (v := wire.front_volatility) is None or v.is_finite() else none_or_keep(v, o, "frontVolatility")
+            )
+            o.back_volatility = (
+                v if (v := wire.back_volatility) is None or v.is_finite() else none_or_keep(v, o, "backVolatility")
+            )
+            o.call_volume = v if (v := wire.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
+            o.put_volume = v if (v := wire.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
+            o.put_call_ratio = (
+                v if (v := wire.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
+            )
+            if CLASS_SWAP:
+                o.__class__ = Underlying
+            else:
+                o = freeze(o, Underlying)
+            built.append(o)
         return built
 
     @staticmethod
@@ -9103,29 +10037,33 @@ class TheoPriceWire(Wire, rename="camel"):
     dividend: Decimal | None = None
     interest: Decimal | None = None
 
-    def build(self) -> TheoPrice:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[TheoPrice]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _TheoPriceBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.price = v if (v := self.price) is None or v.is_finite() else none_or_keep(v, o, "price")
-        o.underlying_price = (
-            v if (v := self.underlying_price) is None or v.is_finite() else none_or_keep(v, o, "underlyingPrice")
-        )
-        o.delta = v if (v := self.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
-        o.gamma = v if (v := self.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
-        o.dividend = v if (v := self.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
-        o.interest = v if (v := self.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
-        if not CLASS_SWAP:
-            return freeze(o, TheoPrice)
-        o.__class__ = TheoPrice
-        built: TheoPrice = o
+        built: list[TheoPrice] = []
+        for wire in wires:
+            o = _TheoPriceBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.price = v if (v := wire.price) is None or v.is_finite() else none_or_keep(v, o, "price")
+            o.underlying_price = (
+                v if (v := wire.underlying_price) is None or v.is_finite() else none_or_keep(v, o, "underlyingPrice")
+            )
+            o.delta = v if (v := wire.delta) is None or v.is_finite() else none_or_keep(v, o, "delta")
+            o.gamma = v if (v := wire.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
+            o.dividend = v if (v := wire.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
+            o.interest = v if (v := wire.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
+            if CLASS_SWAP:
+                o.__class__ = TheoPrice
+            else:
+                o = freeze(o, TheoPrice)
+            built.append(o)
         return built
 
     @staticmethod
@@ -9170,33 +10108,37 @@ class SeriesWire(Wire, rename="camel"):
     dividend: Decimal | None = None
     interest: Decimal | None = None
 
-    def build(self) -> Series:
-        """Return the frozen model with these values."""
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[Series]:
+        """Return the frozen model of each of these structs."""
         v: Any
-        o = _SeriesBuilder()
-        o.extra = EMPTY
-        o.event_symbol = self.event_symbol
-        o.event_time = None if (v := self.event_time) is None else epoch_or_none(v)
-        o.event_flags = self.event_flags
-        o.index = self.index
-        o.time = None if (v := self.time) is None else epoch_or_none(v)
-        o.sequence = self.sequence
-        o.expiration = None if (v := self.expiration) is None else day_of_epoch(v)
-        o.volatility = v if (v := self.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
-        o.call_volume = v if (v := self.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
-        o.put_volume = v if (v := self.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
-        o.put_call_ratio = (
-            v if (v := self.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
-        )
-        o.forward_price = (
-            v if (v := self.forward_price) is None or v.is_finite() else none_or_keep(v, o, "forwardPrice")
-        )
-        o.dividend = v if (v := self.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
-        o.interest = v if (v := self.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
-        if not CLASS_SWAP:
-            return freeze(o, Series)
-        o.__class__ = Series
-        built: Series = o
+        built: list[Series] = []
+        for wire in wires:
+            o = _SeriesBuilder()
+            o.extra = EMPTY
+            o.event_symbol = wire.event_symbol
+            o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
+            o.event_flags = wire.event_flags
+            o.index = wire.index
+            o.time = None if (v := wire.time) is None else epoch_or_none(v)
+            o.sequence = wire.sequence
+            o.expiration = None if (v := wire.expiration) is None else day_of_epoch(v)
+            o.volatility = v if (v := wire.volatility) is None or v.is_finite() else none_or_keep(v, o, "volatility")
+            o.call_volume = v if (v := wire.call_volume) is None or v.is_finite() else none_or_keep(v, o, "callVolume")
+            o.put_volume = v if (v := wire.put_volume) is None or v.is_finite() else none_or_keep(v, o, "putVolume")
+            o.put_call_ratio = (
+                v if (v := wire.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
+            )
+            o.forward_price = (
+                v if (v := wire.forward_price) is None or v.is_finite() else none_or_keep(v, o, "forwardPrice")
+            )
+            o.dividend = v if (v := wire.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
+            o.interest = v if (v := wire.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
+            if CLASS_SWAP:
+                o.__class__ = Series
+            else:
+                o = freeze(o, Series)
+            built.append(o)
         return built
 
     @staticmethod

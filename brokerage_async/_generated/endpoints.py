@@ -3310,23 +3310,61 @@ class Backtests:
 
 
 class Endpoints:
-    """Endpoints of the service, grouped by namespace."""
+    """Endpoints of the service, grouped by namespace.
+
+    Attributes:
+        market_time: Trading sessions and holidays.
+        market_metrics: Volatility, liquidity, past earnings and dividends.
+        instruments: Equities, options, futures, cryptocurrencies and warrants.
+        orders: Orders: check, submit, edit, cancel and list.
+        complex_orders: Complex orders: groups of linked orders.
+        transactions: Trades and cash movements of an account.
+        margin: Margin requirements and estimates.
+        watchlists: Named lists of symbols.
+        quote_alerts: Alerts on quotes that cross a threshold.
+        accounts: Customers, their accounts, and the restrictions of an account.
+        balances: Balances of an account: current, snapshots and history.
+        positions: Positions of an account.
+        risk: Position limits and SPAN margin files.
+        option_chains: Option chains: flat, compact and nested.
+        market_data: Prices of instruments, and access to the market-data stream.
+        search: Search for instruments and symbols.
+        backtests: Backtests of option strategies.
+    """
+
+    market_time: MarketTime
+    market_metrics: MarketMetrics
+    instruments: Instruments
+    orders: Orders
+    complex_orders: ComplexOrders
+    transactions: Transactions
+    margin: Margin
+    watchlists: Watchlists
+    quote_alerts: QuoteAlerts
+    accounts: Accounts
+    balances: Balances
+    positions: Positions
+    risk: Risk
+    option_chains: OptionChains
+    market_data: MarketData
+    search: Search
+    backtests: Backtests
 
     def __init__(self, executor: Executor) -> None:
-        self.market_time: MarketTime = MarketTime(executor)
-        self.market_metrics: MarketMetrics = MarketMetrics(executor)
-        self.instruments: Instruments = Instruments(executor)
-        self.orders: Orders = Orders(executor)
-        self.complex_orders: ComplexOrders = ComplexOrders(executor)
-        self.transactions: Transactions = Transactions(executor)
-        self.margin: Margin = Margin(executor)
-        self.watchlists: Watchlists = Watchlists(executor)
-        self.quote_alerts: QuoteAlerts = QuoteAlerts(executor)
-        self.accounts: Accounts = Accounts(executor)
-        self.balances: Balances = Balances(executor)
-        self.positions: Positions = Positions(executor)
-        self.risk: Risk = Risk(executor)
-        self.option_chains: OptionChains = OptionChains(executor)
-        self.market_data: MarketData = MarketData(executor)
-        self.search: Search = Search(executor)
-        self.backtests: Backtests = Backtests(executor)
+        self.market_time = MarketTime(executor)
+        self.market_metrics = MarketMetrics(executor)
+        self.instruments = Instruments(executor)
+        self.orders = Orders(executor)
+        self.complex_orders = ComplexOrders(executor)
+        self.transactions = Transactions(executor)
+        self.margin = Margin(executor)
+        self.watchlists = Watchlists(executor)
+        self.quote_alerts = QuoteAlerts(executor)
+        self.accounts = Accounts(executor)
+        self.balances = Balances(executor)
+        self.positions = Positions(executor)
+        self.risk = Risk(executor)
+        self.option_chains = OptionChains(executor)
+        self.market_data = MarketData(executor)
+        self.search = Search(executor)
+        self.backtests = Backtests(executor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -14,6 +14,7 @@ from .._secrets import SecretBytes
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from ..http.limiter import Lane, pause_after_429
+from ..observers import Event, TokenRequest
 from ..protocol.request import Request, build
 from ..protocol.token import Grant, grant_request, read_grant, unreachable
 
@@ -30,9 +31,10 @@ class TokenEndpoint:
         base_url: base address of the environment, the only destination of these credentials.
         headers: headers of every request of the client.
         timeout: maximum seconds of one request.
+        report: called with a record of each request.
     """
 
-    __slots__ = ("_base_url", "_headers", "_lane", "_policy", "_timeout", "_transport")
+    __slots__ = ("_base_url", "_headers", "_lane", "_policy", "_report", "_timeout", "_transport")
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class TokenEndpoint:
         headers: Mapping[str, str],
         policy: RetryPolicy,
         timeout: float | None,
+        report: Callable[[Event], None] | None = None,
     ) -> None:
         self._transport = transport
         self._lane = lane
@@ -50,6 +53,7 @@ class TokenEndpoint:
         self._headers = {**headers, "Content-Type": "application/json"}
         self._policy = policy
         self._timeout = timeout
+        self._report = report
 
     async def __call__(self, credentials: RefreshToken | AuthorizationCode) -> Grant:
         """Exchange credentials for an access token, with one request.
@@ -72,13 +76,19 @@ class TokenEndpoint:
         try:
             grant = await self._send(request, with_client_id=credentials.client_id is not None)
             self._lane.succeeded(sent_at)
+            self._note("success", loop.time() - sent_at)
             return grant
         except TokenError as error:
+            self._note("transient" if error.transient else "refused", loop.time() - sent_at)
             if error.status == 429:
                 self._lane.throttled(loop.time(), sent_at, pause_after_429(self._policy, error.retry_after))
             raise
         finally:
             self._lane.release()
+
+    def _note(self, outcome: str, elapsed: float) -> None:
+        if self._report is not None:
+            self._report(TokenRequest(outcome=outcome, elapsed=elapsed))
 
     async def _send(self, request: Request, *, with_client_id: bool) -> Grant:
         try:

@@ -7,18 +7,15 @@ import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import TypeVar
 
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
 from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
 from ..protocol.retry import throttle_pause
 from ..protocol.token import Grant, Lease, is_token
+from .sharing import RefreshTurn, StoreAccess
 from .store import StoredToken, TokenStore
 
 __all__ = ["ProvidedTokens", "TokenManager"]
-
-T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
@@ -34,9 +31,6 @@ MAX_FRESH_REJECTIONS = 5
 
 REJECTION_PAUSE = 20.0
 """Seconds without a token request, and without a token, after that many."""
-
-STORE_TIMEOUT = 5.0
-"""Maximum seconds of an operation of a token store."""
 
 MIN_STORED_LIFETIME = 30.0
 """Minimum remaining lifetime in seconds of a token loaded from a store."""
@@ -133,8 +127,7 @@ class TokenManager:
         self._credentials = credentials
         self._exchange = exchange
         self._policy = policy
-        self._store = store
-        self._store_key = store_key
+        self._access = StoreAccess(store, store_key)
         self._wall_clock = wall_clock
         self._lease: Lease | None = None
         self._accepted: str | None = None
@@ -243,10 +236,28 @@ class TokenManager:
             self._rest(TokenError(message, transient=True), TRANSIENT_PAUSE)
 
     async def _run(self) -> None:
-        """Load a token from the store, or request one with retries."""
+        """Take a token that is kept, or request one with retries once it is this manager's turn."""
+        now = asyncio.get_running_loop().time()
+        if isinstance(self._credentials, AuthorizationCode):
+            turn = self._access.own_turn()  # only the exchange of the code returns its refresh token
+        else:
+            due = None if self._lease is None else self._lease.token
+            joined = await self._access.join(rejected=self._rejected, due=due)
+            if isinstance(joined, TokenError):
+                self._last_failure = joined
+                self._rest(joined, joined.retry_after or TRANSIENT_PAUSE)
+                return
+            if isinstance(joined, StoredToken) and self._adopt(joined, now):
+                return
+            turn = self._access.own_turn() if isinstance(joined, StoredToken) else joined
+        try:
+            await self._request(turn)
+        finally:
+            await turn.release()
+
+    async def _request(self, turn: RefreshTurn) -> None:
+        """Request a token, with retries."""
         loop = asyncio.get_running_loop()
-        if await self._load(loop.time()):
-            return
         attempt, max_attempts = 1, self._policy.max_attempts if self._failures == 0 else 1  # in an outage: single tries
         while True:
             requested_at = loop.time()
@@ -256,14 +267,14 @@ class TokenManager:
                 error.attempts = attempt
                 self._last_failure = error
                 if not self._may_retry(error) or attempt >= max_attempts:
-                    self._note_failure(error)
+                    await turn.fail(error, self._note_failure(error))
                     return
                 logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")
                 wait = throttle_pause(self._policy, attempt, self._policy.jitter())
                 await asyncio.sleep(max(wait, min(error.retry_after or 0.0, self._policy.max_retry_after)))
                 attempt += 1
             else:
-                await self._accept(grant, requested_at)
+                await self._accept(grant, requested_at, turn)
                 return
 
     def _may_retry(self, error: TokenError) -> bool:
@@ -275,7 +286,7 @@ class TokenManager:
             return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
         return error.transient
 
-    async def _accept(self, grant: Grant, requested_at: float) -> None:
+    async def _accept(self, grant: Grant, requested_at: float, turn: RefreshTurn) -> None:
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
         self._failure = self._last_failure = None
         self._failures, self._rest_until = 0, float("-inf")
@@ -287,28 +298,24 @@ class TokenManager:
                 client_id=credentials.client_id,
             )
         logger.info("token refresh: got a token for %d s", grant.expires_in)
-        if self._store is not None:
-            stored = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
-            await _from_store("save", partial(self._store.save, self._store_key, stored))
+        stored = StoredToken(grant.access_token, self._wall_clock() + grant.expires_in)
+        kept = await turn.publish(stored)
+        if kept is not stored:
+            self._adopt(kept, asyncio.get_running_loop().time())
 
-    async def _load(self, now: float) -> bool:
-        """Load a token from the store; return False unless it is usable."""
-        if self._store is None or isinstance(self._credentials, AuthorizationCode):
-            return False  # only the exchange of the code returns its refresh token
-        stored = await _from_store("load", partial(self._store.load, self._store_key))
-        if (
-            not isinstance(stored, StoredToken)
-            or stored.access_token == self._rejected
-            or not is_token(stored.access_token)
-        ):
+    def _adopt(self, stored: StoredToken, now: float) -> bool:
+        """Use a token from the store; return False unless it is usable."""
+        if stored.access_token == self._rejected or not is_token(stored.access_token):
             return False
         left = stored.expires_at - self._wall_clock()
         if not left >= MIN_STORED_LIFETIME or (self._lease is not None and self._lease.token == stored.access_token):
             return False
         self._lease = Lease.start(stored.access_token, left, now)
+        self._failure = self._last_failure = None
         return True
 
-    def _note_failure(self, error: TokenError) -> None:
+    def _note_failure(self, error: TokenError) -> float:
+        """Pause after a failure; return for how many seconds."""
         if error.transient:
             self._failures += 1
             pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), MAX_TRANSIENT_PAUSE)
@@ -317,6 +324,7 @@ class TokenManager:
             pause = TERMINAL_PAUSE
         logger.warning("token refresh failed: %s", error.status or "no answer")
         self._rest(error, pause)
+        return pause
 
     def _rest(self, error: TokenError, pause: float) -> None:
         self._failure = error
@@ -332,14 +340,3 @@ class TokenManager:
         again.__cause__ = error.__cause__
         again.retry_after = seconds
         return again
-
-
-async def _from_store(method: str, work: Callable[[], Awaitable[T]]) -> T | None:
-    """Return the result of a token store, or None if it fails."""
-    try:
-        async with asyncio.timeout(STORE_TIMEOUT):
-            return await work()
-    except Exception as error:
-        detail = f": {error}" if isinstance(error, OSError) else ""  # other messages may contain the token
-        logger.warning("token store: %s failed with %s%s", method, type(error).__name__, detail)
-        return None

@@ -8,6 +8,7 @@ from ..config import AuthorizationCode, Credentials, Environment, RefreshToken, 
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName, Limiter
 from ..http.shared import Options, Tokens
+from ..observers import ObserverList
 from .endpoint import TokenEndpoint
 from .manager import ProvidedTokens, TokenManager
 from .store import TokenStore, store_key
@@ -25,6 +26,7 @@ def token_source(
     limiter: Limiter,
     options: Options,
     store: TokenStore | None,
+    observers: ObserverList | None = None,
 ) -> Tokens:
     """Return the source of tokens for these credentials, with the ``options`` of the client itself.
 
@@ -39,6 +41,7 @@ def token_source(
             headers=options.headers,
             policy=options.retry,
             timeout=options.timeout,
+            report=None if observers is None else observers.on_event,
         )
         key = store_key(environment, credentials)
         return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)

@@ -21,7 +21,12 @@ __all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
 
 @attrs.frozen
 class StoredToken:
-    """An access token and the epoch second of its expiry; never a refresh token or a client secret."""
+    """An access token and the time of its expiry; never a refresh token or a client secret.
+
+    Attributes:
+        access_token: the token; hidden in every representation.
+        expires_at: second of the epoch at which it expires.
+    """
 
     access_token: str = attrs.field(converter=Secret)
     expires_at: float = attrs.field(converter=float)

@@ -154,7 +154,9 @@ class Call:
             if not rate.try_acquire(began):
                 await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
             rate.release()
-        entered = lane.try_acquire(began)
+        if lane.is_paced and tokens.peek(began) is None:  # a permission to send must not age while a token is fetched
+            await self._in_time(tokens.get(), ACCESS)
+        entered = lane.try_acquire(self._loop.time() if lane.is_paced else began)
         if entered:
             ready = tokens.peek(began)
             if ready is not None:  # the usual way: nothing to wait for

@@ -10,12 +10,13 @@ import asyncio
 import enum
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 from ..config import Limits, RetryPolicy
 from ..operation import Effect, Operation
 from ..protocol.retry import bounded_wait, throttle_pause
 
-__all__ = ["Lane", "LaneName", "Limiter", "pause_after_429"]
+__all__ = ["Lane", "LaneName", "Limiter", "Pacer", "SharedLimits", "pause_after_429"]
 
 RECOVERY = 0.25
 """Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
@@ -32,6 +33,41 @@ class LaneName(enum.StrEnum):
     TOKENS = "tokens"
 
 
+class Pacer(Protocol):
+    """Budget of requests beyond the bounds of one lane, such as one that several processes share."""
+
+    def take(self, now: float) -> bool:
+        """Spend the permission for one request, if there is one now."""
+        ...
+
+    def attach(self, lane: Lane) -> None:
+        """Call ``lane.wake()`` from now on whenever permissions may be had after `take` returned False."""
+        ...
+
+    def throttled(self, pause: float) -> None:
+        """Note a 429, after which the lane pauses."""
+        ...
+
+    def close(self) -> None:
+        """Stop waking the lane."""
+        ...
+
+
+@runtime_checkable
+class SharedLimits(Protocol):
+    """Limits of several processes together.
+
+    Attributes:
+        limits: bounds of each process.
+    """
+
+    limits: Limits
+
+    def pacer(self, name: LaneName) -> Pacer:
+        """Return the pacer of one lane of a client."""
+        ...
+
+
 class Lane:
     """Admits calls in order of arrival, under a bound on concurrency, a rate, and a "not before" gate.
 
@@ -42,12 +78,15 @@ class Lane:
         capacity: most calls admitted at once, None for no bound.
         rate: most admissions per second, None for no bound.
         adaptive: whether 429 changes the bound.
+        pacer: budget that is asked last.
     """
 
-    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_spacing", "_streak", "_timer", "_waiters",
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_pacer", "_spacing", "_streak", "_timer", "_waiters",
                  "_window", "_window_since", "in_flight")  # fmt: skip
 
-    def __init__(self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True) -> None:
+    def __init__(
+        self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True, pacer: Pacer | None = None
+    ) -> None:
         self._capacity = float("inf") if capacity is None else float(capacity)
         self._window = self._capacity
         self._window_since = float("-inf")
@@ -58,6 +97,14 @@ class Lane:
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self.in_flight: int = 0
+        self._pacer = pacer
+        if pacer is not None:
+            pacer.attach(self)
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether a pacer is asked before each call enters."""
+        return self._pacer is not None
 
     @property
     def window(self) -> float:
@@ -70,6 +117,11 @@ class Lane:
         return sum(not waiter.done() for waiter in self._waiters)
 
     @property
+    def queued(self) -> int:
+        """Number of calls that wait, counting those that were cancelled and not yet removed."""
+        return len(self._waiters)
+
+    @property
     def streak(self) -> int:
         """Number of consecutive 429 answers."""
         return self._streak
@@ -77,6 +129,8 @@ class Lane:
     def try_acquire(self, now: float) -> bool:
         """Enter without waiting if no call is ahead; return whether it did."""
         if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
+            return False
+        if self._pacer is not None and not self._pacer.take(now):
             return False
         self.in_flight += 1
         self._next_slot = now + self._spacing
@@ -100,6 +154,11 @@ class Lane:
     def is_open(self, now: float) -> bool:
         """Return whether the gate is open; check again after waiting for anything else."""
         return now >= self._gate
+
+    def wake(self) -> None:
+        """Admit the waiters that may enter now."""
+        if self._waiters:
+            self._admit(asyncio.get_running_loop())
 
     def release(self) -> None:
         """Leave the lane and admit the next waiter."""
@@ -126,10 +185,15 @@ class Lane:
             self._window_since = now
             if self._adaptive:
                 self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
-        self._gate = max(self._gate, now + pause(max(1, self._streak)))
+        seconds = pause(max(1, self._streak))
+        self._gate = max(self._gate, now + seconds)
+        if self._pacer is not None:
+            self._pacer.throttled(seconds)
 
     def close(self, error: Callable[[], BaseException]) -> None:
         """Fail every queued waiter with ``error()``."""
+        if self._pacer is not None:
+            self._pacer.close()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -150,6 +214,8 @@ class Lane:
             opens = max(self._gate, self._next_slot)
             if now < opens:
                 self._wake_at(loop, opens)
+                return
+            if self._pacer is not None and not self._pacer.take(now):
                 return
             self.in_flight += 1
             self._next_slot = now + self._spacing
@@ -177,11 +243,16 @@ class Limiter:
 
     __slots__ = ("_lanes", "_per_operation", "_routes")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, given: Limits | SharedLimits) -> None:
+        shared, limits = (None, given) if isinstance(given, Limits) else (given, given.limits)
+        bounds = {
+            LaneName.READS: (limits.reads, limits.reads_per_second),
+            LaneName.TRADES: (limits.trades, limits.trades_per_second),
+            LaneName.TOKENS: (limits.tokens, None),
+        }
         self._lanes = {
-            LaneName.READS: Lane(limits.reads, limits.reads_per_second, adaptive=limits.adaptive),
-            LaneName.TRADES: Lane(limits.trades, limits.trades_per_second, adaptive=limits.adaptive),
-            LaneName.TOKENS: Lane(limits.tokens, adaptive=limits.adaptive),
+            name: Lane(*bound, adaptive=limits.adaptive, pacer=None if shared is None else shared.pacer(name))
+            for name, bound in bounds.items()
         }
         self._per_operation = {name: Lane(None, rate, adaptive=False) for name, rate in limits.per_operation.items()}
         self._routes: dict[str, tuple[Lane, Lane | None]] = {}

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from .._arguments import running_loop
 from .._generated.models import Pagination
 from ..errors import ConfigurationError, ResponseDecodeError
+from ..observers import Event
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
@@ -97,6 +98,10 @@ class BrokerageSession:
     def close_with_client(self, resource: Closeable) -> None:
         """Close ``resource`` when the client is closed, unless it is garbage-collected before."""
         self.engine.resources.add(resource)
+
+    def on_event(self, event: Event) -> None:
+        """Pass an event on to the observers of the client."""
+        self.engine.observers.on_event(event)
 
     def _start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
         """Check ``call`` and return it ready to run; nothing is sent yet."""

@@ -172,7 +172,7 @@ def _shows_replacement(answer: Order, path: dict[str, str], edit: OrderEdit | No
 
 
 async def edit_pairs(
-    executor: Executor, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
+    context: Context, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
 ) -> OrderChange:
     """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
     path = {"account_number": account_number, "id": complex_order_id}
@@ -182,10 +182,10 @@ async def edit_pairs(
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
         return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
-    reader = _ComplexReader(executor, path, judge)
+    reader = _ComplexReader(context.executor, path, judge)
     with _describing(path, MAY_BE_APPLIED):
         attempt = await _attempt(
-            executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda answer: not is_blank(answer)
+            context.executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda answer: not is_blank(answer)
         )
         name = COMPLEX_ORDERS_EDIT_PAIRS.name
         listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
@@ -194,7 +194,7 @@ async def edit_pairs(
         if delivery is DeliveryOutcome.CONFIRMED and not (seen and reader.is_shown_by(seen)):
             delivery = DeliveryOutcome.ACCEPTED
         if delivery in UNCERTAIN:
-            await poll_until(policy, reader.poll)
+            await poll_until(policy, reader.poll, context.bell(account_number))
             delivery = reader.shown or delivery
         elif delivery is DeliveryOutcome.REFUSED:
             await reader.poll()
@@ -209,17 +209,18 @@ async def edit_pairs(
 
 
 async def cancel_complex(
-    executor: Executor, account_number: str, complex_order_id: str, policy: ReconcilePolicy
+    context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy
 ) -> OrderChange:
     """Request the cancellation of a complex order once; see `OrderEntry.cancel_complex`."""
     path = {"account_number": account_number, "id": complex_order_id}
-    reader = _ComplexReader(executor, path, complex_cancel_shown)
+    reader = _ComplexReader(context.executor, path, complex_cancel_shown)
     with _describing(path, MAY_BE_APPLIED):
-        shows = _ComplexReader(executor, path, _settled_cancel).is_shown_by
-        attempt = await _attempt(executor, COMPLEX_ORDERS_CANCEL, path, None, shows=shows)
+        shows = _ComplexReader(context.executor, path, _settled_cancel).is_shown_by
+        attempt = await _attempt(context.executor, COMPLEX_ORDERS_CANCEL, path, None, shows=shows)
         delivery = attempt.delivery
         if delivery in UNCERTAIN:
-            result, shown = await poll_until(policy, reader.poll), reader.shown
+            result = await poll_until(policy, reader.poll, context.bell(account_number))
+            shown = reader.shown
             if result is SearchResult.ABSENT and reader.order is not None:
                 shown = _settled_cancel(reader.order)
             delivery = shown or delivery
@@ -300,7 +301,7 @@ class _OrderReader:
     """Reads one order of an account back from the lists; ``order`` is the order as last seen."""
 
     def __init__(self, context: Context, account_number: str, order_id: str) -> None:
-        self._now = context.now
+        self._context = context
         self._lists = OrderLists(context.executor)
         self._account_number = account_number
         self._order_id = order_id
@@ -314,7 +315,7 @@ class _OrderReader:
 
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
         """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
-        now = self._now()
+        now = self._context.now()
         window = Window.since(now - back, now)
         sighting = await self._lists.poll(self._account_number, {self._order_id}, window, by=lambda order: order.id)
         self.order = sighting.orders.get(self._order_id, self.order)
@@ -341,7 +342,7 @@ class _OrderReader:
                 judgement = judge(sighting.orders[self._order_id])
             return judgement is not None, sighting
 
-        result = await poll_until(policy, poll)
+        result = await poll_until(policy, poll, self._context.bell(self._account_number))
         if self.order is None:
             await self.read(back=START)
             judgement = None if self.order is None else judge(self.order)

@@ -37,6 +37,9 @@ class OrderEntry:
             last tenth of a lease that could not be renewed.
         identifiers: returns a new external identifier for an order without one; no two may be equal, even after a
             restart.
+        push: whether events of the account stream bring the next look for an order of unknown outcome forward. They
+            decide nothing: the polls go on at their times, and an early look counts only if it finds the order. See
+            ``client.stream``.
     """
 
     def __init__(
@@ -47,9 +50,10 @@ class OrderEntry:
         reconcile: ReconcilePolicy = DEFAULT_POLICY,
         lease: float = 30.0,
         identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
+        push: bool = False,
     ) -> None:
         check_function("identifiers", identifiers)
-        self._context = context_of(client, journal, lease)
+        self._context = context_of(client, journal, lease, push=push)
         self._policy = checked_policy(reconcile)
         self._identifiers = identifiers
 
@@ -257,7 +261,7 @@ class OrderEntry:
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
         checked = check_order_id("complex_order_id", complex_order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.edit_pairs(self._context.executor, account_number, checked, edit, policy)
+        return await amend.edit_pairs(self._context, account_number, checked, edit, policy)
 
     async def cancel_complex(
         self,
@@ -278,7 +282,7 @@ class OrderEntry:
         """
         checked = check_order_id("complex_order_id", complex_order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel_complex(self._context.executor, account_number, checked, policy)
+        return await amend.cancel_complex(self._context, account_number, checked, policy)
 
     async def _change(
         self,

@@ -11,13 +11,14 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .._arguments import check_methods, check_timeout
+from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
 from ..errors import ConfigurationError
 from ..journal.base import EntryKey, Journal
 from ..journal.memory import MemoryJournal
 from ..operation import Executor
 from .claims import ClaimKeeper
+from .doorbell import ORDER_EVENTS, Doorbell, Doorbells
 
 __all__ = ["Context", "TradingClient", "context_of"]
 
@@ -46,7 +47,8 @@ class TradingClient(Protocol):
 class Context:
     """Everything that placing, changing and recovering orders needs: client, journal, claims and clock.
 
-    ``service_now`` returns the time by the service's clock, or None while it is not known.
+    ``service_now`` returns the time by the service's clock, or None while it is not known. ``doorbells`` is the source
+    of events that bring looks forward, None without push.
     """
 
     executor: Executor
@@ -55,6 +57,11 @@ class Context:
     origin: str
     environment: str
     service_now: Callable[[], datetime | None]
+    doorbells: Doorbells | None = None
+
+    def bell(self, account_number: str) -> Doorbell | None:
+        """Return the doorbell of an account, None without push."""
+        return None if self.doorbells is None else self.doorbells.doorbell((account_number,), ORDER_EVENTS)
 
     def now(self) -> datetime:
         """Return the time by the service's clock; by this machine's until an answer has shown it."""
@@ -70,8 +77,9 @@ class Context:
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
 
 
-def context_of(client: TradingClient, journal: Journal | None, lease: float) -> Context:
+def context_of(client: TradingClient, journal: Journal | None, lease: float, *, push: bool = False) -> Context:
     """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
+    doorbells = _doorbells_of(client) if check_flag("push", push) else None
     if journal is None:
         journal = _memory_of(client)
     if isinstance(journal, str | PathLike):
@@ -86,7 +94,17 @@ def context_of(client: TradingClient, journal: Journal | None, lease: float) -> 
         origin=client.environment.origin,
         environment=client.environment.name,
         service_now=getattr(client.session, "service_now", lambda: None),
+        doorbells=doorbells,
     )
+
+
+def _doorbells_of(client: TradingClient) -> Doorbells:
+    """Return the streams of a client. Raise ConfigurationError if it cannot stream."""
+    doorbells: Doorbells | None = getattr(client, "stream", None)
+    if doorbells is None:
+        raise ConfigurationError("push must be False: the client has no streams")
+    doorbells.check_account()
+    return doorbells
 
 
 def _memory_of(client: TradingClient) -> MemoryJournal:

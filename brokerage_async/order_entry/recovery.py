@@ -174,7 +174,7 @@ class _Sweep:
                 await self._close(placement_of(wanted.pop(name), Outcome.PLACED, order=order, note=note))
             return not wanted, attrs.evolve(sighting, conflict=False)  # a conflict is about one name: see below
 
-        result = await poll_until(self._policy, poll)
+        result = await poll_until(self._policy, poll, self._context.bell(account))
         for name, entry in wanted.items():
             note = _finding(result, search.conflict(name), count, self._policy, failure)
             code = code_of(SearchResult.CONFLICT if search.conflict(name) else result)

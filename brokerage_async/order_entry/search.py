@@ -14,6 +14,7 @@ from ..journal.base import JournalEntry
 from ..protocol.order_status import TERMINAL
 from .context import Context
 from .decisions import Poll, ReconcilePolicy, SearchResult, next_poll, poll_timeout, predates
+from .doorbell import Doorbell, early_looks
 from .kinds import PlacedOrder, asked_in
 from .lists import OrderLists, Sighting, Window
 from .matching import differs_in
@@ -24,36 +25,45 @@ logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 
 async def poll_until(
-    policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]]
+    policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], bell: Doorbell | None = None
 ) -> SearchResult:
-    """Poll as often and as long as ``policy`` says.
+    """Poll as often and as long as ``policy`` says, and once more early for each burst of events that ``bell`` reports.
 
     ``poll`` returns whether everything was found, and the sighting. A poll that takes too long is cut off, and counts
-    as incomplete.
+    as incomplete. An early one ends when the next poll is due, and counts only if it finds everything.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
     polls: list[Poll] = []
-    while not isinstance(step := next_poll(policy, polls), SearchResult):
-        await asyncio.sleep(max(0.0, began + step - loop.time()))
-        at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
-        limit = poll_timeout(policy, at)
-        try:
-            async with asyncio.timeout(limit):
-                found, sighting = await poll()
-        except TimeoutError:
-            error = ResponseLostError(f"the lists could not be read within {limit:g} s")
-            found, sighting = False, Sighting(orders={}, complete=False, error=error)
-        polls.append(
-            Poll(
-                at=at,
-                complete=sighting.complete,
-                found=found,
-                permanent=sighting.permanent,
-                conflict=sighting.conflict,
+    async with early_looks(bell) as looks:
+        while not isinstance(step := next_poll(policy, polls), SearchResult):
+            while await looks.before(began + step):
+                if (await _timed(poll, began + step - loop.time()))[0]:
+                    return SearchResult.FOUND
+            at = max(step, loop.time() - began)  # a loop may wake up a rounding error early
+            found, sighting = await _timed(poll, poll_timeout(policy, at))
+            polls.append(
+                Poll(
+                    at=at,
+                    complete=sighting.complete,
+                    found=found,
+                    permanent=sighting.permanent,
+                    conflict=sighting.conflict,
+                )
             )
-        )
     return step
+
+
+async def _timed(
+    poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], seconds: float
+) -> tuple[bool, Sighting[Any]]:
+    """Poll for so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await poll()
+    except TimeoutError:
+        error = ResponseLostError(f"the lists could not be read within {seconds:g} s")
+        return False, Sighting(orders={}, complete=False, error=error)
 
 
 class IdentifierSearch:

@@ -137,7 +137,7 @@ class Submission:
             count, failure = count + 1, sighting.error
             return bool(found), sighting
 
-        result = await poll_until(self._policy, poll)
+        result = await poll_until(self._policy, poll, self._context.bell(self._entry.key.account_number))
         note = ""
         if result is SearchResult.ABSENT:
             delay = self._policy.visibility_delay

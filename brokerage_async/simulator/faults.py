@@ -223,6 +223,21 @@ class FaultPlan:
         fault = parse(action) if isinstance(action, str) else action
         self._rules.append(_Rule(method.upper(), re.compile(path_regex), fault, times))
 
+    def remove(self, method: str, path_regex: str, name: str) -> None:
+        """Remove every fault of that name for that method and path.
+
+        Raises:
+            LookupError: there is none.
+        """
+        left = [
+            rule
+            for rule in self._rules
+            if (rule.method, rule.path.pattern, rule.fault.name) != (method.upper(), path_regex, name)
+        ]
+        if len(left) == len(self._rules):
+            raise LookupError(f"no fault {name} is left for {method} {path_regex}")
+        self._rules[:] = left
+
     def clear(self) -> None:
         """Remove every fault still to come."""
         self._rules.clear()

@@ -24,6 +24,7 @@ class RequestRecord:
         delivered: whether the response was sent completely; None while it is under way.
         order_ids, external_identifiers: of the orders that it created.
         fault: the scripted fault that it met.
+        elapsed: seconds of the event loop from its arrival to its answer, None while it is under way.
     """
 
     seq: int
@@ -38,6 +39,7 @@ class RequestRecord:
     order_ids: tuple[str, ...] = ()
     external_identifiers: tuple[str, ...] = ()
     fault: str | None = None
+    elapsed: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -64,6 +66,11 @@ class OrderRecord:
     status: str
     replaces_order_id: str | None
     created_at: float
+
+
+def _is_history(attribute: attrs.Attribute[object], value: object) -> bool:
+    """Return whether a field is part of the history, as all are but the time that this machine took."""
+    return attribute.name != "elapsed"
 
 
 class Ledger:
@@ -125,7 +132,7 @@ class Ledger:
         """
         entries: list[RequestRecord | OrderEvent] = [*self.requests, *self.events]
         entries.sort(key=lambda entry: entry.at)  # stable: requests come first
-        return "".join(json.dumps(attrs.asdict(entry)) + "\n" for entry in entries)
+        return "".join(json.dumps(attrs.asdict(entry, filter=_is_history)) + "\n" for entry in entries)
 
     def orders(self, *, external_identifier: str | None = None, account_number: str | None = None) -> list[OrderRecord]:
         """Return all matching orders, oldest first."""

@@ -48,6 +48,11 @@ class StreamAccess:
         """Whether a value that does not fit is an error."""
         return self._session.options.strict
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the client is closed."""
+        return self._session.engine.closed
+
     def enter(self) -> asyncio.AbstractEventLoop:
         """Return the loop of the client. Raises ConfigurationError when it is closed, or another loop runs."""
         return self._session.engine.enter()

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.account import AccountConnection
+from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
 from ..protocol.streams.events import AccountEvent
 from ..protocol.streams.timing import Backoff, Timing
 from .access import StreamAccess
@@ -106,8 +106,8 @@ class AccountLink(Link[AccountConnection]):
                     self._remove(sink)
         super()._check_ready(connection)
 
-    def _refused(self) -> None:
-        if self._token is not None:
+    def _refused(self, error: StreamRefusedError) -> None:
+        if self._token is not None and error.code == TOKEN_REFUSED:
             self._access.invalidate(self._token)
 
     def _now(self) -> datetime:

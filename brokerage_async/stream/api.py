@@ -18,7 +18,7 @@ from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
 from .consumer import EventStream
 from .doorbell import Doorbell, ringing
-from .policies import MARKET_POLICIES, Policy
+from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
 from .symbols import candle_symbol, streamer_symbols
 
@@ -64,8 +64,12 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
     async def remove(self, symbols: Iterable[str]) -> Self:
         """End the subscriptions to symbols; those that wait for the consumer are still delivered."""
-        found = [self._symbols.pop(symbol, symbol) for symbol in symbols]
-        self._link.remove(self._quotes, self._plan.of(found, self._access.now()))
+        names = _check_symbols(symbols)
+        if self._pending is not None:
+            self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
+        found = [self._symbols.pop(name, name) for name in names]
+        kept = set(self._symbols.values())  # another of their names may be subscribed
+        self._link.remove(self._quotes, self._plan.of(set(found) - kept, self._access.now()))
         return self
 
     async def _begin(self) -> None:
@@ -194,11 +198,10 @@ class Streams:
             APIError: the service granted no quote token.
             ConfigurationError: the client was closed.
         """
-        if isinstance(symbols, str):
-            raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
+        names = _check_symbols(symbols)
         plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
-        sink = QuoteSink({**MARKET_POLICIES, **(policies or {})})
-        return QuoteStream(self._quote_link, self._access, sink, plan, tuple(symbols))
+        sink = QuoteSink({**MARKET_POLICIES, **_check_policies(policies or {})})
+        return QuoteStream(self._quote_link, self._access, sink, plan, names)
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
         """Return a doorbell that rings after events of these types; None for the accounts of the user.
@@ -206,9 +209,13 @@ class Streams:
         Raises:
             ConfigurationError: the environment has no ``streamer_url``.
         """
-        self._access.account_url()
+        self.check_account()
         accounts = None if account_numbers is None else _check_accounts(account_numbers)
         return partial(ringing, self, self._access, accounts, events)
+
+    def check_account(self) -> None:
+        """Raise ConfigurationError if the environment has no usable ``streamer_url``."""
+        self._access.account_url()
 
     @cached_property
     def _account_link(self) -> AccountLink:
@@ -228,6 +235,23 @@ def _type_name(event: str | type[Any]) -> str:
     if name not in MARKET_EVENTS:
         raise InvalidRequestError(f"event type must be one of {', '.join(MARKET_EVENTS)}, got {event!r}")
     return str(name)
+
+
+def _check_symbols(symbols: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(symbols, str):
+        raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
+    return tuple(symbols)
+
+
+def _check_policies(policies: Mapping[type[Any], Policy]) -> Mapping[type[Any], Policy]:
+    for kind, policy in policies.items():
+        if kind not in MARKET_POLICIES:
+            raise InvalidRequestError(f"policies must have market events as keys, such as models.Quote, got {kind!r}")
+        allowed = (DropOldest, Fail) if kind in (Snapshot, UnknownEvent) else (Conflate, DropOldest, Fail)
+        if not isinstance(policy, allowed):
+            names = " or ".join(each.__name__ for each in allowed)
+            raise InvalidRequestError(f"policy of {kind.__name__} must be {names}, got {policy!r}")
+    return policies
 
 
 def _check_accounts(account_numbers: object) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import weakref
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -25,17 +26,23 @@ class Sink:
         buffer: events that wait for the consumer.
         error: error that ended the stream.
         gap: gap to report once the connection is up again.
+        is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
+            may be missing.
         now: clock of the errors.
+        leave: detaches the sink from its connection after a failure.
     """
 
-    __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "now")
+    __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",
+                 "now")  # fmt: skip
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         self.buffer: EventBuffer = EventBuffer(policies)
         self.error: Exception | None = None
         self.gap: Gap | None = None
         self.is_closed: bool = False
+        self.is_held: bool = False
         self.now: Callable[[], datetime] = _utc_now
+        self.leave: Callable[[], object] = _do_nothing
         self._available = asyncio.Event()
 
     def put(self, event: Any) -> None:
@@ -46,6 +53,7 @@ class Sink:
             self.buffer.put(event)
         except BufferFullError:
             self.fail(SlowConsumerError(f"the consumer is too slow: {len(self.buffer)} events wait", since=self.now()))
+            self.leave()
         if not self._available.is_set():
             self._available.set()
 
@@ -53,23 +61,43 @@ class Sink:
         """Note that the connection is lost; the first loss counts until it is up again."""
         if self.gap is None:
             self.gap = Gap(since=since, reason=reason)
+        self.release()
 
-    def resume(self) -> None:
-        """Report the gap, now that the connection is up again."""
+    def resume(self, *, held: bool = False) -> None:
+        """Report the gap, now that the connection is up again; ``held`` until it is `release` d."""
         if (gap := self.gap) is not None:
             self.gap = None
+            self.is_held = held
             self.buffer.put_gap(gap)
+            self._available.set()
+
+    def release(self) -> None:
+        """Let the consumer have the events that were held."""
+        if self.is_held:
+            self.is_held = False
             self._available.set()
 
     def fail(self, error: Exception) -> None:
         """End the stream with an error, after the events that wait."""
         if self.error is None:
             self.error = error
+        self.release()
         self._available.set()
+
+    def check(self) -> None:
+        """Raise a copy of the error that ended the stream.
+
+        The traceback of what is raised holds the consumer, and with it the stream, which would never be collected.
+        """
+        if (error := self.error) is not None:
+            again = copy.copy(error).with_traceback(error.__traceback__)
+            again.__cause__ = error.__cause__
+            raise again
 
     def close(self) -> None:
         """End the stream now, and drop the events that wait."""
         self.is_closed = True
+        self.is_held = False
         self.buffer.clear()
         self._available.set()
 
@@ -81,6 +109,10 @@ class Sink:
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _do_nothing() -> None:
+    pass
 
 
 class Source(Protocol):
@@ -146,13 +178,12 @@ class EventStream(Generic[E]):
             if self._finalizer is None:
                 await self._begin()
             while True:
-                if buffer:
+                if buffer and not sink.is_held:
                     event: E = buffer.get()
                     return event
                 if sink.is_closed:
                     raise StopAsyncIteration
-                if sink.error is not None:
-                    raise sink.error
+                sink.check()
                 await sink.wait()
         except BaseException:
             del self  # a traceback keeps its frames, and with this one the stream of a cancelled task would live on
@@ -160,10 +191,15 @@ class EventStream(Generic[E]):
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
+        self.leave()
+        if self._finalizer is not None:
+            await self._source.join()
+
+    def leave(self) -> None:
+        """End the iteration now, without waiting for the end of the connection."""
         self._sink.close()
         if self._finalizer is not None:
             self._finalizer()
-            await self._source.join()
 
     async def __aenter__(self) -> Self:
         await self._begin()

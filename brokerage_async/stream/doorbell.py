@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
-from ..errors import BrokerageError, ConfigurationError, SlowConsumerError
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError
 from ..protocol.streams.events import AccountEvent, Gap
 from .access import StreamAccess
 
@@ -57,19 +57,26 @@ async def _listen(
     events: frozenset[str],
     ring: Callable[[], None],
 ) -> None:
+    numbers = None if accounts is None else sorted(accounts)
     while True:
         try:
-            numbers = await _own_accounts(access) if accounts is None else sorted(accounts)
-            async with streams.account(numbers, alerts=ALERT in events) as stream:
+            if numbers is None:
+                numbers = await _own_accounts(access)
+            stream = streams.account(numbers, alerts=ALERT in events)
+            try:
                 async for event in stream:
                     if isinstance(event, Gap) or (isinstance(event, AccountEvent) and event.type in events):
                         ring()
+            finally:
+                stream.leave()  # no result waits until the connection is closed
         except SlowConsumerError:
             ring()
-        except ConfigurationError:  # the client is closed
-            return
         except BrokerageError as error:
+            if access.is_closed:
+                return
             logger.warning("push is not available, polling goes on alone: %s", error)
+            if isinstance(error, ConfigurationError | InvalidRequestError):
+                return
             await asyncio.sleep(RETRY_AFTER)
 
 

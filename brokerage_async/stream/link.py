@@ -12,6 +12,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
@@ -87,13 +88,14 @@ class Link(ABC, Generic[C]):
         self._sinks: dict[Sink, None] = {}
         self._connection: C | None = None
         self._task: asyncio.Task[None] | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._endings: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = self._is_ready = False
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._last_received: float | None = None
         self._ready_at: float | None = None
+        self._has_served = False
 
     # Consumers
 
@@ -108,11 +110,12 @@ class Link(ABC, Generic[C]):
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
         sink.now = self._now
+        sink.leave = partial(self._loop.call_soon, self._remove, sink)
         self._is_ready = False
         self._subscribe(sink)
         self._wake.set()
         if self._task is None or self._task.done():
-            self._task = self._loop.create_task(self._run(self._ending), name=f"brokerage_async {self._name}")
+            self._task = self._loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
         """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
@@ -131,17 +134,15 @@ class Link(ABC, Generic[C]):
     async def wait_ready(self, sink: Sink) -> None:
         """Wait until everything that the consumers asked for is subscribed."""
         while not self._is_ready:
-            if sink.error is not None:
-                raise sink.error
+            sink.check()
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
             await self._changed.wait()
 
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
-        task = self._ending
-        if task is not None and not task.done() and task is not asyncio.current_task():
-            await asyncio.wait({task})
+        if endings := self._endings - {asyncio.current_task()}:
+            await asyncio.wait(endings)
 
     async def aclose(self) -> None:
         """End every stream, because the client is closed."""
@@ -175,7 +176,7 @@ class Link(ABC, Generic[C]):
     def _unsubscribe(self, sink: Sink) -> None:
         """End the subscriptions that no other consumer wants."""
 
-    def _refused(self) -> None:
+    def _refused(self, error: StreamRefusedError) -> None:
         """Drop a token that the service has refused."""
 
     def _now(self) -> datetime:
@@ -186,9 +187,9 @@ class Link(ABC, Generic[C]):
 
     # Life
 
-    async def _run(self, before: asyncio.Task[None] | None) -> None:
-        if before is not None:
-            await asyncio.wait({before})
+    async def _run(self, before: set[asyncio.Task[None]]) -> None:
+        if before:
+            await asyncio.wait(before)
         failures = refusals = 0
         while self._sinks:
             reason = "the connection was lost"
@@ -204,10 +205,10 @@ class Link(ABC, Generic[C]):
                     self._fail_all(error)
                     return
                 if isinstance(error, StreamRefusedError):
-                    self._refused()
+                    self._refused(error)
                 reason = _describe(error)
             failures += 1
-            if self._ready_at is not None:
+            if self._has_served:
                 self._lose(reason)
             if failures:
                 chance = random.random()  # noqa: S311 - spreads load, guards no secret
@@ -217,7 +218,7 @@ class Link(ABC, Generic[C]):
 
     async def _serve(self) -> None:
         """Keep one connection until it is lost."""
-        self._is_ready, self._ready_at = False, None
+        self._is_ready, self._ready_at, self._has_served = False, None, False
         socket, connection = await self._open()
         self._connection = connection
         reader = asyncio.ensure_future(self._read(socket, connection))
@@ -235,10 +236,12 @@ class Link(ABC, Generic[C]):
             self._connection = None
             self._is_ready = False
             reader.cancel()
-            await asyncio.wait({reader})
-            if not reader.cancelled():
-                reader.exception()
-            await socket.close()
+            try:
+                await asyncio.wait({reader})
+                if not reader.cancelled():
+                    reader.exception()
+            finally:  # even if cancelled once more
+                await socket.close()
 
     async def _read(self, socket: WebSocket, connection: C) -> None:
         clock = running_loop().time
@@ -247,6 +250,7 @@ class Link(ABC, Generic[C]):
             self._last_received = now = clock()
             events = connection.receive(data, now)
             if events:
+                self._has_served = True
                 self._resume()
                 self._dispatch(events)
             if connection.must_send or not self._is_ready:
@@ -262,10 +266,12 @@ class Link(ABC, Generic[C]):
 
     def _check_ready(self, connection: C) -> None:
         if connection.is_ready and not self._is_ready:
-            self._is_ready = True
+            self._is_ready = self._has_served = True
             if self._ready_at is None:
                 self._ready_at = running_loop().time()
             self._resume()
+            for sink in self._sinks:
+                sink.release()
             self._announce()
 
     def _was_stable(self) -> bool:
@@ -284,7 +290,7 @@ class Link(ABC, Generic[C]):
     def _resume(self) -> None:
         for sink in self._sinks:
             if sink.gap is not None:
-                sink.resume()
+                sink.resume(held=not self._is_ready)
 
     def _announce(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
@@ -298,9 +304,11 @@ class Link(ABC, Generic[C]):
         self._announce()
         self._wake.set()
         if not self._sinks and self._task is not None:
-            self._ending, self._task = self._task, None
-            if self._ending is not asyncio.current_task():
-                self._ending.cancel()
+            ending, self._task = self._task, None
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+            if ending is not asyncio.current_task():
+                ending.cancel()
 
     def _fail_all(self, error: Exception) -> None:
         for sink in list(self._sinks):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,14 +62,20 @@ class BufferFullError(Exception):
 class EventBuffer:
     """Bounded buffer of one consumer.
 
+    Events before a gap stay before it: neither `Conflate` nor `DropOldest` reaches across. When the next gap comes
+    before the consumer has read as far as the last one, conflated events and snapshots between them are dropped: the
+    subscriptions have brought newer ones.
+
     Attributes:
         dropped: events that were dropped by `DropOldest`.
     """
 
-    __slots__ = ("_latest", "_order", "_policies", "_queues", "dropped")
+    __slots__ = ("_before", "_counts", "_latest", "_order", "_policies", "_queues", "dropped")
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         self._policies = policies
+        self._before: deque[Any] = deque()  # what comes before the last gap, and the gap
+        self._counts: Counter[type[Any]] = Counter()  # of those
         self._order: deque[Any] = deque()
         self._latest: dict[Any, Any] = {}
         self._queues: dict[type[Any], deque[Any]] = {
@@ -78,7 +84,7 @@ class EventBuffer:
         self.dropped: int = 0
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self._before) + len(self._order)
 
     def put(self, event: Any) -> None:
         """Add an event.
@@ -95,10 +101,10 @@ class EventBuffer:
             self._latest[key] = event
             return
         queue = self._queues[kind]
+        if policy.__class__ is Fail and len(queue) + self._counts[kind] >= policy.limit:
+            raise BufferFullError
         if len(queue) < policy.limit:  # type: ignore[union-attr]
             self._order.append(kind)
-        elif policy.__class__ is Fail:
-            raise BufferFullError
         else:
             queue.popleft()
             self.dropped += 1
@@ -106,19 +112,53 @@ class EventBuffer:
 
     def put_gap(self, gap: Gap) -> None:
         """Add a gap; one that follows another gap directly extends it."""
-        if not (self._order and self._order[-1].__class__ is Gap):
-            self._order.append(gap)
+        waiting = [self._take() for _ in range(len(self._order))]
+        if self._before:
+            waiting = [event for event in waiting if self._is_queued(event.__class__)]
+        if waiting or not self._before:
+            self._before += [*waiting, gap]
+            self._counts.update(map(type, waiting))
+            self._trim()
+
+    def _is_queued(self, kind: type[Any]) -> bool:
+        return kind is not Snapshot and self._policies[kind].__class__ is not Conflate
+
+    def _trim(self) -> None:
+        """Drop the oldest events before the last gap that exceed their limit."""
+        excess = Counter({
+            kind: count - self._policies[kind].limit  # type: ignore[union-attr]
+            for kind, count in self._counts.items()
+            if kind is not Gap and self._policies[kind].__class__ is DropOldest
+        })  # fmt: skip
+        if not any(count > 0 for count in excess.values()):
+            return
+        kept: deque[Any] = deque()
+        for event in self._before:
+            if excess[event.__class__] > 0:
+                excess[event.__class__] -= 1
+                self._counts[event.__class__] -= 1
+                self.dropped += 1
+            elif not (event.__class__ is Gap and kept and kept[-1].__class__ is Gap):
+                kept.append(event)
+        self._before = kept
 
     def get(self) -> Any:
         """Return the next event. Raises IndexError when there is none."""
+        if not self._before:
+            return self._take()
+        event = self._before.popleft()
+        self._counts[event.__class__] -= 1
+        return event
+
+    def _take(self) -> Any:
+        """Return the next event after the last gap."""
         entry = self._order.popleft()
-        kind = entry.__class__
-        if kind is tuple:
-            return self._latest.pop(entry)
-        return entry if kind is Gap else self._queues[entry].popleft()
+        return self._latest.pop(entry) if entry.__class__ is tuple else self._queues[entry].popleft()
 
     def clear(self) -> None:
         """Drop everything."""
+        self._before.clear()
+        self._counts.clear()
         self._order.clear()
         self._latest.clear()
         for queue in self._queues.values():

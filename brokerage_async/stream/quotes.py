@@ -169,5 +169,9 @@ class QuoteLink(Link[DxLinkConnection]):
             for sink in sinks:
                 sink.put(event)
 
+    def _lose(self, reason: str) -> None:
+        self._last.clear()  # a later consumer must not take these for the present state
+        super()._lose(reason)
+
     def _now(self) -> Any:
         return self._access.now()

@@ -15,8 +15,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from .._arguments import check_function, running_loop
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
+from ..protocol.streams.timing import LookBudget
 from .diff import UNCHANGED, Unchanged, keyed
-from .doorbell import Doorbell, LookBudget
+from .doorbell import Doorbell
 from .schedule import FailureStreak, Schedule, is_fatal
 
 __all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]
@@ -70,6 +71,7 @@ class Feed(Generic[T]):
         fatal: Callable[[Exception, int], bool] = is_fatal,
         now: Callable[[], datetime] = utc_now,
         doorbell: Doorbell | None = None,
+        on_poll: Callable[[float], None] | None = None,
     ) -> None:
         if not callable(fetch):
             raise ConfigurationError(f"fetch must be a coroutine function, got {fetch!r}")
@@ -81,7 +83,9 @@ class Feed(Generic[T]):
         self._fatal = fatal
         self._now = now
         self._doorbell = doorbell
+        self._on_poll = on_poll
         self._looks = LookBudget()
+        self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
         self._listeners: set[weakref.ref[Listener]] = set()
         self._waiting: set[asyncio.Future[None]] = set()
@@ -135,7 +139,7 @@ class Feed(Generic[T]):
         """Poll soon, because of an event; not while polls fail, since they wait for the service to recover."""
         loop = running_loop()
         if not self._is_failing and (when := self._looks.ring(loop.time())) is not None:
-            loop.call_at(when, self._hastened.set)
+            self._early = loop.call_at(when, self._hastened.set)
 
     def check(self) -> None:
         """Raise the error that ended the loop, with its original traceback."""
@@ -188,11 +192,14 @@ class Feed(Generic[T]):
 
     async def _poll_on_schedule(self) -> None:
         loop = asyncio.get_running_loop()
-        due, streak = loop.time(), FailureStreak()
+        due, delay, streak = loop.time(), 0.0, FailureStreak()
         while not self._stopped:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
                 due = loop.time()
+            elif self._on_poll is not None:
+                self._on_poll(max(0.0, loop.time() - due - delay))
+            self._cancel_early()  # this poll comes after those events, too
             self._looks.polled()
             streak.record(await self._poll())
             self._is_failing = streak.last is not None
@@ -246,7 +253,13 @@ class Feed(Generic[T]):
         for listener in self._alive():
             listener.on_removed(removed)
 
+    def _cancel_early(self) -> None:
+        if self._early is not None:
+            self._early.cancel()
+            self._early = None
+
     def _done(self, task: asyncio.Task[None]) -> None:
+        self._cancel_early()
         if task.cancelled():
             if not self._stopped:
                 self.error = BrokerageError("the polling loop was cancelled")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from .._generated.endpoints import Endpoints
+from ..observers import Event, PollStarted
 from ..operation import Executor
 from .doorbell import Doorbell
 from .feed import Feed
@@ -24,6 +26,10 @@ class WatchedSession(Executor, Protocol):
 
     def close_with_client(self, resource: Feed[Any]) -> None:
         """Await ``resource.aclose()`` when the client is closed."""
+        ...
+
+    def on_event(self, event: Event) -> None:
+        """Pass an event on to the observers of the client."""
         ...
 
     def service_now(self) -> datetime | None:
@@ -57,6 +63,9 @@ class Feeds:
         self._now = now
         self._running: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
 
+    def _report(self, watcher: str, lateness: float) -> None:
+        self._session.on_event(PollStarted(watcher=watcher, lateness=lateness))
+
     def get(
         self,
         name: Hashable,
@@ -70,7 +79,8 @@ class Feeds:
         feed: Feed[T] | None = self._running.get(place)
         if feed is None or feed.ended:
             fetch = conditional_fetch(self._session, read)
-            feed = Feed(fetch, key=key, schedule=schedule, now=self._now, doorbell=doorbell)
+            report = partial(self._report, str(name[0] if isinstance(name, tuple) else name))
+            feed = Feed(fetch, key=key, schedule=schedule, now=self._now, doorbell=doorbell, on_poll=report)
             self._running[place] = feed
             self._session.close_with_client(feed)
         return feed

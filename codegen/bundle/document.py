@@ -9,14 +9,15 @@ from ..read.document import Document, Node, SchemaError
 from ..read.load import ENVELOPES
 from ..read.operations import METHODS, json_schema
 from .answers import Answers
-from .examples import unknown_suggestions, with_examples
+from .examples import parameter_examples, unknown_suggestions, with_examples
+from .links import add_links
 from .properties import property_schema
 
 #: Envelopes that occur only with a type of their data, and then under another name.
 _TYPED = tuple(name for name in ENVELOPES if name != "ErrorEnvelope")
 
 #: Keys of the root that the bundle builds, or that serve the bundle only.
-_BUILT = ("paths", "components", "x-examples", "x-every-response")
+_BUILT = ("paths", "components", "x-examples", "x-every-response", "x-links")
 
 
 def render(document: Document) -> str:
@@ -35,13 +36,14 @@ def bundle(document: Document) -> dict[str, Any]:
     shared: dict[str, dict[str, Any]] = {"parameters": {}, "responses": {}}
     paths = root.get("paths")
     flat = {path: _path(item, answers, shared) for path, item in (paths.items() if paths else ())}
+    add_links(flat, root)
     schemas = _schemas(root)
     for name in sorted(schemas.keys() & answers.components.keys()):
         root.problem(f"component {name!r} has the name of the component of an answer")
     named = {**schemas, **answers.components}
     suggested = root.members.get("x-examples", {})
-    for name in unknown_suggestions(named, suggested):
-        root.problem(f"x-examples must list properties, got {name!r}")
+    for name in parameter_examples(flat, shared["parameters"], suggested, unknown_suggestions(named, suggested)):
+        root.problem(f"x-examples must list properties, components and parameters, got {name!r}")
     known = named.keys() | shared["parameters"].keys() | shared["responses"].keys()
     for name in sorted(set(_names([flat, shared, named])) - known):
         root.problem(f"components.schemas must list {name!r}, which the schema refers to")

@@ -1,9 +1,9 @@
-"""Examples of components, from the types of their properties and the values that the schema suggests by key."""
+"""Examples of components and parameters, from their types and the values that the schema suggests by key."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 #: Values by format, and by type without one.
@@ -20,9 +20,37 @@ _LITERAL = re.compile(r"such as `([^`]+)`")
 
 
 def unknown_suggestions(schemas: Mapping[str, dict[str, Any]], suggested: Mapping[str, Any]) -> list[str]:
-    """Return the names among the suggestions that are not those of properties."""
+    """Return the names among the suggestions that are not those of properties or components."""
     owned = {f"{name}.{key}" for name, schema in schemas.items() for key in schema.get("properties", ())}
-    return [name for name in suggested if name not in owned | {each.partition(".")[2] for each in owned}]
+    known = owned | {each.partition(".")[2] for each in owned} | schemas.keys()
+    return [name for name in suggested if name not in known]
+
+
+def parameter_examples(
+    paths: Mapping[str, Mapping[str, Any]],
+    shared: Mapping[str, dict[str, Any]],
+    suggested: Mapping[str, Any],
+    left: Iterable[str],
+) -> list[str]:
+    """Add examples to the parameters of paths; return the names in ``left`` that are not those of parameters.
+
+    Args:
+        paths: operations of the bundle by path and method.
+        shared: parameters that several operations refer to.
+        suggested: values by ``operationId.parameter`` or by ``parameter``.
+        left: names that are not those of properties.
+    """
+    found = {each["name"]: each for each in shared.values()}
+    for item in paths.values():
+        for operation in item.values():
+            own = [each for each in operation.get("parameters", ()) if "$ref" not in each]
+            found |= {f"{operation['operationId']}.{each['name']}": each for each in own}
+    for name, parameter in found.items():
+        key = name if name in suggested or parameter["in"] != "path" else name.rpartition(".")[2].replace("_", "-")
+        if key in suggested:
+            is_array = parameter["schema"].get("type") == "array"
+            parameter["example"] = [suggested[key]] if is_array else suggested[key]
+    return [name for name in left if name not in found]
 
 
 def with_examples(schemas: dict[str, dict[str, Any]], suggested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -30,7 +58,7 @@ def with_examples(schemas: dict[str, dict[str, Any]], suggested: Mapping[str, An
 
     Args:
         schemas: components of the bundle.
-        suggested: values of properties by ``Component.property`` or by ``property``.
+        suggested: values of components by name, and of properties by ``Component.property`` or by ``property``.
     """
     examples = _Examples(schemas, suggested)
     return {name: {**schema, "examples": [examples.of(name)]} for name, schema in schemas.items()}
@@ -47,6 +75,8 @@ class _Examples:
     def of(self, name: str) -> Any:
         """Return the example of a component; a component within itself is left out."""
         schema = self._schemas[name]
+        if name in self._suggested:
+            return self._suggested[name]
         if "properties" not in schema:
             return self._value(schema, "")
         self._open.append(name)

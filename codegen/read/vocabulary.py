@@ -34,6 +34,7 @@ EXTENSIONS = {
     "x-identity",
     "x-ignore-case",
     "x-keys",
+    "x-links",
     "x-observed",
     "x-open-enum",
     "x-paginated",

@@ -69,7 +69,7 @@ def _view(field: Field) -> FieldSource:
         write=write,
         aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
         required=field.required,
-        hashable=field.type.kind not in ("model", "object") and not (field.type.array and read),
+        hashable=field.type.kind not in ("model", "object") and not (field.type.array and read) and "Number" not in wire,
     )
 
 
@@ -84,7 +84,7 @@ def _single(field: Field) -> tuple[str, str, str]:
         case "object":
             return _PLAIN[kind], "raw_object(v)", "dict(v)"
         case "string" | "identifier" if "integer" in forms:
-            return "str | int", "v if v.__class__ is str else str(v)", ""
+            return "str | int", "v if type(v) is str else str(v)", ""
         case "integer" if "string" in forms:
             return "int | str", "v if isinstance(v, int) else read_integer(v)", ""
         case "boolean" if "string" in forms:
@@ -109,9 +109,11 @@ def _single(field: Field) -> tuple[str, str, str]:
 def _decimal(forms: set[str], key: str, *, number: bool) -> tuple[str, str, str]:
     if "non-finite" in forms:
         return "Decimal", f'v if v.is_finite() else none_or_keep(v, o, "{key}")', "decimal_as_sent(v)"
+    if "number" in forms and "nan" in forms:
+        return "Decimal", f'finite_or_keep(v, o, "{key}")', "decimal_number(v)" if number else "decimal_as_sent(v)"
     if "number" in forms:
-        read = f'finite_or_keep(v, o, "{key}")' if "nan" in forms else "v if v.is_finite() else finite(v)"
-        return "Decimal", read, "decimal_number(v)" if number else "decimal_as_sent(v)"
+        read = "read_decimal(v) if type(v) is str or type(v) is int else read_number(v)"
+        return "DecimalNumber", read, "decimal_number(v)" if number else "decimal_as_sent(v)"
     wire = "DecimalText | int" if "integer" in forms else "DecimalText"
     read = f'decimal_or_keep(v, o, "{key}")' if forms & {"nan", "empty"} else "read_decimal(v)"
     return wire, read, "decimal_text(v)"
@@ -134,7 +136,7 @@ def _array(field: Field) -> tuple[str, str, str]:
         return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
     match kind:
         case "model":
-            return f"list[{name}Wire]", "tuple([item.build() for item in v])", f"[{name}Wire.of(item) for item in v]"
+            return f"list[{name}Wire]", "v if type(v) is tuple else build_list(v)", f"[{name}Wire.of(item) for item in v]"
         case "object":
             return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"
         case "enum":

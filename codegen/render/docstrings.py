@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
 
 WIDTH = 108
 """Width of a docstring line before indentation."""
@@ -68,9 +70,17 @@ def source(section: str, provenance: str) -> str:
 
 
 def class_docstring(
-    description: str, section: str, *, provenance: str = "documented", observed_values: tuple[str, ...] = ()
+    description: str,
+    section: str,
+    *,
+    provenance: str = "documented",
+    observed_values: tuple[str, ...] = (),
+    fields: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the docstring of a model or enumeration; its first sentence gets the first line."""
+    """Return the docstring of a model or enumeration; its first sentence gets the first line.
+
+    The fields of a model are listed under ``Attributes:``, where ``help()`` shows them.
+    """
     summary, stop, details = description.partition(". ")
     values = ", ".join(f"`{value}`" for value in observed_values)
     blocks = (
@@ -79,4 +89,6 @@ def class_docstring(
         f"Not in the service document: {values}." if values and provenance == "documented" else "",
         source(section, provenance),
     )
-    return "\n\n".join(fill(block) for block in blocks if block)
+    attributes = [fill(f"{name}: {meaning}", "    ", "        ") for name, meaning in fields.items()]
+    listed = ["\n".join(["Attributes:", *attributes])] if attributes else []
+    return "\n\n".join([*(fill(block) for block in blocks if block), *listed])

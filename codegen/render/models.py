@@ -132,7 +132,12 @@ def _enum(enum: Enum) -> dict[str, Any]:
 def _object(model: Model) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": docstrings.class_docstring(model.description, model.section, provenance=model.provenance),
+        "description": docstrings.class_docstring(
+            model.description,
+            model.section,
+            provenance=model.provenance,
+            fields={field.name: _meaning(field, model.provenance) for field in model.fields},
+        ),
         "required": [field.wire for field in model.fields if field.required],
         "properties": {field.wire: _property(field, model.provenance) for field in model.fields},
     }
@@ -144,8 +149,11 @@ def _property(field: Field, owner: str) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    description = docstrings.with_provenance(field.description, field.provenance, owner)
-    return {**schema, "description": docstrings.fill(description)}
+    return {**schema, "description": docstrings.fill(_meaning(field, owner))}
+
+
+def _meaning(field: Field, owner: str) -> str:
+    return docstrings.with_provenance(field.description, field.provenance, owner)
 
 
 def _type(type_: Type) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 from types import ModuleType
 
+import attrs
 import pytest
 
 from docgen import public
@@ -17,6 +18,19 @@ from docgen.pages import ROOT
 def test_no_public_name_is_without_a_docstring() -> None:
     assert public.undocumented() == []
     assert len(public.names()) > 450
+
+
+def test_every_field_of_a_public_class_is_explained() -> None:
+    assert public.unexplained() == []
+
+
+def test_field_that_the_docstring_leaves_out_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("brokerage_async.new")
+    made = attrs.make_class("Pair", ["a", "b", "c"])
+    made.__doc__ = "Pair.\n\n    Attributes:\n        a, b: both of them.\n"
+    vars(module).update(Pair=made, __all__=["Pair"], __file__=__file__)
+    monkeypatch.setattr(public, "modules", lambda: [module])
+    assert public.unexplained() == ["brokerage_async.new.Pair.c"]
 
 
 def test_every_public_module_has_a_page_of_the_reference() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.network import Network
 from brokerage_async.http.transport import AiohttpTransport
-from brokerage_async.http.websocket import SocketTransport, connect
+from brokerage_async.http.websocket import MAX_MESSAGE, SocketTransport, WebSocket, connect
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
 from tests.loops import on_real_time
@@ -71,3 +74,82 @@ async def test_streams_over_a_real_connection() -> None:
                 pass  # a balance may have come before
         await asyncio.sleep(0.05)
         assert sim.streams.sessions == []
+
+
+@asynccontextmanager
+async def served(handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    """Serve WebSockets on a loopback port, and yield the address."""
+    application = web.Application()
+    application.router.add_get("/", handler)
+    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"ws://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+async def opened(url: str, timeout: float = 5.0) -> WebSocket:
+    return await connect(url, user_agent="tests/1", timeout=timeout, network=Network(), session=None)
+
+
+@on_real_time
+async def test_message_beyond_the_limit_ends_the_connection() -> None:
+    async def send_much(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_str("x" * 1000)
+        await socket.send_str("x" * (MAX_MESSAGE + 1))
+        async for _ in socket:
+            pass
+        return socket
+
+    async with served(send_much) as url:
+        socket = await opened(url)
+        assert len(await socket.receive()) == 1000
+        with pytest.raises(ResponseLostError, match="code 1009"):
+            await socket.receive()
+        await socket.close()
+
+
+@on_real_time
+async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_nothing() -> None:
+    release = asyncio.Event()
+
+    async def refuse(request: web.Request) -> web.StreamResponse:
+        if "slow" in request.query:
+            await release.wait()
+        raise web.HTTPBadGateway(text="<html>token=hush</html>")
+
+    async with served(refuse) as url:
+        with pytest.raises(RequestNotSentError, match=r"no connection to 127\.0\.0\.1:[0-9]+: status 502") as caught:
+            await opened(url)
+        assert caught.value.status == 502
+        with pytest.raises(RequestNotSentError, match="TimeoutError"):
+            await opened(f"{url}?slow=hush", timeout=0.05)
+        opening = asyncio.ensure_future(opened(f"{url}?slow=1"))
+        await asyncio.sleep(0.02)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        release.set()
+
+
+@on_real_time
+async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
+    release = asyncio.Event()
+
+    async def ignore(request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await release.wait()
+        return socket
+
+    async with served(ignore) as url:
+        socket = await opened(url)
+        start = asyncio.get_running_loop().time()
+        await socket.close()
+        assert asyncio.get_running_loop().time() - start < 2
+        release.set()

@@ -289,7 +289,7 @@ class TestEditPairs:
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
         desk = Desk(complex_orders__edit_pairs=answer, complex_orders__get=seen)
         async with desk.client as client:
-            change = await edit_pairs(client.session, "A1", "9", PAIR, POLICY)
+            change = await edit_pairs(context_of(client), "A1", "9", PAIR, POLICY)
         assert change.outcome is expected
         assert desk.sent("complex_orders.edit_pairs") == 1
 
@@ -298,6 +298,6 @@ class TestEditPairs:
         """Polling again would be refused in the same way."""
         desk = Desk(complex_orders__edit_pairs=LOST, complex_orders__get=fail(403, "forbidden"))
         async with desk.client as client:
-            change = await edit_pairs(client.session, "A1", "9", PAIR, POLICY)
+            change = await edit_pairs(context_of(client), "A1", "9", PAIR, POLICY)
         assert change.outcome is UNKNOWN
         assert desk.sent("complex_orders.get") == 1

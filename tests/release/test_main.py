@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docgen.pages import ROOT
 from release import __main__ as command
 
 from .conftest import Build
@@ -19,7 +20,11 @@ def dist(tmp_path: Path, wheel: Build, sdist: Build, monkeypatch: pytest.MonkeyP
     for path in (wheel(), sdist()):
         shutil.move(path, folder)
     (tmp_path / "CHANGELOG.md").write_text("## 1.0.0 (unreleased)\n\n- All.\n")
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    fragments = tmp_path / "changelog.d"
+    fragments.mkdir()
+    shutil.copy(ROOT / "changelog.d/template.md.jinja", fragments)
+    settings = (ROOT / "pyproject.toml").read_text("utf-8").partition("[tool.towncrier]")[2].partition("[tool.hatch")[0]
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "x"\n\n[tool.towncrier]{settings}')
     monkeypatch.setattr(command, "ROOT", tmp_path)
     monkeypatch.setattr(command, "__version__", "1.0.0")
     return folder
@@ -55,3 +60,15 @@ def test_tag_of_another_version_fails(dist: Path, capsys: pytest.CaptureFixture[
     assert command.main([str(dist), "--tag", "v1.0.0"]) == 0
     assert command.main([str(dist), "--tag", "v1.0.1"]) == 1
     assert "the tag must be v1.0.0, got v1.0.1" in capsys.readouterr().out
+
+
+def test_fragments_are_news_until_the_final_release_which_leaves_none(
+    dist: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dist.parent / "CHANGELOG.md").write_text("## 0.9.0 (2026-01-01)\n\n- Old.\n")
+    assert command.main([str(dist)]) == 1
+    assert "must be 1.0.0, got 0.9.0" in capsys.readouterr().out
+    (dist.parent / "changelog.d/topic.added.md").write_text("News.\n")
+    assert command.main([str(dist)]) == 0
+    assert command.main([str(dist), "--final"]) == 1
+    assert "must hold all fragments of changelog.d" in capsys.readouterr().out

@@ -6,6 +6,7 @@ import pytest
 
 from brokerage_async import __version__
 from docgen.pages import ROOT
+from release.news import upcoming
 from release.version import version_problems
 
 DATED = "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- New.\n\n## 1.2.2 (2026-01-01)\n\n- Old.\n"
@@ -33,4 +34,5 @@ def test_version_problems(version: str, changelog: str, final: bool, problem: st
 
 
 def test_this_version_is_the_newest_of_the_changelog() -> None:
-    assert version_problems(__version__, (ROOT / "CHANGELOG.md").read_text("utf-8"), final=False) == []
+    changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert version_problems(__version__, changelog, final=False) == []

@@ -33,6 +33,8 @@ SUBMIT, DRY_RUN, LISTS = r"/(complex-)?orders$", r"/(complex-)?orders/dry-run$",
 LATEST = POLICY.visibility_delay * 0.6
 """How late a request may arrive and still keep the promise that the settling time stands for."""
 
+STREAM_FAULTS = ("lose", "duplicate", "reorder", "late(3)", "garbage", "drop")
+
 
 def trouble(chance: random.Random) -> faults.Fault | str:
     """Something that happens to a request."""
@@ -102,7 +104,8 @@ class Mortal:
 class History:
     """What was asked for and what was reported, checked against the books as it goes."""
 
-    def __init__(self, here: Floor, chance: random.Random) -> None:
+    def __init__(self, here: Floor, chance: random.Random, *, push: bool) -> None:
+        self._push = push
         self._here = here
         self._chance = chance
         self.last: dict[str, Placement] = {}
@@ -135,7 +138,8 @@ class History:
     async def live_and_die(self, process: int) -> None:
         """One process: recovers, trades, and dies at any moment or ends in order."""
         journal = Mortal(self._here.journal)
-        entry = OrderEntry(self._here.client, journal, reconcile=POLICY, lease=self._chance.choice([5.0, 30.0]))  # type: ignore[arg-type]
+        lease = self._chance.choice([5.0, 30.0])
+        entry = OrderEntry(self._here.client, journal, reconcile=POLICY, lease=lease, push=self._push)  # type: ignore[arg-type]
         names = [
             f"{self._chance.choice(['order', 'order', 'complex'])}-{process}-{number}"
             for number in range(self._chance.randint(1, 3))
@@ -182,9 +186,14 @@ class History:
 
 
 async def play(seed: int) -> Counter[str]:
+    """Play the history of a seed; every other one has push, over streams that break."""
     chance = random.Random(seed)
     async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
-        history = History(here, chance)
+        history = History(here, chance, push=bool(seed % 2))
+        for name in random.Random(seed).choices(
+            STREAM_FAULTS, k=5
+        ):  # not drawn from ``chance``: the rest stays the same
+            here.sim.streams.faults.add(name)
         for process in range(chance.randint(1, 3)):
             script(here, chance)
             await history.live_and_die(process)

@@ -11,16 +11,13 @@ marks a required field.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
-FOLDER = Path(__file__).parents[2] / "schema"
-FILES: dict[str, dict[str, Any]] = {
-    path.name: yaml.safe_load(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")
-}
+from tests.schema.sources import schema_files
+
+FILES = schema_files()
 ROOT = FILES.pop("openapi.yaml")
 SCHEMAS: dict[str, dict[str, Any]] = {
     name: schema for content in FILES.values() for name, schema in content["schemas"].items()

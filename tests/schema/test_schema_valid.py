@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
-FOLDER = Path(__file__).parents[2] / "schema"
-FILES: dict[str, dict[str, Any]] = {
-    path.name: yaml.safe_load(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")
-}
+from tests.schema.sources import FOLDER, schema_files
+
+FILES = schema_files()
 ROOT = FILES.pop("openapi.yaml")
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -230,7 +227,7 @@ OBJECT_KEYS = {
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-keys", "x-path"}
-ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts"}
+ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 
 WIRE_FORMS = {

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-FILES: dict[str, dict[str, Any]] = {
-    path.name: yaml.safe_load(path.read_text("utf-8")) for path in Path(__file__).parents[2].glob("schema/*.yaml")
-}
+from tests.schema.sources import schema_files
+
+FILES = schema_files()
 SCHEMAS: dict[str, dict[str, Any]] = {
     name: schema for content in FILES.values() for name, schema in content.get("schemas", {}).items()
 }

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
+from tests.schema.sources import schema_files
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
 
-FOLDER = Path(__file__).parents[2] / "schema"
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
 NEEDED = {
     "balances.net_liq_history": "time-back=1d",
@@ -34,8 +32,12 @@ SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition("."
 @functools.cache
 def named() -> dict[str, set[int]]:
     """Return the error statuses that the schema names, by operation."""
-    contents = [yaml.safe_load(file.read_text("utf-8")) for file in FOLDER.glob("*.yaml")]
-    methods = [one for content in contents for item in content.get("paths", {}).values() for one in item.values()]
+    methods = [
+        one
+        for content in schema_files().values()
+        for item in content.get("paths", {}).values()
+        for one in item.values()
+    ]
     return {
         one["operationId"]: {int(status) for status in one["responses"] if int(status) >= 400}
         for one in methods
@@ -46,9 +48,9 @@ def named() -> dict[str, set[int]]:
 class Abuse:
     """Requests of one operation, each with something wrong."""
 
-    def __init__(self, operation: Operation[Any]) -> None:
+    def __init__(self, operation: Operation[Any], make: Callable[..., Harness] = Harness) -> None:
         self.operation = operation
-        self.harness = Harness(environment="production", equities=20, equity_options=20, chain_rows=20).login()
+        self.harness = make(environment="production", equities=20, equity_options=20, chain_rows=20).login()
         self.needed = NEEDED.get(operation.name, "")
         self.values = {"account_number": self.harness.account, "customer_id": "me", "symbol": "AAPL", "id": "1"}
 

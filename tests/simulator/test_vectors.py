@@ -44,10 +44,10 @@ AT_ONCE = "backtests.create: complete at once"
 NOT_AN_EQUITY = "market_metrics.dividends: numbers for decimals"
 
 
-def staged(exchange: Exchange, **options: Any) -> Harness:
+def staged(exchange: Exchange, make: Callable[..., Harness] = Harness, **options: Any) -> Harness:
     """Build a brokerage in which the request of an exchange is valid."""
     environment = "production" if OPERATIONS[exchange.operation].production_only else "sandbox"
-    return Harness(environment=environment, start=START, **options).login()
+    return make(environment=environment, start=START, **options).login()
 
 
 def translated(exchange: Exchange, harness: Harness) -> tuple[str, bytes | None]:

@@ -2,12 +2,15 @@
 
     python -m tests.stream.seeds 1000 [--first 0]
 
-Every seed trades for minutes while connections drop, fall silent and refuse tokens, and while messages are lost,
-doubled, reordered and late. Consumers of all speeds come, are cancelled and go. Afterwards these hold:
+Every seed trades for minutes while connections drop, fall silent in one direction or both and refuse tokens, and while
+events and answers of the protocol are lost, doubled, reordered and late. Consumers of all speeds, down to those that
+never read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
 
 - a watcher with push reports every order from its first to its last state, without a break and never twice;
-- a consumer of the account stream sees a gap wherever its connection was another one, and no event out of the blue;
-- no task, connection, route or buffer is left.
+- it has polled no more often than its interval allows, and once more for each burst of events and each connection;
+- a consumer of either stream sees a gap wherever its connection was another one, nowhere else, and no event out of the
+  blue;
+- no task, connection, route or buffer is left, and no buffer was larger than its limit.
 """
 
 from __future__ import annotations
@@ -15,24 +18,34 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
+import logging
 import random
 import sys
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.account_session import AccountSession
-from brokerage_async.stream import AccountEvent, Gap
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
+from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.watch import is_terminal
 from tests.loops import on_virtual_time
 from tests.stream.world import SMALL, buy
 
 SYMBOLS = ("AAPL", "SPY", "MSFT")
 MESSAGE_FAULTS = ("lose", "duplicate", "reorder", "late(0.5)", "late(7)", "unknown", "garbage", "drop")
+PROTOCOL_FAULTS = ("lose", "duplicate", "late(0.5)", "late(7)", "unknown", "garbage", "drop")
+SPEEDS = (0.0, 0.01, 2.0, 1000.0)
 MINUTES = 6
+BURST = 0.01
+"""Seconds within which events cause one poll."""
+MAX_WAITING = 10_000
 
 
 class History:
@@ -45,6 +58,10 @@ class History:
         self.problems: list[str] = []
         self.counts = dict.fromkeys(("orders", "changes", "events", "gaps", "cancelled", "slow"), 0)
         self.most_waiting = 0
+        self.sinks = weakref.WeakSet[Any]()
+        self.arrivals: list[float] = []
+        self.connections = {AccountSession: 0, DxLinkSession: 0}
+        self.interval = self.random.choice((1, 5, 20))
 
     def check(self, holds: object, problem: str) -> None:
         """Note a problem unless something holds."""
@@ -53,27 +70,52 @@ class History:
 
     async def run(self) -> None:
         """Trade, break things, and look for leftovers."""
-        number_sessions(self.sim)
+        self.number_sessions()
+        with order_events_arriving_in(self.arrivals):
+            await self.live()
+        gc.collect()
+        self.check(not self.sinks, f"{len(self.sinks)} buffers left")
+
+    async def live(self) -> None:
+        """Run all tasks to their end."""
+        start = asyncio.get_running_loop().time()
         async with self.sim.client() as client:
             watching = asyncio.ensure_future(self.watch(client))
             tasks = [asyncio.ensure_future(each) for each in (self.trade(client), self.break_things())]
             tasks += [asyncio.ensure_future(self.come_and_go(client)) for _ in range(4)]
+            steady = [
+                asyncio.ensure_future(self.stay(each, client)) for each in (self.consume_account, self.consume_quotes)
+            ]
             await asyncio.gather(*tasks)
             self.sim.streams.faults.clear()
             await asyncio.sleep(90)  # the last orders end, the last connections recover
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in (watching, *steady):
+                task.cancel()
+            await asyncio.gather(watching, *steady, return_exceptions=True)
+            del task
+            steady.clear()  # the last references to streams that were let go
+            self.check_polls(asyncio.get_running_loop().time() - start)
             await asyncio.sleep(3)
             self.check(not self.sim.streams.sessions, f"connections left: {self.sim.streams.sessions}")
             links = (client.stream._account_link, client.stream._quote_link)
-            self.check(not any(link._sinks for link in links), "sinks left")
+            self.check(not any(link._sinks or link._endings or link._task for link in links), "sinks or tasks left")
             self.check(not links[1]._routes and not links[1]._last, "routes left")
+
+    def check_polls(self, seconds: float) -> None:
+        """Compare the polls that were answered with those of polling alone and one for each burst and connection."""
+        polls = sum(each.operation == "orders.live" and each.status == 200 for each in self.sim.ledger.requests)
+        bursts, end = 0, float("-inf")
+        for at in self.arrivals:
+            if at > end:
+                bursts, end = bursts + 1, at + BURST
+        allowed = seconds / self.interval + 1 + bursts + self.connections[AccountSession]
+        self.check(polls <= allowed, f"{polls} polls instead of {allowed:.0f} at most")
 
     async def watch(self, client: Client) -> None:
         """Watch the orders with push, at a speed of its own, and compare with the ledger at the end."""
         last: dict[Any, Any] = {}
-        interval, slowness = self.random.choice((1, 5, 20)), self.random.choice((0.0, 0.0, 0.3, 5.0))
-        watcher = client.watch.orders("me", [self.account], interval=interval, push=True, on_error=lambda _: None)
+        slowness = self.random.choice((0.0, 0.0, 0.3, 5.0))
+        watcher = client.watch.orders("me", [self.account], interval=self.interval, push=True, on_error=lambda _: None)
         try:
             async for change in watcher:
                 self.counts["changes"] += 1
@@ -116,7 +158,7 @@ class History:
         faults = self.sim.streams.faults
         for _ in range(MINUTES * 4):
             await asyncio.sleep(self.random.random() * 30)
-            match self.random.randrange(5):
+            match self.random.randrange(7):
                 case 0:
                     self.sim.streams.drop()
                 case 1:
@@ -127,6 +169,16 @@ class History:
                     faults.refusals = self.random.randint(1, 2)
                     self.sim.streams.drop()
                 case 3:
+                    faults.is_deaf = True
+                    await asyncio.sleep(self.random.choice((5, 40)))
+                    faults.is_deaf = False
+                case 4:
+                    faults.add("late(0)", kind="protocol", times=self.random.randint(1, 3))  # so that any answer is met
+                    faults.add(self.random.choice(PROTOCOL_FAULTS), kind="protocol", times=self.random.randint(1, 2))
+                    kind = self.random.choice((AccountSession, DxLinkSession))
+                    for session in [each for each in self.sim.streams.sessions if isinstance(each, kind)]:
+                        session.close()
+                case 5:
                     self.sim.faults.add("GET", "/orders/live", "status(503)", times=2)
                 case _:
                     faults.add(self.random.choice(MESSAGE_FAULTS), times=self.random.randint(1, 3))
@@ -135,7 +187,7 @@ class History:
         """Consume streams for a while, at any speed, and leave by closing, cancelling or letting go."""
         for _ in range(MINUTES):
             consume = self.random.choice((self.consume_account, self.consume_quotes))
-            task = asyncio.ensure_future(consume(client, self.random.choice((0.0, 0.01, 2.0))))
+            task = asyncio.ensure_future(consume(client, self.random.choice(SPEEDS)))
             await asyncio.sleep(self.random.random() * 60)
             task.cancel()
             self.counts["cancelled"] += 1
@@ -147,61 +199,132 @@ class History:
                 self.counts["slow"] += 1
             except errors.StreamRefusedError:
                 pass  # several refusals came in a row
+            del task
             await asyncio.sleep(self.random.random() * 10)
 
+    async def stay(self, consume: Callable[[Client, float], Any], client: Client) -> None:
+        """Consume a stream to the end, at once."""
+        while True:
+            with contextlib.suppress(errors.SlowConsumerError, errors.StreamRefusedError):
+                await consume(client, 0.0)
+
     async def consume_account(self, client: Client, slowness: float) -> None:
-        stream = client.stream.account([self.account], limit=self.random.choice((5, 10_000)))
-        session, has_gap = None, True
+        """Consume the account stream, with or without alerts."""
+        alerts, limit = self.random.random() < 0.5, self.random.choice((5, MAX_WAITING))
+        stream = client.stream.account([self.account], alerts=alerts, limit=limit)
+        self.sinks.add(stream._sink)
+        gaps = GapCheck(self)
         async with stream:
             async for event in stream:
-                self.most_waiting = max(self.most_waiting, stream.waiting)
+                self.note_waiting(stream, limit)
                 if isinstance(event, Gap):
-                    self.counts["gaps"] += 1
-                    has_gap = True
-                elif isinstance(event, AccountEvent) and event.type != "Weather":
-                    self.counts["events"] += 1
+                    gaps.gap()
+                elif isinstance(event, AccountEvent) and event.type not in ("Weather", "QuoteAlert"):
                     self.check(event.account_number == self.account, "an event of another account")
-                    self.check(event.sequence == session or has_gap, "another connection without a gap")
-                    session, has_gap = event.sequence, False
+                    gaps.event(event.sequence)
                 await asyncio.sleep(self.random.random() * slowness)
 
     async def consume_quotes(self, client: Client, slowness: float) -> None:
+        """Consume market events of some symbols, which change."""
         chosen = self.random.sample(SYMBOLS, self.random.randint(1, 3))
-        stream = client.stream.quotes(chosen, ["Quote", self.random.choice(("Trade", "Greeks", "Candle"))], period="1m")
+        kinds = ["Quote", self.random.choice(("Trade", "Greeks", "Candle"))]
+        stream = client.stream.quotes(chosen, kinds, period="1m")
+        self.sinks.add(stream._sink)
+        gaps = GapCheck(self)
         if self.random.random() < 0.3:
             await stream.ready()
         async for event in stream:
-            self.most_waiting = max(self.most_waiting, stream.waiting)
+            self.note_waiting(stream, MAX_WAITING)
             if isinstance(event, Gap):
-                self.counts["gaps"] += 1
+                gaps.gap()
+            elif isinstance(event, Snapshot):
+                if event.events:
+                    gaps.event(event.events[-1].sequence)
             elif getattr(event, "event_symbol", None) is not None:
-                self.counts["events"] += 1
                 self.check(str(event.event_symbol).partition("{")[0] in chosen, "an event of another symbol")  # type: ignore[union-attr]
+                gaps.event(event.sequence)  # type: ignore[union-attr]
+            if self.random.random() < 0.1:
+                symbol = self.random.choice(SYMBOLS)
+                chosen.append(symbol)
+                await self.random.choice((stream.add, stream.remove))([symbol])
             await asyncio.sleep(self.random.random() * slowness)
 
+    def note_waiting(self, stream: Any, limit: int) -> None:
+        """Check the size of a buffer."""
+        self.most_waiting = max(self.most_waiting, stream.waiting)
+        self.check(stream.waiting <= 2 * limit, f"{stream.waiting} events wait")
 
-def number_sessions(sim: Simulator) -> None:
-    """Let every event of the account stream carry the number of its connection, as ``ws-sequence``."""
-    open_session, count = sim.streams.open, 0
+    def number_sessions(self) -> None:
+        """Let every event carry the number of its connection: as ``ws-sequence``, or as its ``sequence``."""
+        open_session = self.sim.streams.open
 
-    def opened(path: str, now: float) -> Any:
-        nonlocal count
-        count += 1
-        session = open_session(path, now)
-        if isinstance(session, AccountSession):
-            push, number = session.push, count
+        def opened(path: str, now: float) -> Any:
+            session: Any = open_session(path, now)
+            self.connections[type(session)] += 1
+            number = sum(self.connections.values())
+            if isinstance(session, AccountSession):
+                push = session.push
 
-            def numbered(message: dict[str, Any], *, kind: str = "") -> None:
-                push({**message, "ws-sequence": number} if kind else message, kind=kind)
+                def numbered(message: dict[str, Any], *, kind: str = "") -> None:
+                    push({**message, "ws-sequence": number} if kind else message, kind=kind)
 
-            session.push = numbered  # type: ignore[method-assign]
-        return session
+                session.push = numbered  # type: ignore[method-assign]
+            else:
+                feed = session._feed
 
-    sim.streams.open = opened  # type: ignore[method-assign]
+                def numbered_rows(channel: Any, rows: dict[str, list[dict[str, Any]]]) -> None:
+                    for row in (row for some in rows.values() for row in some):
+                        row["sequence"] = number
+                    feed(channel, rows)
+
+                session._feed = numbered_rows
+            return session
+
+        self.sim.streams.open = opened  # type: ignore[method-assign]
+
+
+class GapCheck:
+    """Compares the gaps that one consumer sees with the connections that its events came from."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._session: int | None = None
+        self._has_gap = True
+
+    def gap(self) -> None:
+        """Note a gap."""
+        self._history.counts["gaps"] += 1
+        self._has_gap = True
+
+    def event(self, session: int | None) -> None:
+        """Check that an event of another connection comes after a gap, and one of the same connection does not."""
+        self._history.counts["events"] += 1
+        if self._session is not None:
+            self._history.check(session == self._session or self._has_gap, "another connection without a gap")
+            self._history.check(session != self._session or not self._has_gap, "a gap within a connection")
+        self._session, self._has_gap = session, False
+
+
+@contextlib.contextmanager
+def order_events_arriving_in(times: list[float]) -> Iterator[None]:
+    """Append the time of each order event that arrives at a client."""
+    arrive = MemorySocket._arrive
+
+    def note(socket: MemorySocket, message: str) -> None:
+        if not socket._is_closed and ('"type":"Order"' in message or '"type":"ComplexOrder"' in message):
+            times.append(asyncio.get_running_loop().time())
+        arrive(socket, message)
+
+    MemorySocket._arrive = note  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        MemorySocket._arrive = arrive  # type: ignore[method-assign]
 
 
 def run_seed(seed: int) -> History:
     """Run one history; raise AssertionError if a task is left behind."""
+    random.seed(seed)  # the pauses of the library
     history = History(seed)
     run: Callable[[], None] = on_virtual_time(history.run)
     run()
@@ -214,6 +337,7 @@ def main() -> int:
     parser.add_argument("seeds", type=int, nargs="?", default=1000)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
+    logging.getLogger("brokerage_async").setLevel(logging.CRITICAL)
     started, failed, totals = time.monotonic(), 0, dict[str, int]()
     most_waiting = 0
     for seed in range(options.first, options.first + options.seeds):

@@ -9,6 +9,7 @@ import pytest
 
 from brokerage_async import Client, Environment, StaticToken, models
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.stream import Conflate, Snapshot
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 
@@ -35,6 +36,9 @@ def test_account_numbers_are_checked(client: Client, accounts: Any) -> None:
         ({"symbols": "AAPL"}, "symbols must be a list of symbols, got the str 'AAPL'"),
         ({"start": datetime(2026, 1, 1)}, "start must be a datetime with a time zone"),  # noqa: DTZ001
         ({"period": "soon"}, "period must be a number and a unit"),
+        ({"policies": {"Quote": Conflate()}}, "policies must have market events as keys, such as models.Quote"),
+        ({"policies": {models.Quote: None}}, "policy of Quote must be Conflate or DropOldest or Fail, got None"),
+        ({"policies": {Snapshot: Conflate()}}, "policy of Snapshot must be DropOldest or Fail, got Conflate()"),
         ({"regular_hours": 1}, "regular_hours must be True or False"),
     ],
 )

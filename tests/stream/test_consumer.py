@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from brokerage_async.errors import SlowConsumerError
@@ -36,6 +37,20 @@ def test_full_sink_keeps_its_events_and_its_first_error() -> None:
     assert isinstance(sink.error, SlowConsumerError)
     assert sink.error.since == NOW
     assert sink.buffer.get() == event(0)
+
+
+def test_held_gap_is_released_by_the_end_of_the_subscriptions_or_of_the_stream() -> None:
+    releases: list[Callable[[Sink], None]] = [
+        lambda sink: sink.release(), lambda sink: sink.lose(NOW, "again"), lambda sink: sink.fail(ValueError()),
+        lambda sink: sink.close(),
+    ]  # fmt: skip
+    for release in releases:
+        sink = Sink(account_policies(10))
+        sink.lose(NOW, "first")
+        sink.resume(held=True)
+        assert (sink.is_held, len(sink.buffer)) == (True, 1)
+        release(sink)
+        assert not sink.is_held
 
 
 def test_closed_sink_is_empty() -> None:

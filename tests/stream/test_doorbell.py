@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import Client, models
+from brokerage_async import Client, errors, models
 from brokerage_async.simulator import Simulator
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, within, world
+from tests.stream.world import SMALL, buy, drain, within, world
 
 
 def polls(sim: Simulator, operation: str = "orders.live") -> int:
@@ -138,3 +138,44 @@ async def test_stream_that_is_refused_leaves_polling_alone(caplog: pytest.LogCap
         with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
             assert await time_to_fill(client, sim, push=True, interval=2) < 4
         assert "push is not available, polling goes on alone" in caplog.text
+
+
+@on_virtual_time
+async def test_accounts_of_the_user_are_asked_for_once() -> None:
+    async with world() as (sim, client), client.watch.quote_alerts(interval=600, push=True) as watcher:
+        sim.streams.faults.refusals = 30
+        task = asyncio.ensure_future(drain(watcher, 2000))
+        await asyncio.sleep(1200)
+        assert sim.streams.faults.refusals < 20, "push was tried again and again"
+        assert polls(sim, "accounts.list") == 1
+        task.cancel()
+        await asyncio.wait({task})
+
+
+@on_virtual_time
+async def test_transport_without_sockets_leaves_polling_alone_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    sim = Simulator(**SMALL)
+    transport = sim.transport()
+
+    class Requests:
+        send, close = transport.send, transport.close
+
+    async with sim.client(transport=Requests()) as client:
+        with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+            assert await time_to_fill(client, sim, push=True, interval=2) < 4
+    assert [record.message for record in caplog.records if "push is not available" in record.message] == [
+        "push is not available, polling goes on alone: transport must have a method open_socket for streams, got "
+        "Requests: see brokerage_async.http.websocket.SocketTransport"
+    ]
+
+
+@on_virtual_time
+async def test_closing_the_client_ends_push_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        async with world() as (sim, client):
+            watcher = client.watch.orders("me", sim.account_numbers[:1], push=True)
+            task = asyncio.ensure_future(drain(watcher, 100))
+            await asyncio.sleep(5)
+        with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+            await task
+    assert caplog.text == ""

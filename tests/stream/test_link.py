@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from typing import Any
 
 import pytest
 
-from brokerage_async import errors
-from brokerage_async.stream import AccountEvent, Gap
+from brokerage_async import errors, models
+from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from tests.loops import on_virtual_time
 from tests.stream.world import buy, drain, within, world
 
@@ -201,3 +203,197 @@ async def test_service_that_is_away_is_tried_ever_more_rarely() -> None:
         sim.streams.faults.is_half_open = False
         assert isinstance(await waiting, Gap)
         await stream.aclose()
+
+
+@on_virtual_time
+async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delivered_events() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        sim.streams.faults.add("late(0)", kind="protocol")
+        sim.streams.faults.add("lose", kind="protocol")  # the answer to the subscription of the alerts
+        async with client.stream.account([account], alerts=True) as stream:
+            await asyncio.sleep(1)
+            await client.orders.submit(account, buy())
+            assert orders(await drain(stream))[-1] == "Filled"
+            await client.orders.submit(account, buy())
+            gap, before = None, []
+            while gap is None:
+                event = await within(60, stream)
+                gap, before = (event, before) if isinstance(event, Gap) else (None, [*before, event])
+            assert "did not answer quote-alerts-subscribe" in gap.reason
+            assert orders(before)[-1] == "Filled"
+
+
+@on_virtual_time
+async def test_gap_waits_until_every_subscription_is_complete() -> None:
+    async with world() as (sim, client):
+        account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+        async with client.stream.account([account], alerts=True) as stream:
+            await stream.ready()
+            sim.streams.drop()
+            sim.streams.faults.add("late(0)", kind="protocol")
+            sim.streams.faults.add("late(3)", kind="protocol")  # the answer to the subscription of the alerts
+            await asyncio.sleep(1)
+            await client.orders.submit(account, buy())
+            assert await drain(stream) == []  # an alert that fires now would be missing after the gap
+            assert stream.waiting > 2
+            start = loop.time()
+            gap, *events = await drain(stream, 3)
+            assert isinstance(gap, Gap)
+            assert orders(events)[-1] == "Filled"
+            assert loop.time() - start > 3
+
+
+@on_virtual_time
+async def test_events_that_were_held_come_after_another_loss() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        async with client.stream.account([account], alerts=True) as stream:
+            await stream.ready()
+            sim.streams.drop()
+            sim.streams.faults.add("late(0)", kind="protocol")
+            sim.streams.faults.add("lose", kind="protocol")
+            await asyncio.sleep(1)
+            await client.orders.submit(account, buy())
+            events = await drain(stream, 20)
+            assert [isinstance(event, Gap) for event in (events[0], events[-1])] == [True, True]
+            assert orders(events)[-1] == "Filled"
+
+
+@on_virtual_time
+async def test_server_that_hears_nothing_is_given_up_although_it_sends() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        async with client.stream.account([account]) as stream:
+            await stream.ready()
+            sim.streams.faults.is_deaf = True
+            for _ in range(8):
+                sim.streams.send_account_event(account, "Order", {"account-number": account}, sim.clock.now())
+                await asyncio.sleep(5)
+            sim.streams.faults.is_deaf = False
+            gaps = [event for event in await drain(stream, 40) if isinstance(event, Gap)]
+            assert ["did not answer heartbeat" in gap.reason for gap in gaps] == [True]
+
+
+@on_virtual_time
+async def test_refusal_that_does_not_concern_the_token_leaves_it() -> None:
+    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1]) as stream:
+        await stream.ready()
+        for word, requests in (("not-implemented", 1), ("failed", 2)):
+            sim.streams.sessions[0].push({"status": "error", "action": "heartbeat", "message": word})
+            assert isinstance(await within(5, stream), Gap)
+            await stream.ready()
+            assert sim.ledger.count("oauth.token") == requests
+
+
+@on_virtual_time
+async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_else() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        async with client.stream.account([account]) as stream:
+            await stream.ready()
+            sim.expire_tokens()
+            sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
+            sim.faults.add("POST", "/oauth/token", "drop_after", times=5)
+            assert isinstance(await within(600, stream), Gap)
+            await client.orders.submit(account, buy())
+            assert orders(await drain(stream))[-1] == "Filled"
+
+
+@on_virtual_time
+async def test_stream_of_a_slow_consumer_leaves_its_connection() -> None:
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+        slow = client.stream.account([account], limit=1)
+        await slow.ready()
+        await client.orders.submit(account, buy())
+        await asyncio.sleep(2)
+        assert sim.streams.sessions == []
+        assert isinstance(await anext(slow), AccountEvent)
+        with pytest.raises(errors.SlowConsumerError):
+            await anext(slow)
+
+
+@on_virtual_time
+async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised() -> None:
+    async with world() as (sim, client):
+        stream = client.stream.account([sim.foreign_account_number])
+        depths = set()
+        for _ in range(5):
+            with pytest.raises(errors.StreamRefusedError) as caught:
+                await anext(stream)
+            depths.add(len(caught.traceback))
+        assert len(depths) == 1
+
+
+@pytest.mark.parametrize("use", ["ready", "__anext__"])
+def test_stream_that_ended_with_an_error_is_collected(use: str) -> None:
+    references = list[weakref.ref[Any]]()
+
+    async def consume(stream: Any) -> None:
+        references.append(weakref.ref(stream))
+        await getattr(stream, use)()
+
+    @on_virtual_time
+    async def run() -> None:
+        async with world() as (sim, client):
+            with pytest.raises(errors.StreamRefusedError):
+                await consume(client.stream.account([sim.foreign_account_number]))
+            gc.collect()
+            assert [reference() for reference in references] == [None]
+
+    run()
+
+
+@on_virtual_time
+async def test_closing_the_client_waits_for_every_connection_that_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    close, closed = MemorySocket.close, []
+
+    async def close_slowly(socket: MemorySocket) -> None:
+        try:
+            await asyncio.sleep(5)
+        finally:
+            await close(socket)
+            closed.append(socket)
+
+    monkeypatch.setattr(MemorySocket, "close", close_slowly)
+    async with world() as (sim, client):
+        first, second = (client.stream.account(sim.account_numbers[:1]) for _ in range(2))
+        await first.ready()
+        closing = asyncio.ensure_future(first.aclose())
+        await asyncio.sleep(1)
+        async with second:
+            await asyncio.sleep(1)
+        assert len(closed) == 1, "the second stream was closed before the connection of the first"
+        await closing
+
+
+@on_virtual_time
+async def test_connection_is_closed_even_if_its_task_is_cancelled_twice() -> None:
+    async with world() as (sim, client):
+        stream = client.stream.account(sim.account_numbers[:1])
+        await stream.ready()
+        [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        assert sim.streams.sessions == []
+        await stream.aclose()
+
+
+@pytest.mark.parametrize("turns", range(0, 40, 4))
+def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with world() as (sim, client):
+            streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"], [models.Candle])]
+            tasks = [asyncio.ensure_future(anext(stream)) for stream in streams]
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await client.aclose()
+            assert sim.streams.sessions == []
+            for result in await asyncio.gather(*tasks, return_exceptions=True):
+                assert isinstance(result, errors.ConfigurationError | Snapshot)
+
+    run()

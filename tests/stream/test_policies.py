@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap
+from brokerage_async.protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot
 from brokerage_async.stream.policies import (
     MARKET_POLICIES,
     BufferFullError,
@@ -68,9 +68,51 @@ def test_gaps_in_a_row_are_one() -> None:
     buffer = EventBuffer(MARKET_POLICIES)
     for _ in range(3):
         buffer.put_gap(GAP)
-    buffer.put(quote("A", 1))
+    buffer.put(trade("A", 1))
     buffer.put_gap(GAP)
-    assert drained(buffer) == [GAP, quote("A", 1), GAP]
+    assert drained(buffer) == [GAP, trade("A", 1), GAP]
+
+
+def test_events_after_a_gap_do_not_move_before_it() -> None:
+    buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=2)})
+    for number in (1, 2):
+        buffer.put(trade("A", number))
+    buffer.put(quote("A", 3))
+    buffer.put_gap(GAP)
+    buffer.put(quote("A", 4))
+    for number in (5, 6, 7):
+        buffer.put(trade("A", number))
+    assert drained(buffer) == [
+        trade("A", 1), trade("A", 2), quote("A", 3), GAP, quote("A", 4), trade("A", 6), trade("A", 7),
+    ]  # fmt: skip
+    assert buffer.dropped == 1
+
+
+def test_consumer_that_never_reads_keeps_no_snapshot_of_each_connection() -> None:
+    buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=3)})
+    for number in range(100):
+        buffer.put(Snapshot(type=models.Candle, symbol="A{=m}", events=(number,)))
+        buffer.put(quote("A", number))
+        buffer.put(trade("A", number))
+        buffer.put_gap(GAP)
+    assert len(buffer) == 2 + 3 + 4
+    waiting = drained(buffer)
+    assert [each.events for each in waiting if isinstance(each, Snapshot)] == [(0,)]
+    assert [each.sequence for each in waiting if isinstance(each, models.Trade)] == [97, 98, 99]
+    assert buffer.dropped == 97
+    assert len(buffer) == 0
+
+
+def test_account_events_on_both_sides_of_a_gap_count() -> None:
+    buffer = EventBuffer(account_policies(2))
+    buffer.put(AccountEvent(type="Order", data=1))
+    buffer.put_gap(GAP)
+    buffer.put(AccountEvent(type="Order", data=2))
+    with pytest.raises(BufferFullError):
+        buffer.put(AccountEvent(type="Order", data=3))
+    assert buffer.get().data == 1
+    buffer.put(AccountEvent(type="Order", data=4))
+    assert [getattr(each, "data", None) for each in drained(buffer)] == [None, 2, 4]
 
 
 def test_every_market_event_has_a_policy() -> None:
@@ -86,28 +128,35 @@ def test_limits_are_positive(policy: Any) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["quote", "trade", "gap", "get"]), st.sampled_from("AB")), max_size=60))
-def test_buffer_is_bounded_and_in_order_per_type(steps: list[tuple[str, str]]) -> None:
+def test_buffer_is_bounded_and_every_event_on_its_side_of_each_gap(steps: list[tuple[str, str]]) -> None:
     buffer = EventBuffer({**MARKET_POLICIES, models.Trade: DropOldest(limit=3)})
     trades: deque[Any] = deque()
-    latest: dict[str, Any] = {}
+    delivered: list[Any] = []
+    gaps = 0
     for number, (step, symbol) in enumerate(steps):
         if step == "quote":
-            latest[symbol] = quote(symbol, number)
-            buffer.put(latest[symbol])
+            buffer.put(quote(symbol, 1000 * gaps + number))
         elif step == "trade":
-            trades.append(trade(symbol, number))
+            trades.append(trade(symbol, 1000 * gaps + number))
             buffer.put(trades[-1])
-            if len(trades) > 3:
-                trades.popleft()
         elif step == "gap":
-            buffer.put_gap(GAP)
+            gaps += 1
+            buffer.put_gap(Gap(since=None, reason=str(gaps)))
         elif len(buffer):
-            got = buffer.get()
-            if isinstance(got, models.Trade):
-                assert got == trades.popleft()
-            elif isinstance(got, models.Quote):
-                assert got == latest.pop(str(got.event_symbol))
-        assert len(buffer) <= 2 * (3 + 2) + 1
-    rest = drained(buffer)
-    assert [each for each in rest if isinstance(each, models.Trade)] == list(trades)
-    assert {each.event_symbol: each for each in rest if isinstance(each, models.Quote)} == latest
+            delivered.append(buffer.get())
+        assert len(buffer) <= (2 + 3 + 4) + (2 + 3)
+    delivered += drained(buffer)
+    got = [each for each in delivered if isinstance(each, models.Trade)]
+    assert len(got) + buffer.dropped == len(trades)
+    assert [each for each in trades if each in got] == got
+    assert got[len(got) - min(3, len(trades)) :] == list(trades)[len(trades) - min(3, len(trades)) :]
+    side, passed = 0, 0
+    for each in delivered:
+        if isinstance(each, Gap):
+            passed = int(each.reason)
+            assert passed > side
+        else:
+            assert side <= each.sequence // 1000
+            assert passed > side or each.sequence // 1000 == side, "events of two sides without a gap between them"
+            side = each.sequence // 1000
+            assert passed <= side

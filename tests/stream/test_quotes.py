@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,12 +13,19 @@ import pytest
 from brokerage_async import errors, models
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
+from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, within, world
 
 
 def symbols(events: list[Any]) -> set[str]:
     return {event.event_symbol for event in events}
+
+
+def waiting(stream: Any) -> list[Any]:
+    """Return the events that wait for a consumer, without taking them."""
+    buffer = copy.deepcopy(stream._sink.buffer)
+    return [buffer.get() for _ in range(len(buffer))]
 
 
 @on_virtual_time
@@ -79,6 +87,80 @@ async def test_later_consumer_gets_the_last_quote_at_once() -> None:
         sim.set_price("AAPL", 50)
         assert symbols(await drain(first)) == {"AAPL"}
         assert len(sim.streams.sessions) == 1
+
+
+@on_virtual_time
+async def test_later_consumer_gets_no_quote_of_a_lost_connection() -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL"]) as first:
+        await first.ready()
+        assert symbols(await drain(first)) == {"AAPL"}
+        sim.streams.faults.is_half_open = True
+        sim.streams.drop()
+        await asyncio.sleep(1)
+        sim.set_price("AAPL", "77.00")
+        async with client.stream.quotes(["AAPL"]) as second:
+            assert await drain(second, 60) == []
+            sim.streams.faults.is_half_open = False
+            assert abs((await within(60, second)).bid_price - 77) < 1
+
+
+@pytest.mark.parametrize("turns", range(0, 30, 3))
+def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with world() as (_, client), client.stream.quotes(["AAPL"]) as first:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with client.stream.quotes(["AAPL"], [models.Trade]):
+                pass
+            await asyncio.wait_for(first.ready(), 5)
+
+    run()
+
+
+@on_virtual_time
+async def test_symbols_removed_before_the_first_use_are_never_subscribed() -> None:
+    async with world() as (_, client):
+        stream = client.stream.quotes(["AAPL", "SPY"])
+        await stream.remove(["AAPL"])
+        await stream.ready()
+        assert symbols(await drain(stream)) == {"SPY"}
+        assert dict(stream.symbols) == {"SPY": "SPY"}
+        with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
+            await stream.remove("SPY")
+        await stream.aclose()
+
+
+@on_virtual_time
+async def test_symbol_with_two_names_is_subscribed_until_both_are_removed() -> None:
+    async with world() as (sim, client):
+        option = sim.brokerage.state.catalogue.equity_options.definitions[0].symbol
+        translated = parse_occ(option).streamer_symbol
+        async with client.stream.quotes([option, translated]) as stream:
+            await stream.ready()
+            await drain(stream)
+            await stream.remove([option])
+            sim.set_price(parse_occ(option).root, 99)
+            assert symbols(await drain(stream)) == {translated}
+            await stream.remove([translated])
+            sim.set_price(parse_occ(option).root, 98)
+            assert await drain(stream) == []
+
+
+@on_virtual_time
+async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connections() -> None:
+    async with world() as (sim, client):
+        start = sim.clock.time - timedelta(minutes=10)
+        kinds = ["Quote", "Trade", "Candle", "Greeks"]
+        async with client.stream.quotes(["AAPL", "SPY"], kinds, period="1m", start=start) as stream:
+            most = 0
+            for _ in range(60):
+                await stream.ready()
+                sim.streams.drop()
+                await asyncio.sleep(31)
+                most = max(most, sum(isinstance(each, Snapshot) for each in waiting(stream)))
+            assert most <= 4
+            assert sum(isinstance(each, Gap) for each in waiting(stream)) > 10
 
 
 @on_virtual_time

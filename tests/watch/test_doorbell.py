@@ -2,57 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.watch import Watch
-from brokerage_async.watch.doorbell import LookBudget
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.poll import Watcher
+from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport
-
-
-def test_events_of_one_burst_cause_one_poll() -> None:
-    budget = LookBudget()
-    assert budget.ring(5.0) == pytest.approx(5.01)
-    assert budget.ring(5.005) is None
-    budget.polled()
-    assert budget.ring(5.02) == pytest.approx(5.03)
-
-
-def test_raining_events_cause_two_polls_per_second() -> None:
-    budget, polls, now = LookBudget(), [], 0.0
-    due: float | None = None
-    while now < 60:
-        if due is not None and now >= due:
-            polls.append(now)
-            budget.polled()
-            due = None
-        due = budget.ring(now) or due
-        now += 0.005
-    assert 120 <= len(polls) <= 132
-
-
-@given(st.lists(st.floats(0.001, 5.0), max_size=50))
-def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> None:
-    budget, now, due = LookBudget(), 0.0, None
-    polls = 0
-    for pause in pauses:
-        now += pause
-        if due is not None and due <= now:
-            polls += 1
-            budget.polled()
-            due = None
-        found = budget.ring(now)
-        assert (found is None) == (due is not None)
-        due = due if found is None else found
-        assert due is not None
-        assert now < due <= now + 0.51
-    assert polls <= now * 2.0 + 11
-
+from tests.loops import on_virtual_time
 
 WATCHES: list[Any] = [
     lambda watch: watch.orders("me", ["A"], push=True),
@@ -69,6 +34,52 @@ def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
         make(client.watch)
     with pytest.raises(ConfigurationError, match="made without the streams of a client"):
         make(Watch(client))
+
+
+@pytest.mark.parametrize("moment", range(40))
+def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_most(moment: int) -> None:
+    """A poll takes 10 ms and reads the list after 5; the change and its burst of events come at any of its moments."""
+
+    @on_virtual_time
+    async def run() -> None:
+        state, polls, rings = "Live", list[float](), list[Callable[[], None]]()
+        loop = asyncio.get_running_loop()
+
+        async def fetch() -> list[tuple[str, str]]:
+            polls.append(loop.time())
+            await asyncio.sleep(0.005)
+            items = [("1", state)]
+            await asyncio.sleep(0.005)
+            return items
+
+        @asynccontextmanager
+        async def doorbell(ring: Callable[[], None]) -> AsyncIterator[None]:
+            rings.append(ring)
+            yield
+
+        feed = Feed(fetch, key=itemgetter(0), schedule=Schedule(interval=30.0), doorbell=doorbell)
+        async with Watcher(feed) as watcher:
+            reported: list[tuple[str, float]] = []
+
+            async def report() -> None:
+                async for change in watcher:
+                    reported.append((change.item[1], loop.time()))
+
+            task = asyncio.ensure_future(report())
+            await asyncio.sleep(0)
+            await asyncio.sleep(29.98 + moment / 1000)
+            state, changed = "Filled", loop.time()
+            for pause in (0.0, 0.001, 0.002):
+                await asyncio.sleep(pause)
+                rings[0]()
+            await asyncio.sleep(20)
+            assert [status for status, _ in reported] == ["Live", "Filled"]
+            assert reported[-1][1] <= changed + 0.035
+            assert len(polls) <= 3
+            task.cancel()
+            await asyncio.wait({task})
+
+    run()
 
 
 def test_push_is_a_flag() -> None:

@@ -432,7 +432,7 @@ async def test_poll_changes_lead_to_the_last_state_at_any_pace(steps: list[Any],
 
 @pytest.mark.virtual_time(False)
 async def test_poll_thousand_times_on_a_real_clock_does_not_drift() -> None:
-    interval, count = 0.02, 1000
+    interval, count = 0.01, 1000
     starts: list[float] = []
     in_flight = most = 0
 

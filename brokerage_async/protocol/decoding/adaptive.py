@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -23,11 +23,11 @@ import attrs
 import msgspec
 
 from ..._values import Extra
-from ..._wire import Wire
+from ..._wire import Wire, build_list
 from .fields import WireField, containing, wire_fields
 from .widening import Kept, Place, places, widened_type
 
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "make_builder"]
+__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "methods"]
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
@@ -163,7 +163,8 @@ class DecoderRegistry:
         fields = wire_fields(wire)
         children = {field: self.plan(field.child).variant for field in fields.values() if field.child is not None}
         learned, widened = self._learned.get(wire, {}), self._widened.get(wire, {})
-        own = learned or widened or wire in self._orders
+        eager = [each.attribute for each in children if each.many and each not in widened and self._is_settled(each)]
+        own = learned or widened or wire in self._orders or eager
         if not own and all(field.child is variant for field, variant in children.items()):
             return wire
         definitions: dict[str, Any] = {}
@@ -176,11 +177,20 @@ class DecoderRegistry:
             # Structs are decoded fastest when their fields stand in the order of the keys.
             order.insert(order.index(before) + 1 if before in order else 0, key)
         structs = {field.attribute: variant for field, variant in children.items()}
-        return _define(wire, [definitions[key] for key in order], list(learned), list(widened), structs)
+        return _define(wire, [definitions[key] for key in order], list(learned), list(widened), structs, eager)
+
+
+    def _is_settled(self, field: WireField) -> bool:
+        """Return whether a nested model can be built before anything else has been looked at, and is worth it."""
+        return field.child is not None and not _is_shared(field.child) and not self.plan(field.child).places
 
 
 #: The registry of the process.
 REGISTRY = DecoderRegistry()
+
+
+def _is_shared(wire: type[Wire]) -> bool:
+    return "build_new" in vars(wire)
 
 
 def _is_learnable(key: str) -> bool:
@@ -223,16 +233,17 @@ def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool])
 
 
 def _define(
-    wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any]
-) -> type[Wire]:
-    methods = {"build": make_builder(wire, learned, widened), "of": staticmethod(wire.of)}
-    if "build_new" in vars(wire):
-        methods["build_new"] = wire.build_new
+    wire: type[Wire], definitions: list[Any], learned: list[str], widened: list[WireField], structs: Mapping[str, Any],
+    eager: list[str],
+) -> type[Wire]:  # fmt: skip
+    namespace = {**methods(wire, learned, widened), "structs": structs, "__doc__": wire.__doc__}
+    if eager:
+        namespace["__post_init__"] = _make_eager(eager)
     variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
         wire.__name__,
         definitions,
         bases=(Wire,),
-        namespace={**methods, "structs": structs, "__doc__": wire.__doc__},
+        namespace=namespace,
         module=wire.__module__,
         gc=False,
         forbid_unknown_fields=True,
@@ -241,32 +252,60 @@ def _define(
     return variant
 
 
-def make_builder(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> Callable[[Any], Any]:
-    """Return a `build` that puts learned keys, and values that do not fit, into ``extra``."""
-    build: Callable[[Any], Any] = wire.build
-    build_new: Callable[[Any], Any] = wire.build_new if "build_new" in vars(wire) else wire.build
-    pairs = [(f"learned_{number}", key) for number, key in enumerate(learned)]
-    loose = [(field.attribute, field.key) for field in wire_fields(wire).values() if field in widened]
+def _make_eager(attributes: list[str]) -> Callable[[Any], None]:
+    """Return what turns nested lists into models as soon as msgspec has decoded them.
+
+    They still are in the processor's cache then, and the memory of their structs serves those of the next row.
+    """
+
+    def build_nested(self: Any) -> None:
+        for attribute in attributes:
+            wires = getattr(self, attribute)
+            if wires:
+                setattr(self, attribute, build_list(wires))
+
+    return build_nested
+
+
+def methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
+    """Return the methods of a variant, which puts learned keys, and values that do not fit, into ``extra``."""
+    own = {name: vars(wire)[name] for name in ("build", "build_new", "build_all", "of") if name in vars(wire)}
+    loose = [field for field in wire_fields(wire).values() if field in widened]
+    if not learned and not loose:
+        return own
+    find = _make_finder(learned, loose)
     put = object.__setattr__
+
+    def build_all(wires: Sequence[Any]) -> list[Any]:
+        extras = [find(each) for each in wires]
+        models: list[Any]
+        if _is_shared(wire):  # Models that rows share are not changed here.
+            models = [each.build_new() if extra else own["build"](each) for each, extra in zip(wires, extras, strict=True)]
+        else:
+            models = wire.build_all(wires)
+        for model, extra in zip(models, extras, strict=True):
+            if extra:
+                put(model, "extra", Extra({**model.extra, **extra}) if model.extra else Extra(extra))
+        return models
+
+    def build(self: Any) -> Any:
+        return build_all((self,))[0]
+
+    return {**own, "build": build, "build_all": staticmethod(build_all)}
+
+
+def _make_finder(learned: list[str], loose: list[WireField]) -> Callable[[Any], dict[str, Any] | None]:
+    """Return what takes from a struct its raw values for ``extra``: learned keys, and values that do not fit."""
+    pairs = [(f"learned_{number}", key) for number, key in enumerate(learned)]
     unset = msgspec.UNSET
-    if not pairs and not loose:
-        return build
 
-    def build_with_extra(self: Any) -> Any:
-        extra = {}
-        for attribute, key in pairs:
-            value = getattr(self, attribute)
-            if value is not unset:
-                extra[key] = value
-        for attribute, key in loose:
-            value = getattr(self, attribute)
+    def find(wire: Any) -> dict[str, Any] | None:
+        extra = {key: value for attribute, key in pairs if (value := getattr(wire, attribute)) is not unset}
+        for field in loose:
+            value = getattr(wire, field.attribute)
             if value.__class__ is Kept:
-                setattr(self, attribute, value.value)
-                extra[key] = value.raw
-        if not extra:
-            return build(self)
-        model = build_new(self)  # Not one that other rows share: it is changed here.
-        put(model, "extra", Extra({**model.extra, **extra}) if model.extra else Extra(extra))
-        return model
+                setattr(wire, field.attribute, value.value)
+                extra[field.key] = value.raw
+        return extra
 
-    return build_with_extra
+    return find

@@ -13,7 +13,7 @@ import msgspec
 
 from ..._wire import Wire
 from ..registry import wires
-from .adaptive import make_builder
+from .adaptive import methods
 from .fields import UNREADABLE, wire_fields
 from .issues import Issues
 from .lenient import structure_rows
@@ -33,7 +33,7 @@ class ColumnDecoder:
         ValueError: there are no columns, or more than `MAX_COLUMNS`.
     """
 
-    __slots__ = ("_ignored", "_model", "_rows", "columns")
+    __slots__ = ("_ignored", "_model", "_rows", "_struct", "columns")
 
     def __init__(self, model: type[Any], columns: Sequence[str], *, ignored: frozenset[str] = frozenset()) -> None:
         if not 0 < len(columns) <= MAX_COLUMNS:
@@ -41,8 +41,8 @@ class ColumnDecoder:
         self.columns: tuple[str, ...] = tuple(columns)
         self._model = model
         self._ignored = ignored
-        row: Any = _row_struct(wires()[model], self.columns, ignored)
-        self._rows: Any = list[row]
+        self._struct: Any = _row_struct(wires()[model], self.columns, ignored)
+        self._rows: Any = list[self._struct]
 
     def decode(self, values: list[Any], path: str, issues: Issues) -> list[Any]:
         """Return the models of concatenated rows. Raises ValueError when their values do not fill whole rows."""
@@ -51,9 +51,10 @@ class ColumnDecoder:
             raise ValueError(f"values must fill rows of {width} columns, got {len(values)}")
         rows = list(zip(*[iter(values)] * width, strict=False))
         try:
-            return [row.build() for row in msgspec.convert(rows, self._rows)]
+            models: list[Any] = self._struct.build_all(msgspec.convert(rows, self._rows))
         except UNREADABLE:
-            return structure_rows(self._model, [self._object(row) for row in rows], path, issues)
+            models = structure_rows(self._model, [self._object(row) for row in rows], path, issues)
+        return models
 
     def _object(self, row: tuple[Any, ...]) -> dict[str, Any]:
         ignored = self._ignored
@@ -79,7 +80,7 @@ def _row_struct(wire: type[Wire], columns: tuple[str, ...], ignored: frozenset[s
         wire.__name__,
         definitions,
         bases=(Wire,),
-        namespace={"build": make_builder(wire, unknown), "of": staticmethod(wire.of)},
+        namespace=methods(wire, unknown),
         module=wire.__module__,
         array_like=True,
         gc=False,

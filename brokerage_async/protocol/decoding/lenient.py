@@ -71,7 +71,8 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
     """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look."""
     if plan.places:
         settle(plan, rows, path, issues)
-    return [row.build() for row in rows]
+    models: list[Any] = plan.variant.build_all(rows)
+    return models
 
 
 def settle(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> None:

@@ -17,7 +17,7 @@ from ..decoding.lenient import parse, structure_one
 from .events import ACCOUNT_EVENTS, AccountEvent
 from .timing import Timing
 
-__all__ = ["AccountConnection"]
+__all__ = ["TOKEN_REFUSED", "AccountConnection"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -67,6 +67,7 @@ class AccountConnection:
         self._subscribed: set[str] = set()
         self._pending: dict[int, _Pending] = {}
         self._count = 0
+        self._token = Secret()
         self._last_sent = self._last_received = now
         self.accepted: frozenset[str] = frozenset()
         self.rejected: frozenset[str] = frozenset()
@@ -102,6 +103,7 @@ class AccountConnection:
             TransportError: the service is silent, or has not answered in time.
         """
         self._check_alive(now)
+        self._token = Secret(token.removeprefix("Bearer "))
         actions = self._next_actions()
         if not actions and self.accepted and now >= self._last_sent + self._timing.heartbeat:
             actions = [HEARTBEAT]
@@ -158,15 +160,18 @@ class AccountConnection:
         return Secret(msgspec.json.encode(message).decode())
 
     def _settle(self, frame: dict[str, Any]) -> None:
-        """Take the answer to a request: by its number, else to the oldest one with the same action."""
+        """Take the answer to a request: by its number, without one to the oldest with the same action.
+
+        A number that is not pending marks a repeated answer.
+        """
         action, number = frame.get("action"), frame.get("request-id")
-        if type(number) is not int or number not in self._pending:
+        if type(number) is not int:
             same = (key for key, each in self._pending.items() if each.action == action)
             number = next(same, None)
         request = self._pending.pop(number, None) if number is not None else None
         if frame.get("status") == "error":
-            word = frame.get("message")
-            raise StreamRefusedError(f"the account stream refused {action}: {word}", code=str(word))
+            word = self._token.conceal_in(str(frame.get("message")))
+            raise StreamRefusedError(self._token.conceal_in(f"the account stream refused {action}: {word}"), code=word)
         if request is not None and request.action == CONNECT:
             value = frame.get("value")
             confirmed = frozenset(map(str, value)) if isinstance(value, list) else request.accounts

@@ -31,6 +31,7 @@ class _State(enum.Enum):
     REQUESTED = enum.auto()
     OPENED = enum.auto()
     SET_UP = enum.auto()
+    REFUSED = enum.auto()
 
 
 class Channel:
@@ -42,6 +43,7 @@ class Channel:
         columns: names of the columns that the service announced, by event type; those asked for until then.
         answer_due: when the service must have answered, None while it owes nothing.
         errors: how many errors the service reported.
+        closures: how many times the service has closed it.
     """
 
     def __init__(self, kind: str) -> None:
@@ -50,6 +52,7 @@ class Channel:
         self.columns: Mapping[str, Sequence[str]] = {kind: default_columns(kind)}
         self.answer_due: float | None = None
         self.errors: int = 0
+        self.closures: int = 0
         self._wanted: dict[str, Subscription] = {}
         self._add: dict[str, Subscription] = {}
         self._remove: set[str] = set()
@@ -57,8 +60,14 @@ class Channel:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is open and all subscriptions have gone out."""
-        return self._state is _State.SET_UP and not self._add and not self._remove
+        """Whether it is open and all subscriptions have gone out, or it has none, or the service refused it."""
+        if self._state is _State.NEW:
+            return not self._wanted
+        return self._state is _State.REFUSED or (self._state is _State.SET_UP and not self._add and not self._remove)
+
+    def wants(self, symbol: str) -> bool:
+        """Return whether a symbol is subscribed."""
+        return symbol in self._wanted
 
     def add(self, subscription: Subscription) -> None:
         """Subscribe to a symbol, or replace its subscription."""
@@ -75,6 +84,12 @@ class Channel:
         """Take the confirmation that the channel is open."""
         if self._state is _State.REQUESTED:
             self._state, self.answer_due = _State.OPENED, None
+
+    def fail(self) -> None:
+        """Take an error of the service: one that answers the request refuses the channel, later ones leave it open."""
+        self.errors += 1
+        if self._state is _State.REQUESTED:
+            self._state, self.answer_due = _State.REFUSED, None
 
     def configure(self, fields: object) -> None:
         """Take the columns that the service announced; those of other types stay."""

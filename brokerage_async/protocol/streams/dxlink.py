@@ -32,6 +32,9 @@ VERSION = "0.1-brokerage-async/1.0"
 
 DX_TIMING = Timing(heartbeat=30.0)
 
+MAX_CLOSURES = 3
+"""Times that the service may close one channel before the connection counts as lost, which brings pauses."""
+
 
 class _Frame(msgspec.Struct, gc=False):
     """Keys of all messages of the server; those with another type of value are read as untyped JSON."""
@@ -150,7 +153,7 @@ class DxLinkConnection:
         self._last_received = now
         try:
             frame: _Frame | None = _DECODER.decode(data)
-        except (msgspec.MsgspecError, ArithmeticError, RecursionError):
+        except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
             frame = _untyped(data)
         if frame is None:
             return []
@@ -164,7 +167,7 @@ class DxLinkConnection:
         columns: Mapping[str, Any] = {} if channel is None else channel.columns
         found: list[Any] = []
         for kind, events in events_of(frame.data, columns, self._issues):
-            if MARKET_EVENTS.get(kind) in INDEXED:
+            if kind in self._channels and MARKET_EVENTS[kind] in INDEXED:
                 found += self._assembler(kind).add(events)
             else:
                 found += events
@@ -201,10 +204,15 @@ class DxLinkConnection:
         """Report an error: that of a channel leaves the connection open."""
         if frame.error == "UNAUTHORIZED":
             raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
-        if channel is None:
-            raise TransportError(f"the market-data stream reported {frame.error}: {frame.message}")
-        logger.warning("market-data stream: %s: %s: %s", channel.type, frame.error, frame.message)
-        channel.errors += 1
+        report = self._token.conceal_in(f"{frame.error}: {frame.message}")
+        if channel is not None:
+            logger.warning("market-data stream: %s: %s", channel.type, report)
+            channel.fail()
+            self._must_send = True
+        elif frame.channel:  # of a channel that was closed in the meantime
+            logger.warning("market-data stream: channel %d: %s", frame.channel, report)
+        else:
+            raise TransportError(f"the market-data stream reported {report}")
 
     def _channel(self, kind: str) -> Channel:
         channel = self._channels.get(kind)
@@ -214,7 +222,16 @@ class DxLinkConnection:
         return channel
 
     def _reopen(self, channel: Channel) -> None:
-        """Open a channel that the service has closed once more, under a new number."""
+        """Open a channel that the service has closed once more, under a new number.
+
+        Raises:
+            TransportError: it has closed the channel too often.
+        """
+        channel.closures += 1
+        if channel.closures > MAX_CLOSURES:
+            raise TransportError(
+                f"the market-data stream closed the channel of {channel.type} {channel.closures} times"
+            )
         del self._by_number[channel.number]
         channel.reset()
         self._number(channel)
@@ -228,7 +245,7 @@ class DxLinkConnection:
     def _assembler(self, kind: str) -> SnapshotAssembler:
         found = self._assemblers.get(kind)
         if found is None:
-            found = self._assemblers[kind] = SnapshotAssembler(MARKET_EVENTS[kind])
+            found = self._assemblers[kind] = SnapshotAssembler(MARKET_EVENTS[kind], self._channels[kind].wants)
         return found
 
     def _check_alive(self, now: float) -> None:
@@ -247,7 +264,8 @@ def _untyped(data: str | bytes) -> _Frame | None:
     try:
         raw = parse(data.encode() if isinstance(data, str) else data)
         keys = {key: raw[key] for key in _Frame.__struct_fields__ if key in raw}
-        return _Frame(**{**keys, "type": str(keys.get("type", "")), "channel": int(keys.get("channel", 0))})
+        channel = keys.get("channel")
+        return _Frame(**{**keys, "type": str(keys.get("type", "")), "channel": channel if type(channel) is int else 0})
     except (ValueError, TypeError):
         logger.warning("market-data stream: message is not a JSON object of the protocol; ignored")
         return None

@@ -117,7 +117,12 @@ class AccountEvent:
 
 @attrs.frozen(kw_only=True)
 class UnknownEvent:
-    """Market event of a type that the schema lacks, as raw JSON by key."""
+    """Market event of a type that the schema lacks.
+
+    Attributes:
+        type: name of the type.
+        fields: raw JSON by key.
+    """
 
     type: str
     fields: Mapping[str, Any] = attrs.field(hash=False)

@@ -85,11 +85,11 @@ def _compact(data: list[Any], columns: Columns, issues: Issues) -> Iterator[tupl
             return
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             names = columns.get(head)
-        if values and isinstance(values[0], list):
-            values = [value for row in values for value in row]
         if names is None and head in MARKET_EVENTS:
             names = default_columns(head)
         try:
+            if values and isinstance(values[0], list):
+                values = [value for row in values for value in row]
             yield head, _rows(head, tuple(names or ()), values, issues)
         except (TypeError, ValueError) as error:
             issues.report(f"$.{head}", str(error), IGNORED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .events import EventFlag, Snapshot
@@ -29,10 +30,11 @@ class _Group:
 
 
 class SnapshotAssembler:
-    """Assembler of the indexed events of one type."""
+    """Assembler of the indexed events of one type; rows are held back only for symbols that are wanted."""
 
-    def __init__(self, model: type[Any]) -> None:
+    def __init__(self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True) -> None:
         self._model = model
+        self._is_wanted = is_wanted
         self._groups: dict[str, _Group] = {}
 
     def add(self, events: list[Any]) -> list[Any]:
@@ -40,7 +42,7 @@ class SnapshotAssembler:
         groups, ready = self._groups, list[Any]()
         for event in events:
             flags = event.event_flags or 0
-            if flags & _GROUPED or event.event_symbol in groups:
+            if (flags & _GROUPED or event.event_symbol in groups) and self._is_wanted(event.event_symbol):
                 self._hold(event, flags, ready)
             else:
                 ready.append(event)

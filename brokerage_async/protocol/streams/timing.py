@@ -6,7 +6,7 @@ import attrs
 
 from ..._arguments import check_number, check_seconds, validator
 
-__all__ = ["Backoff", "Timing"]
+__all__ = ["Backoff", "LookBudget", "Timing"]
 
 
 @attrs.frozen(kw_only=True)
@@ -42,3 +42,35 @@ class Backoff:
         """Return the pause after ``failures`` in a row; ``chance`` is a random number from 0 to 1."""
         full = min(self.first * 2.0 ** min(failures - 1, 30), self.maximum)
         return full * (1 - self.jitter * chance)
+
+
+@attrs.define
+class LookBudget:
+    """Early polls that events may cause: one for each burst, and no more than two per second in the long run.
+
+    Attributes:
+        gather: seconds for which the first event of a burst waits for the others.
+        rate: early polls per second that are earned.
+        burst: early polls that may be saved up.
+    """
+
+    gather: float = 0.01
+    rate: float = 2.0
+    burst: float = 10.0
+    _saved: float = attrs.field(default=10.0, init=False)
+    _at: float | None = attrs.field(default=None, init=False)
+    _is_due: bool = attrs.field(default=False, init=False)
+
+    def ring(self, now: float) -> float | None:
+        """Return when to poll after an event; None if that poll is due already."""
+        if self._is_due:
+            return None
+        if self._at is not None:
+            self._saved = min(self.burst, self._saved + (now - self._at) * self.rate)
+        self._is_due, self._at = True, now
+        self._saved -= 1.0
+        return now + max(self.gather, -self._saved / self.rate)
+
+    def polled(self) -> None:
+        """Note that a poll begins: later events are another burst."""
+        self._is_due = False

@@ -116,7 +116,7 @@ class Brokerage:
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
-        record.delivered = True
+        record.delivered, record.elapsed = True, 0.0
         response = self._process(request, now, record)
         self._keep(request, record)
         return response
@@ -184,7 +184,7 @@ class Brokerage:
             self._process(request, old.at, record)
             if record.order_ids != old.order_ids:
                 raise StateError(f"{old.method} {old.target} created other orders than before: use the same version")
-        for name in ("operation", "effect", "processed", "status", "delivered", "fault"):
+        for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
             setattr(record, name, getattr(old, name))
         self.recording.add(attrs.evolve(entry, record=record))
 
@@ -310,6 +310,7 @@ def _handler(namespaces: Mapping[str, object], name: str) -> Handler:
 
 
 def _flat_error(refusal: RefusedError) -> Response:
-    """Return an error in the form of the token endpoint."""
+    """Return an error in the form of the token endpoint, with all problems in its description."""
     code = "invalid_request" if refusal.code == "validation_error" else refusal.code
-    return bare(TokenErrorBodyWire(error_code=str(code), error_description=refusal.message), 400)
+    reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
+    return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)

@@ -151,4 +151,4 @@ def _day(request: ParsedRequest) -> date:
 def _require_sessions(request: ParsedRequest, name: str, day: date) -> None:
     """Raise a 422 error for a day without sessions around it."""
     if day.year not in YEARS[1:-1]:
-        raise RefusedError.invalid([request.problem(name, "is out of range")])
+        raise RefusedError.invalid([request.problem(name, f"{request.wire(name)} is out of range")])

@@ -28,7 +28,10 @@ from .wire import Dialect, RefusedError, loads
 __all__ = ["RequestParser", "RequestProblem", "broken_query_rules", "decimal_of", "epoch_of"]
 
 _BOOLEANS = {"true": True, "false": False}
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(r"-?[0-9]+")
+_MAX_INTEGER_LENGTH = 18
+"""Maximum characters of an integer, so that times and offsets stay within 64 bits."""
 _MAX_DIGITS = 9
 """Maximum digits before the decimal point, so that price times quantity stays exact to the cent."""
 
@@ -45,6 +48,11 @@ class RequestProblem:
     domain: str
     malformed: bool = False
     rule: Rule | None = None
+
+    @property
+    def sentence(self) -> str:
+        """Message with its subject, which that of a rule has already."""
+        return f"{self.domain} {self.message}" if self.rule is None else self.message
 
 
 def epoch_of(value: str) -> float:
@@ -68,7 +76,8 @@ def decimal_of(value: object) -> Decimal:
     try:
         amount = read_decimal(value)
     except ValueError:
-        raise ValueError("is not a finite decimal") from None
+        problem = "is out of range" if _AMOUNT.fullmatch(value) else "is not a finite decimal"
+        raise ValueError(problem) from None
     if not -_MAX_DIGITS <= amount.adjusted() < _MAX_DIGITS:
         raise ValueError("is out of range")
     return amount
@@ -189,7 +198,7 @@ class RequestParser:
         Its status is 400 if a page or filter value is malformed, else 422.
         """
         status = 400 if any(problem.malformed for problem in problems) else 422
-        entries = [self._dialect.problem(one.code, f"{one.domain} {one.message}", one.domain) for one in problems]
+        entries = [self._dialect.problem(one.code, one.sentence, one.domain) for one in problems]
         return RefusedError.invalid(entries, status)
 
     def _object(self, model: type[Any], value: object, place: str) -> Iterator[RequestProblem]:
@@ -203,9 +212,8 @@ class RequestParser:
             if key not in fields and (wire := meant.get(_uncased(key))) is not None:
                 yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
-            given = value.get(wire)
-            if given is not None:
-                yield from self._field(field, given, f"{prefix}{wire}")
+            if wire in value:  # null is a value of the wrong type, as any other
+                yield from self._field(field, value[wire], f"{prefix}{wire}")
             elif field.required:
                 yield RequestProblem("required", "is missing", f"{prefix}{wire}")
 
@@ -252,6 +260,8 @@ def _parse(parameter: Parameter, raw: str) -> Any:
         case "integer":
             if _INTEGER.fullmatch(raw) is None:
                 raise ValueError("must be an integer")
+            if len(raw) > _MAX_INTEGER_LENGTH:
+                raise ValueError("is out of range")
             value = int(raw)
             problem = _bounds_problem(parameter, value)
             if problem is not None:

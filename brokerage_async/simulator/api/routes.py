@@ -30,41 +30,52 @@ def request_target(url: str) -> str:
 
 @attrs.frozen
 class _Route:
-    operation: Operation[Any]
+    """Path with its variables, and its operations by method."""
+
     segments: tuple[str, ...]
     names: tuple[tuple[int, str], ...]
+    operations: dict[str, Operation[Any]] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, path: str) -> _Route:
+        segments = tuple(path.strip("/").split("/"))
+        return cls(segments, tuple((n, name[1:-1]) for n, name in enumerate(segments) if name.startswith("{")))
 
     def matches(self, segments: list[str]) -> bool:
         return all(own == given or own.startswith("{") for own, given in zip(self.segments, segments, strict=True))
 
 
 class Router:
-    """Operations by method and path.
+    """Operations by path and method.
 
     Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``). Operations of another host have its name
     as their first segment.
     """
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
-        self._routes: dict[tuple[str, int], list[_Route]] = {}
+        self._routes: dict[int, list[_Route]] = {}
+        found: dict[str, _Route] = {}
         for operation in operations:
             path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
-            segments = tuple(path.strip("/").split("/"))
-            names = tuple((n, name[1:-1]) for n, name in enumerate(segments) if name.startswith("{"))
-            self._routes.setdefault((operation.method, len(segments)), []).append(_Route(operation, segments, names))
+            if path not in found:
+                found[path] = route = _Route.of(path)
+                self._routes.setdefault(len(route.segments), []).append(route)
+            found[path].operations[operation.method] = operation
         for routes in self._routes.values():
             routes.sort(key=lambda route: [segment.startswith("{") for segment in route.segments])
 
     def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
         """Return the operation of an encoded path and its decoded path values, or None."""
         segments = path.strip("/").split("/")
-        for route in self._routes.get((method, len(segments)), ()):
-            if route.matches(segments):
-                return route.operation, {name: unquote(segments[n]) for n, name in route.names}
+        for route in self._routes.get(len(segments), ()):
+            if method in route.operations and route.matches(segments):
+                return route.operations[method], {name: unquote(segments[n]) for n, name in route.names}
         return None
 
     def methods(self, path: str) -> list[str]:
-        """Return the methods that an encoded path supports, sorted; none for an unknown path."""
-        return sorted(
-            method for method in {method for method, _ in self._routes} if self.find(method, path) is not None
-        )
+        """Return the methods of the path that fits best, sorted; none for an unknown path."""
+        segments = path.strip("/").split("/")
+        for route in self._routes.get(len(segments), ()):
+            if route.matches(segments):
+                return sorted(route.operations)
+        return []

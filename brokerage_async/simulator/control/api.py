@@ -14,6 +14,7 @@ import msgspec
 from ..api.brokerage import Brokerage
 from ..clock import Clock
 from . import bodies, views
+from .sender import Sender
 
 __all__ = ["CONTROL_ROUTES", "ControlApi", "Route"]
 
@@ -51,6 +52,10 @@ CONTROL_ROUTES: tuple[Route, ...] = (
         body=bodies.FaultRule, answer=list[bodies.FaultRule],
     ),
     Route(
+        method="POST", path="/faults/remove", name="remove_fault", summary="Remove a fault.",
+        body=bodies.FaultRemoval, answer=list[bodies.FaultRule],
+    ),
+    Route(
         method="DELETE", path="/faults", name="clear_faults", summary="Remove all faults.",
         answer=list[bodies.FaultRule],
     ),
@@ -78,6 +83,10 @@ CONTROL_ROUTES: tuple[Route, ...] = (
         method="GET", path="/ledger", name="ledger", summary="Newest requests and transitions of orders.",
         answer=bodies.LedgerView,
     ),
+    Route(
+        method="POST", path="/requests", name="send", summary="Send a request to the brokerage as its owner.",
+        body=bodies.SentRequest, answer=bodies.SentAnswer,
+    ),
     Route(method="POST", path="/tokens/expire", name="expire_tokens", summary="Invalidate all access tokens."),
     Route(method="POST", path="/tokens/revoke", name="revoke", summary="Delete the owner's grant."),
 )  # fmt: skip
@@ -91,9 +100,16 @@ class ControlApi:
         self._brokerage = brokerage
         self._clock = clock
         self._token = token.encode()
+        self._sender = Sender(brokerage)
         self._patterns = [
             (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route) for route in CONTROL_ROUTES
         ]
+
+    @property
+    def account(self) -> str:
+        """Number of the first account, for examples."""
+        state = self._brokerage.state
+        return state.accounts.of(state.owner)[0].number
 
     def is_token(self, token: str) -> bool:
         """Return whether ``token`` is the right one."""
@@ -156,6 +172,10 @@ class ControlApi:
         self._brokerage.faults.add(rule.method, rule.path, rule.fault, rule.times)
         return self._do_faults()
 
+    def _do_remove_fault(self, removal: bodies.FaultRemoval) -> list[bodies.FaultRule]:
+        self._brokerage.faults.remove(removal.method, removal.path, removal.fault)
+        return self._do_faults()
+
     def _do_clear_faults(self) -> list[bodies.FaultRule]:
         self._brokerage.faults.clear()
         return self._do_faults()
@@ -184,6 +204,12 @@ class ControlApi:
 
     def _do_ledger(self) -> bodies.LedgerView:
         return views.ledger_view(self._brokerage.ledger, 0)
+
+    def _do_send(self, sent: bodies.SentRequest) -> bodies.SentAnswer:
+        response = self._sender.send(sent.method, sent.target, sent.body, self._clock.now())
+        return bodies.SentAnswer(
+            status=response.status, headers=dict(response.headers), body=response.body.decode("utf-8", "replace")
+        )
 
     def _do_expire_tokens(self) -> None:
         self._act("expire_tokens")

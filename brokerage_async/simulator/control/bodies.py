@@ -11,8 +11,10 @@ __all__ = [
     "ClockChange",
     "ClockView",
     "EventView",
+    "FaultRemoval",
     "FaultRule",
     "FillOrder",
+    "FillView",
     "LedgerView",
     "OrderView",
     "PositionView",
@@ -21,6 +23,8 @@ __all__ = [
     "RateLimit",
     "RejectOrder",
     "RequestView",
+    "SentAnswer",
+    "SentRequest",
     "StateView",
     "View",
 ]
@@ -56,6 +60,14 @@ class FaultRule(Body):
     times: int | None = 1
 
 
+class FaultRemoval(Body):
+    """Fault to remove: all rules with its name, method and path."""
+
+    fault: str
+    method: str = "*"
+    path: str = ".*"
+
+
 class RateLimit(Body):
     """Requests per second that are accepted; null for no limit."""
 
@@ -75,6 +87,14 @@ class RejectOrder(Body):
     reason: str = "Rejected by the exchange"
 
 
+class SentRequest(Body):
+    """Request to the brokerage as its owner: method, encoded target, and the body as it goes over the wire."""
+
+    method: str
+    target: str
+    body: str | None = None
+
+
 class ClockView(View):
     """Simulated time and its speed."""
 
@@ -83,17 +103,21 @@ class ClockView(View):
 
 
 class PriceView(View):
-    """Quote of an underlying; ``is_held`` while a set price replaces its source."""
+    """Quote of an underlying; ``is_held`` while a set price replaces its source.
+
+    ``history`` has the last price of each minute of the past hour, oldest first.
+    """
 
     symbol: str
     last: str
     bid: str
     ask: str
     is_held: bool
+    history: list[str] = []
 
 
 class OrderView(View):
-    """Order with its status and quantities."""
+    """Order with its status, its quantities, and the actions that its status allows."""
 
     id: str
     account_number: str
@@ -102,8 +126,23 @@ class OrderView(View):
     size: str
     filled: str
     is_terminal: bool
+    can_fill: bool
+    can_reject: bool
+    can_expire: bool
     received_at: str | None
     external_identifier: str | None
+
+
+class FillView(View):
+    """Fill of a leg."""
+
+    at: str
+    order_id: str
+    account_number: str
+    action: str
+    symbol: str
+    quantity: str
+    price: str
 
 
 class PositionView(View):
@@ -127,7 +166,7 @@ class AccountView(View):
 
 
 class RequestView(View):
-    """Request that arrived."""
+    """Request that arrived; ``milliseconds`` from its arrival to its answer, null while it is under way."""
 
     seq: int
     at: str
@@ -137,6 +176,7 @@ class RequestView(View):
     status: int | None
     fault: str | None
     processed: bool
+    milliseconds: float | None
 
 
 class EventView(View):
@@ -165,6 +205,14 @@ class AlertView(View):
     triggered_at: str | None
 
 
+class SentAnswer(View):
+    """Answer of the brokerage to a request that was sent for the caller."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
 class StateView(View):
     """All that the page shows at a glance."""
 
@@ -173,6 +221,7 @@ class StateView(View):
     faults: list[FaultRule]
     prices: list[PriceView]
     orders: list[OrderView]
+    fills: list[FillView]
     accounts: list[AccountView]
     alerts: list[AlertView]
     ledger: LedgerView

@@ -6,7 +6,6 @@ history.replaceState(null, "", location.pathname);
 
 const byId = (id) => document.getElementById(id);
 const message = (text, bad = false) => { byId("message").textContent = text; byId("message").className = bad ? "bad" : ""; };
-const series = new Map();
 
 async function call(method, path, body) {
   const answer = await fetch(path, {
@@ -21,80 +20,129 @@ async function act(what, method, path, body) {
   try { await call(method, path, body); message(what); await refresh(); } catch (error) { message(error.message, true); }
 }
 
-function rows(id, items, cells) {
-  const body = byId(id).tBodies[0];
-  const fresh = items.map((item) => cells(item).map((cell) => (cell instanceof Node ? cell : String(cell ?? ""))));
-  const key = JSON.stringify(fresh.map((row) => row.map((cell) => (cell instanceof Node ? cell.outerHTML : cell))));
-  if (body.dataset.key === key) return; // the focus stays where it is
-  const focused = document.activeElement?.dataset?.focus;
-  body.dataset.key = key;
-  body.replaceChildren(...fresh.map((row) => {
-    const line = document.createElement("tr");
-    row.forEach((cell) => line.insertCell().append(cell));
-    return line;
-  }));
-  if (focused) body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+function element(name, attributes = {}, ...children) {
+  const made = /^(svg|poly)/.test(name) ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value); else made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
 }
 
-function button(label, order, run) {
-  const made = document.createElement("button");
-  made.textContent = label;
-  made.dataset.focus = `${label} ${order.id}`;
-  made.setAttribute("aria-label", `${label} order ${order.id}`);
-  made.addEventListener("click", run);
+// A row is built again only when its values change, and stays in place, so that the focus and what is being typed stay.
+function rows(id, items, key, cells) {
+  const body = byId(id).tBodies[0];
+  const old = new Map([...body.rows].map((row) => [row.dataset.key, row]));
+  const fresh = items.map((item) => {
+    const values = JSON.stringify(item);
+    const known = old.get(key(item));
+    if (known?.dataset.values === values) return known;
+    const row = element("tr", { "data-key": key(item), "data-values": values }, ...cells(item).map(cell));
+    const focus = known?.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
+    if (focus) requestAnimationFrame(() => (row.querySelector(`[data-focus="${focus}"]:not([disabled])`) ?? row.querySelector("button:not([disabled])") ?? byId(id).parentElement).focus());
+    return row;
+  });
+  const kept = new Set(fresh);
+  for (const row of [...body.rows]) if (!kept.has(row)) row.remove();
+  let next = body.firstElementChild;
+  for (const row of fresh) {
+    if (row === next) next = next.nextElementSibling; else body.insertBefore(row, next);
+  }
+}
+
+const cell = (content) => {
+  if (content instanceof Node) return content.nodeName.toLowerCase() === "td" ? content : element("td", {}, content);
+  return element("td", {}, String(content ?? ""));
+};
+const num = (value, name = "") => element("td", { class: `num ${name}` }, grouped(value));
+const grouped = (value) => String(value ?? "").replace(/\B(?=(\d{3})+(?!\d)(?=\.|$))/g, (_, digits, at, whole) => (whole.lastIndexOf(".", at) >= 0 ? "" : ","));
+const PLACE = { timeZone: "America/New_York" };
+const clockOf = (time) => (time ? element("time", { datetime: time }, new Date(time).toLocaleTimeString("en-GB", { ...PLACE, hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 })) : "");
+const tones = { Filled: "good", Live: "wait", Routed: "wait", Received: "wait", Contingent: "quiet", Rejected: "bad", Cancelled: "quiet", Expired: "quiet" };
+const pill = (status) => element("span", { class: `pill ${tones[status] ?? "wait"}` }, status);
+
+function button(label, name, run, enabled = true) {
+  const made = element("button", { type: "button", "data-focus": label, "aria-label": name, onclick: run }, label);
+  made.disabled = !enabled;
   return made;
 }
 
 function actions(order) {
-  const box = document.createElement("span");
-  if (order.is_terminal) return box;
+  if (order.is_terminal) return "";
   const path = `/orders/${order.id}`;
-  box.append(
-    button("Fill", order, () => act(`Filled ${order.id}`, "POST", `${path}/fill`, {})),
-    button("Fill part", order, () => {
-      const quantity = prompt(`Quantity of order ${order.id} to fill`, "1");
-      if (quantity) act(`Filled ${quantity} of ${order.id}`, "POST", `${path}/fill`, { quantity });
-    }),
-    button("Reject", order, () => act(`Rejected ${order.id}`, "POST", `${path}/reject`, {})),
-    button("Expire", order, () => act(`Expired ${order.id}`, "POST", `${path}/expire`)),
+  const left = String(Number(order.size) - Number(order.filled));
+  const quantity = element("input", { inputmode: "decimal", value: left, "data-focus": "quantity", "aria-label": `Quantity of order ${order.id} to fill` });
+  const fill = () => act(`Filled ${quantity.value} of order ${order.id}`, "POST", `/orders/${order.id}/fill`, quantity.value === left ? {} : { quantity: quantity.value });
+  quantity.addEventListener("keydown", (event) => { if (event.key === "Enter") fill(); });
+  quantity.disabled = !order.can_fill;
+  return element("span", { class: "group" },
+    quantity,
+    button("Fill", `Fill order ${order.id}`, fill, order.can_fill),
+    button("Reject", `Reject order ${order.id}`, () => act(`Rejected order ${order.id}`, "POST", `${path}/reject`, {}), order.can_reject),
+    button("Expire", `Expire order ${order.id}`, () => act(`Expired order ${order.id}`, "POST", `${path}/expire`), order.can_expire),
   );
-  return box;
 }
 
 function chart(price) {
-  const points = series.get(price.symbol) ?? [];
-  points.push(Number(price.last));
-  series.set(price.symbol, points.slice(-120));
+  const points = price.history.map(Number);
   const low = Math.min(...points), span = Math.max(...points) - low || 1;
-  const box = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  box.setAttribute("width", 120); box.setAttribute("height", 24); box.setAttribute("role", "img");
-  box.setAttribute("aria-label", `${price.symbol} from ${points[0]} to ${price.last}`);
-  const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
-  line.setAttribute("points", points.slice(-120).map((value, at) => `${at},${22 - (20 * (value - low)) / span}`).join(" "));
-  box.append(line);
-  return box;
+  const line = points.map((value, at) => `${at},${(30 - (26 * (value - low)) / span).toFixed(1)}`).join(" ");
+  const moved = ((points.at(-1) / points[0] - 1) * 100).toFixed(2);
+  const label = `${price.symbol}: ${moved} % within an hour, from ${points[0]} to ${price.last}, low ${low}, high ${low + span}`;
+  return element("td", { class: `chart ${moved < 0 ? "down" : "up"}` },
+    element("svg", { viewBox: "0 0 60 34", preserveAspectRatio: "none", role: "img", "aria-label": label },
+      element("polygon", { points: `0,34 ${line} 60,34` }), element("polyline", { points: line })));
 }
 
-const clockOf = (time) => (time ?? "").slice(11, 23);
-
-async function refresh() {
-  const state = await call("GET", "/state");
-  byId("clock").textContent = state.clock.time.slice(0, 19).replace("T", " ") + " UTC";
-  byId("speed").textContent = state.clock.speed ? `at speed ${state.clock.speed}` : "stopped";
-  rows("orders", state.orders, (each) => [each.id, each.account_number, each.description, each.status, `${each.filled} of ${each.size}`, actions(each)]);
-  rows("prices", state.prices, (each) => [each.symbol + (each.is_held ? " (held)" : ""), each.last, each.bid, each.ask, chart(each)]);
-  rows("accounts", state.accounts, (each) => [`${each.number} ${each.kind}`, each.cash, each.equity, each.buying_power]);
-  rows("positions", state.accounts.flatMap((account) => account.positions.map((each) => [account.number, each])), ([number, each]) => [number, each.symbol, each.quantity, each.average_price, each.price]);
-  rows("alerts", state.alerts, (each) => [each.symbol, each.condition, clockOf(each.triggered_at)]);
-  rows("faults", state.faults, (each) => [each.fault, each.method, each.path, each.times ?? "all"]);
-  rows("events", state.ledger.events.toReversed(), (each) => [clockOf(each.at), each.order_id, each.before, each.after]);
-  rows("requests", state.ledger.requests.toReversed(), (each) => [clockOf(each.at), `${each.method} ${each.target}`, each.operation, each.status, each.fault]);
+function readable(target) {
+  try { return decodeURI(target); } catch { return target; }
 }
+
+function duration(request) {
+  if (request.milliseconds === null) return element("span", { class: "quiet" }, "under way");
+  return element("meter", { max: 100, value: Math.min(100, request.milliseconds), high: 50, "aria-hidden": "true" });
+}
+
+const SWITCHES = [
+  ["status(503)", "Unavailable (503)"], ["after_status(500)", "Processed, then 500"], ["rate_limited", "Too many requests (429)"],
+  ["unauthorized", "Token refused (401)"], ["drop_before", "Connection drops before"], ["drop_after", "Connection drops after"],
+  ["delay(2)", "Two seconds late"], ["garbage", "Answers are not JSON"],
+];
+for (const [fault, label] of SWITCHES) {
+  const rule = { fault, method: "*", path: ".*" };
+  const box = element("input", { type: "checkbox", role: "switch", "data-fault": fault });
+  box.addEventListener("change", () => (box.checked
+    ? act(`Fault on: ${label}`, "POST", "/faults", { ...rule, times: null })
+    : act(`Fault off: ${label}`, "POST", "/faults/remove", rule)));
+  byId("switches").append(element("label", {}, box, label));
+}
+
+function show(state) {
+  byId("clock").textContent = new Date(state.clock.time).toLocaleString("en-GB", { ...PLACE, weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" }) + " New York";
+  byId("clock").dateTime = state.clock.time;
+  byId("clock").title = state.clock.time;
+  byId("speed").textContent = state.clock.speed ? `×${state.clock.speed}` : "paused";
+  byId("speed").className = `pill ${state.clock.speed ? "good" : "wait"}`;
+  for (const each of document.querySelectorAll("[data-speed]")) each.setAttribute("aria-pressed", Number(each.dataset.speed) === state.clock.speed);
+  byId("pause").setAttribute("aria-pressed", state.clock.speed === 0);
+  byId("limit").textContent = state.rate_limit === null ? "" : `at most ${state.rate_limit} per second`;
+  const on = new Set(state.faults.filter((each) => each.times === null && each.method === "*" && each.path === ".*").map((each) => each.fault));
+  for (const box of document.querySelectorAll("[data-fault]")) box.checked = on.has(box.dataset.fault);
+  rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), pill(each.status), num(`${each.filled} / ${each.size}`), actions(each)]);
+  rows("prices", state.prices, (each) => each.symbol, (each) => [each.is_held ? element("span", {}, each.symbol, " ", element("span", { class: "pill wait" }, "held")) : each.symbol, num(each.last), num(each.bid, "quiet"), num(each.ask, "quiet"), chart(each)]);
+  rows("accounts", state.accounts.map(({ positions, ...rest }) => rest), (each) => each.number, (each) => [each.number, each.kind, num(each.cash), num(each.equity), num(each.buying_power)]);
+  rows("positions", state.accounts.flatMap((account) => account.positions.map((each) => ({ ...each, account: account.number }))), (each) => `${each.account} ${each.symbol}`, (each) => [each.account, each.symbol, num(each.quantity), num(each.average_price), num(each.price)]);
+  rows("fills", state.fills, (each) => `${each.order_id} ${each.symbol} ${each.at} ${each.quantity}`, (each) => [clockOf(each.at), each.order_id, each.action, num(each.quantity), each.symbol, num(each.price)]);
+  rows("alerts", state.alerts, (each) => `${each.symbol} ${each.condition} ${each.created_at}`, (each) => [each.symbol, each.condition, clockOf(each.created_at), each.triggered_at ? clockOf(each.triggered_at) : element("span", { class: "quiet" }, "waiting")]);
+  rows("faults", state.faults, (each) => JSON.stringify(each), (each) => [each.fault, each.method, each.path, num(each.times ?? "all"), button("Remove", `Remove fault ${each.fault}`, () => act(`Removed ${each.fault}`, "POST", "/faults/remove", { fault: each.fault, method: each.method, path: each.path }))]);
+  rows("events", state.ledger.events.toReversed(), (each) => String(each.seq), (each) => [clockOf(each.at), each.order_id, each.before ? pill(each.before) : "", pill(each.after)]);
+  rows("requests", state.ledger.requests.toReversed(), (each) => String(each.seq), (each) => [clockOf(each.at), each.method, element("td", { class: "fill" }, readable(each.target)), each.operation, num(each.status ?? "–", each.status >= 400 ? "bad" : "good"), num(each.milliseconds?.toFixed(1)), element("td", { class: "bar" }, duration(each)), each.fault ? element("span", { class: "bad" }, each.fault) : ""]);
+}
+
+const refresh = async () => show(await call("GET", "/state"));
 
 const number = (text) => (text === "" ? null : Number(text));
 const forms = {
-  advance: (field) => act("Advanced", "PATCH", "/clock", { advance: Number(field.advance) }),
-  speed: (field) => act("Speed set", "PATCH", "/clock", { speed: Number(field.speed) }),
   price: (field) => act("Price set", "PUT", `/prices/${encodeURIComponent(field.symbol)}`, { price: field.price || null }),
   fault: (field) => act("Fault added", "POST", "/faults", { fault: field.fault, method: field.method, path: field.path, times: number(field.times) }),
   limit: (field) => act("Limit set", "PUT", "/rate-limit", { requests_per_second: number(field.rate) }),
@@ -106,12 +154,16 @@ for (const form of document.querySelectorAll("form")) {
     forms[form.dataset.action](Object.fromEntries(new FormData(form)));
   });
 }
-document.querySelector("[data-speed]").addEventListener("click", () => act("Clock stopped", "PATCH", "/clock", { speed: 0 }));
-document.querySelector("[data-clear]").addEventListener("click", () => act("Faults cleared", "DELETE", "/faults"));
+const setSpeed = (speed) => act(speed ? `Clock at speed ${speed}` : "Clock paused", "PATCH", "/clock", { speed });
+byId("pause").addEventListener("click", () => setSpeed(byId("pause").getAttribute("aria-pressed") === "true" ? 1 : 0));
+for (const each of document.querySelectorAll("[data-speed]")) each.addEventListener("click", () => setSpeed(Number(each.dataset.speed)));
+for (const each of document.querySelectorAll("[data-advance]")) {
+  each.addEventListener("click", () => act(`Clock moved: ${each.textContent}`, "PATCH", "/clock", { advance: Number(each.dataset.advance) }));
+}
 
 (async () => {
   for (;;) {
-    try { await refresh(); } catch (error) { message(error.message, true); }
-    await new Promise((done) => setTimeout(done, 500));
+    try { if (!document.hidden) await refresh(); } catch (error) { message(error.message, true); }
+    await new Promise((done) => setTimeout(done, 400));
   }
 })();

@@ -10,7 +10,8 @@ from aiohttp import web
 from ..transports.guard import page_behind
 from .api import ControlApi
 from .openapi import description
-from .page import PAGE, POLICY, SCRIPT, STYLE
+from .page import PAGE, POLICY, REFERENCE_SCRIPT, SCRIPT, STYLE
+from .reference import reference_page
 
 __all__ = ["ControlServer"]
 
@@ -18,7 +19,13 @@ logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
 HOST: str = "127.0.0.1"
 MAX_BODY: int = 65_536
-_ASSETS = {"/": (PAGE, "text/html"), "/page.js": (SCRIPT, "text/javascript"), "/page.css": (STYLE, "text/css")}
+_ASSETS = {
+    "/": (PAGE, "text/html"),
+    "/page.js": (SCRIPT, "text/javascript"),
+    "/page.css": (STYLE, "text/css"),
+    "/reference.js": (REFERENCE_SCRIPT, "text/javascript"),
+}
+_REFERENCE = "/reference/"
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
@@ -67,6 +74,10 @@ class ControlServer:
         if http.method == "GET" and http.path in _ASSETS:
             content, kind = _ASSETS[http.path]
             return web.Response(text=content, content_type=kind, headers=_HEADERS)
+        if http.method == "GET" and http.path.startswith(_REFERENCE):
+            page = reference_page(http.path.removeprefix(_REFERENCE), self._api.account)
+            if page is not None:
+                return web.Response(text=page, content_type="text/html", headers=_HEADERS)
         scheme, _, token = http.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not self._api.is_token(token.strip()):
             return _json(401, b'{"error":{"code":"unauthorized","message":"send the printed token as Bearer"}}')

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from ..._generated.models import OrderStatus
 from ..accounts.accounts import Account
 from ..api.brokerage import Brokerage
 from ..faults import FaultPlan
 from ..ledger import Ledger
 from ..market.prices import Prices
 from ..state import State
+from ..trading.interventions import Interventions
 from ..trading.orders import Order
 from .bodies import (
     AccountView,
@@ -19,6 +21,7 @@ from .bodies import (
     ClockView,
     EventView,
     FaultRule,
+    FillView,
     LedgerView,
     OrderView,
     PositionView,
@@ -32,8 +35,11 @@ __all__ = ["MAX_ROWS", "fault_views", "ledger_view", "order_views", "price_view"
 MAX_ROWS: int = 200
 """Maximum rows of each list; the newest ones are shown."""
 
+MAX_PRICES: int = 24
+"""Maximum number of underlyings whose prices are shown."""
+
 _SHOWN = ("AAPL", "MSFT", "SPY")
-"""Underlyings whose prices are always shown, beside those that are held."""
+"""Underlyings whose prices are always shown, beside those that are held or traded."""
 
 
 def _time(seconds: float | None) -> str | None:
@@ -49,8 +55,9 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
         clock=ClockView(time=_time(now) or "", speed=speed),
         rate_limit=brokerage.rate_limit,
         faults=fault_views(brokerage.faults),
-        prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_ROWS]],
+        prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_PRICES]],
         orders=order_views(state),
+        fills=_fills(state),
         accounts=[_account(state, account, now) for account in state.accounts.of(state.owner)],
         alerts=[
             AlertView(
@@ -74,17 +81,42 @@ def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
     """Return the quote of an underlying."""
     quote = prices.underlying_quote(symbol, now)
     return PriceView(
-        symbol=symbol, last=str(quote.last), bid=str(quote.bid), ask=str(quote.ask), is_held=symbol in prices.held
+        symbol=symbol,
+        last=str(quote.last),
+        bid=str(quote.bid),
+        ask=str(quote.ask),
+        is_held=symbol in prices.held,
+        history=[str(prices.underlying_price(symbol, now - 60 * minutes)) for minutes in range(60, -1, -1)],
     )
 
 
 def order_views(state: State) -> list[OrderView]:
     """Return the newest orders of the owner, newest first."""
     orders = state.order_store.of(state.accounts.of(state.owner))
-    return [_order(order) for order in reversed(orders[-MAX_ROWS:])]
+    return [_order(order, state.interventions) for order in reversed(orders[-MAX_ROWS:])]
 
 
-def _order(order: Order) -> OrderView:
+def _fills(state: State) -> list[FillView]:
+    """Return the newest fills of the owner, newest first."""
+    orders = state.order_store.of(state.accounts.of(state.owner))
+    found = [
+        FillView(
+            at=str(fill.filled_at),
+            order_id=str(order.number),
+            account_number=order.account.number,
+            action=str(leg.action),
+            symbol=leg.instrument.symbol,
+            quantity=str(fill.quantity),
+            price=str(fill.fill_price),
+        )
+        for order in orders[-MAX_ROWS:]
+        for leg in order.legs
+        for fill in leg.fills
+    ]
+    return sorted(found, key=lambda fill: fill.at, reverse=True)[:MAX_ROWS]
+
+
+def _order(order: Order, interventions: Interventions) -> OrderView:
     legs = ", ".join(f"{leg.action} {leg.quantity.normalize():f} {leg.instrument.symbol}" for leg in order.legs)
     filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
     price = "" if order.terms.price is None else f" at {order.terms.price}"
@@ -96,6 +128,9 @@ def _order(order: Order) -> OrderView:
         size=f"{order.size.normalize():f}",
         filled=f"{filled.normalize():f}",
         is_terminal=order.is_terminal,
+        can_fill=interventions.can_fill(order),
+        can_reject=interventions.can_become(order, OrderStatus.REJECTED),
+        can_expire=interventions.can_become(order, OrderStatus.EXPIRED),
         received_at=_time(order.received_at),
         external_identifier=order.terms.external_identifier,
     )
@@ -139,6 +174,7 @@ def ledger_view(ledger: Ledger, after: int) -> LedgerView:
                 status=record.status,
                 fault=record.fault,
                 processed=record.processed,
+                milliseconds=None if record.elapsed is None else round(record.elapsed * 1000, 1),
             )
             for record in ledger.requests[max(after, len(ledger.requests) - MAX_ROWS) :]
         ],

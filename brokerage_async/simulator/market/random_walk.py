@@ -7,10 +7,11 @@ of the distance, as those of a random walk do. So the price of any minute is kno
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 
 import attrs
 
-from ..keyed_random import key_of
+from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date, local_epoch
 from .quotes import Listing, Quote, next_minute, places_of
 
@@ -47,7 +48,8 @@ class RandomWalk:
         """Return the quote of the minute."""
         level = listing.level if self.price is None else self.price
         minute = int(now // 60)
-        moved = self._height(listing, minute) - self._height(listing, int(listing.start // 60))
+        key = key_of(listing.symbol)
+        moved = _height(listing.random, key, minute) - _height(listing.random, key, int(listing.start // 60))
         places = places_of(level)
         tick = Decimal(1).scaleb(-places)
         swing = max(-_MAX_SWING, self.volatility * moved)
@@ -67,18 +69,6 @@ class RandomWalk:
         """Return the next full minute."""
         return next_minute(now)
 
-    def _height(self, listing: Listing, minute: int) -> float:
-        """Return the height of the walk in units of the volatility."""
-        key, unit = key_of(listing.symbol), listing.random.unit
-        height = 0.0
-        for level in range(_LEVELS):
-            cell, within = divmod(minute, 1 << level)
-            left = unit(key, _WALK, level, cell)
-            part = within / (1 << level)
-            value = left + (unit(key, _WALK, level, cell + 1) - left) * part if within else left
-            height += (2 * value - 1) * 2 ** (level / 2)
-        return height
-
     def _size(self, listing: Listing, minute: int, side: int) -> Decimal:
         """Return the size at a side of the market, from a fifth to nine fifths of the mean, in lots of 100."""
         part = listing.random.between(0.2, 1.8, key_of(listing.symbol), _SIZE, minute, side)
@@ -89,3 +79,21 @@ class RandomWalk:
         day = local_date(now)
         pace = listing.random.between(0.5, 1.5, key_of(listing.symbol), _VOLUME, day.toordinal())
         return Decimal(int(max(0.0, now - local_epoch(day, 0)) // 60 * self.size * pace))
+
+
+@lru_cache(maxsize=4096)  # the height at the start is asked for at every quote, that of a minute by every order
+def _height(random: KeyedRandom, key: int, minute: int) -> float:
+    """Return the height of a walk in units of the volatility."""
+    height = 0.0
+    for level in range(_LEVELS):
+        cell, within = divmod(minute, 1 << level)
+        left = _grid_value(random, key, level, cell)
+        part = within / (1 << level)
+        value = left + (_grid_value(random, key, level, cell + 1) - left) * part if within else left
+        height += (2 * value - 1) * 2 ** (level / 2)
+    return height
+
+
+@lru_cache(maxsize=65536)  # the minutes of a cell share its ends
+def _grid_value(random: KeyedRandom, key: int, level: int, cell: int) -> float:
+    return random.unit(key, _WALK, level, cell)

@@ -4,6 +4,7 @@
 
     sim.streams.faults.add("duplicate", kind="Order")
     sim.streams.faults.add("late(2)", times=3)
+    sim.streams.faults.add("lose", kind="protocol")  # the next answer of the server, such as that to a heartbeat
     sim.streams.faults.is_half_open = True
 
 ==================  ====================================================================
@@ -23,7 +24,10 @@ import re
 
 import attrs
 
-__all__ = ["DELIVER", "Delivery", "StreamFaults"]
+__all__ = ["DELIVER", "PROTOCOL", "Delivery", "StreamFaults"]
+
+PROTOCOL = "protocol"
+"""Kind of the messages that are not events: greetings, answers, settings."""
 
 _NAMES = ("lose", "duplicate", "reorder", "unknown", "garbage", "drop")
 _LATE = re.compile(r"late\((?P<seconds>[0-9]+(?:\.[0-9]+)?)\)")
@@ -66,27 +70,32 @@ class StreamFaults:
 
     Attributes:
         is_half_open: whether connections stay open but carry nothing in either direction.
+        is_deaf: whether connections carry nothing from the client to the server.
         refusals: tokens of the next clients that are refused.
     """
 
     def __init__(self) -> None:
         self._planned: list[_Planned] = []
         self.is_half_open: bool = False
+        self.is_deaf: bool = False
         self.refusals: int = 0
 
     def add(self, name: str, *, kind: str | None = None, times: int = 1) -> None:
-        """Let the next ``times`` events meet a fault, those of type ``kind`` only if given."""
+        """Let the next ``times`` events meet a fault, those of type ``kind`` only if given.
+
+        Kind ``protocol`` stands for all messages that are not events; without a kind none of them meets a fault.
+        """
         self._planned.append(_Planned(Delivery.parse(name), kind, times))
 
     def clear(self) -> None:
         """Drop all faults."""
         self._planned.clear()
-        self.is_half_open, self.refusals = False, 0
+        self.is_half_open, self.is_deaf, self.refusals = False, False, 0
 
     def deliver(self, kind: str) -> Delivery:
-        """Return the delivery of an event of type ``kind``; protocol messages have no type, and meet no fault."""
-        for planned in self._planned if kind else ():
-            if planned.kind in (None, kind):
+        """Return the delivery of an event of type ``kind``; protocol messages have no type."""
+        for planned in self._planned:
+            if planned.kind == (kind or PROTOCOL) or (kind and planned.kind is None):
                 planned.times -= 1
                 if not planned.times:
                     self._planned.remove(planned)

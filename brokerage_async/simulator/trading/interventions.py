@@ -21,6 +21,14 @@ class Interventions:
         self._order_store = order_store
         self._exchange = exchange
 
+    def can_fill(self, order: Order) -> bool:
+        """Return whether an order can be filled now."""
+        return order.status in _FILLABLE
+
+    def can_become(self, order: Order, status: OrderStatus) -> bool:
+        """Return whether an order can be rejected or expire now."""
+        return status in TRANSITIONS.get(order.status, ())
+
     def find(self, order_id: str) -> Order:
         """Return an order by its identifier, or raise LookupError."""
         order = self._order_store.find(order_id)
@@ -30,7 +38,7 @@ class Interventions:
 
     def fill(self, order: Order, quantity: Decimal | None, price: Decimal | None, now: float) -> None:
         """Fill an order now, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
-        if order.status not in _FILLABLE:
+        if not self.can_fill(order):
             raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
         if price is not None and len(order.legs) > 1:
             raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
@@ -45,14 +53,18 @@ class Interventions:
 
     def reject(self, order: Order, reason: str, now: float) -> None:
         """Reject an order that is not live yet."""
-        _require(order, OrderStatus.REJECTED)
+        self._require(order, OrderStatus.REJECTED)
         order.reject_reason = reason
         self._order_store.move(order, OrderStatus.REJECTED, now)
 
     def expire(self, order: Order, now: float) -> None:
         """Expire a working order."""
-        _require(order, OrderStatus.EXPIRED)
+        self._require(order, OrderStatus.EXPIRED)
         self._exchange.expire(order, now)
+
+    def _require(self, order: Order, status: OrderStatus) -> None:
+        if not self.can_become(order, status):
+            raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
 
 
 def _units_of(order: Order, quantity: Decimal | None) -> int:
@@ -62,8 +74,3 @@ def _units_of(order: Order, quantity: Decimal | None) -> int:
     if not 0 < part <= units or part != int(part):
         raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {quantity}")
     return int(part)
-
-
-def _require(order: Order, status: OrderStatus) -> None:
-    if status not in TRANSITIONS.get(order.status, ()):
-        raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")

@@ -122,6 +122,8 @@ class LoopbackServer:
             headers=http.headers,
             body=await http.read() if http.body_exists else None,
         )
+        time = asyncio.get_running_loop().time
+        arrived = time()
         fault = self._brokerage.faults.take(http.method, request_target(http.raw_path))
         latency = self._latency(request)
         before, after = latency / 2, latency / 2
@@ -132,7 +134,10 @@ class LoopbackServer:
         served = self._brokerage.serve(request, self._clock.now(), fault)
         if after > 0:
             await asyncio.sleep(after)
-        return await self._deliver(http, served)
+        try:
+            return await self._deliver(http, served)
+        finally:
+            served.record.elapsed = time() - arrived
 
     async def _deliver(self, http: web.BaseRequest, served: ServedRequest) -> web.StreamResponse:
         response, record = served.response, served.record

@@ -57,8 +57,13 @@ class InMemoryTransport:
         before, after = latency / 2, latency / 2
         if fault is not None:
             before, after = before + fault.delay, after + fault.delay_after
+        time = asyncio.get_running_loop().time
+        sent = time()
         served = await self._arrive(request, fault, before)
-        return await self._leave(request, served, before, after)
+        try:
+            return await self._leave(request, served, before, after)
+        finally:
+            served.record.elapsed = time() - sent
 
     async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> MemorySocket:
         """Open a stream.

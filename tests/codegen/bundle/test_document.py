@@ -87,7 +87,9 @@ def test_bundle_rejects_different_parameters_of_one_name(toy: Path) -> None:
 
 def test_bundle_rejects_an_example_for_an_unknown_property(toy: Path) -> None:
     edit(toy / "openapi.yaml", "tags:", "x-examples: {name: Rosa, Plant.colour: red}\ntags:")
-    with pytest.raises(SchemaError, match=r"x-examples must list properties, got 'Plant.colour'"):
+    with pytest.raises(
+        SchemaError, match=r"x-examples must list properties, components and parameters, got 'Plant.colour'"
+    ):
         bundle(Document(toy))
 
 

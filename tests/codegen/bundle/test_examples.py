@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from codegen.bundle.examples import unknown_suggestions, with_examples
+from codegen.bundle.examples import parameter_examples, unknown_suggestions, with_examples
 
 
 def example(schema: dict[str, Any], suggested: dict[str, Any] | None = None) -> Any:
@@ -67,3 +67,20 @@ def test_unknown_suggestions_are_those_without_a_property() -> None:
         "height",
         "Bed.name",
     ]
+
+
+def test_suggested_component_is_the_whole_example() -> None:
+    schemas = {"Bed": {"type": "object", "properties": {"width": {"type": "integer"}}}}
+    assert with_examples(schemas, {"Bed": {"width": 3}})["Bed"]["examples"] == [{"width": 3}]
+    assert unknown_suggestions(schemas, {"Bed": {}}) == []
+
+
+def test_parameters_of_paths_have_examples_and_others_under_their_name() -> None:
+    number: dict[str, Any] = {"name": "bed_number", "in": "path", "schema": {"type": "integer"}}
+    names: dict[str, Any] = {"name": "plants[]", "in": "query", "schema": {"type": "array", "items": {}}}
+    name: dict[str, Any] = {"name": "name", "in": "query", "schema": {"type": "string"}}
+    paths = {"/beds": {"get": {"operationId": "garden.list", "parameters": [names, name]}}}
+    suggested = {"bed-number": 7, "garden.list.plants[]": "rose", "name": "Ada", "garden.dig.depth": 1}
+    left = parameter_examples(paths, {"BedNumber": number}, suggested, ["garden.list.plants[]", "garden.dig.depth"])
+    assert (number["example"], names["example"], name.get("example")) == (7, ["rose"], None)
+    assert left == ["garden.dig.depth"]

@@ -182,6 +182,29 @@ def test_message_that_is_no_object_is_ignored(caplog: pytest.LogCaptureFixture) 
     assert "not a JSON object" in caplog.text
 
 
+def test_repeated_answer_confirms_no_later_request() -> None:
+    stream = ready()
+    stream.want(["B"], alerts=False, watchlists=False)
+    [second] = sent(stream, 1.0)
+    receive(stream, 1.0, status="ok", action="connect", request_id=1, value=["9ZZ00001"])
+    assert (stream.rejected, stream.is_ready) == (frozenset(), False)
+    receive(stream, 1.0, status="ok", action="connect", request_id=second["request-id"], value=["9ZZ00001", "B"])
+    assert (stream.accepted, stream.is_ready) == ({"9ZZ00001", "B"}, True)
+
+
+def test_token_that_the_service_repeats_shows_in_no_error() -> None:
+    stream = connection()
+    sent(stream, 0.0, "Bearer hush")
+    with pytest.raises(StreamRefusedError) as caught:
+        receive(stream, 0.1, status="error", action="connect hush", message="bad token Bearer hush")
+    assert "hush" not in str(caught.value) + str(caught.value.code)
+    assert caught.value.code == "bad token Bearer <secret>"
+
+
+def test_message_nested_too_deeply_is_ignored() -> None:
+    assert ready().receive("[" * 100_000, 1.0) == []
+
+
 def test_token_shows_in_no_representation() -> None:
     [message] = connection().send("Bearer hush", 0.0)
     assert "hush" not in repr(message)

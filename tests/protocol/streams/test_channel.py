@@ -10,7 +10,28 @@ def kinds(channel: Channel) -> list[str]:
 
 
 def test_channel_without_subscriptions_is_not_requested() -> None:
-    assert kinds(Channel("Quote")) == []
+    channel = Channel("Quote")
+    assert kinds(channel) == []
+    assert channel.is_settled
+    channel.add(Subscription("Quote", "ACME"))
+    assert not channel.is_settled
+    channel.remove(Subscription("Quote", "ACME"))
+    assert channel.is_settled
+
+
+def test_error_that_answers_the_request_refuses_the_channel() -> None:
+    channel = Channel("Quote")
+    channel.add(Subscription("Quote", "ACME"))
+    kinds(channel)
+    channel.fail()
+    assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
+    channel.reset()
+    assert kinds(channel) == ["CHANNEL_REQUEST"]
+    channel.opened()
+    kinds(channel)
+    channel.fail()
+    channel.add(Subscription("Quote", "B"))
+    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 2)
 
 
 def test_channel_is_requested_set_up_and_subscribed_once() -> None:

@@ -127,7 +127,18 @@ def test_rows_without_announced_columns_have_those_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [{"Quote": []}, ["Quote"], ["Quote", 7], [7, ["ACME"]], ["Quote", ["ACME"]], [["Quote", [7]], ["ACME"]], None, "x"],
+    [
+        {"Quote": []},
+        ["Quote"],
+        ["Quote", 7],
+        [7, ["ACME"]],
+        ["Quote", ["ACME"]],
+        [["Quote", [7]], ["ACME"]],
+        None,
+        "x",
+        ["Quote", [["ACME", 1], 7]],
+        ["Quote", [["ACME"], None]],
+    ],
     ids=str,
 )
 def test_rows_that_cannot_be_read_are_left_out(data: Any) -> None:
@@ -215,6 +226,58 @@ def test_error_of_a_channel_is_logged_and_leaves_the_connection(caplog: pytest.L
     assert link.is_ready
 
 
+def test_refused_channel_leaves_the_others() -> None:
+    link = authorized(QUOTE, CANDLE)
+    assert len(sent(link)) == 2
+    receive(link, "ERROR", 1, error="BAD_ACTION", message="no such feed")
+    receive(link, "CHANNEL_OPENED", 3)
+    assert sent(link)[0]["channel"] == 3
+    assert link.is_ready
+    receive(link, "KEEPALIVE", now=29.0)
+    assert sent(link, 29.0) == []
+
+
+def test_channel_that_is_closed_again_and_again_loses_the_connection() -> None:
+    link = opened(QUOTE)
+    for number in (1, 3, 5):
+        receive(link, "CHANNEL_CLOSED", number)
+        assert [message["channel"] for message in sent(link)] == [number + 2]
+    with pytest.raises(TransportError, match="closed the channel of Quote 4 times"):
+        receive(link, "CHANNEL_CLOSED", 7)
+
+
+def test_late_error_of_a_closed_channel_leaves_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    link = opened(QUOTE)
+    receive(link, "CHANNEL_CLOSED", 1)
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        receive(link, "ERROR", 1, error="BAD_ACTION", message="unknown channel")
+    assert "channel 1: BAD_ACTION: unknown channel" in caplog.text
+
+
+def test_connection_is_ready_after_the_only_subscription_of_a_type_was_removed_early() -> None:
+    link = DxLinkConnection("t", now=0.0)
+    link.add([QUOTE, CANDLE])
+    link.remove([CANDLE])
+    receive(link, "AUTH_STATE", state="AUTHORIZED")
+    assert [message["channel"] for message in sent(link)[1:]] == [1]
+    receive(link, "CHANNEL_OPENED", 1)
+    sent(link)
+    assert link.is_ready
+
+
+def test_rows_of_symbols_without_a_subscription_are_not_held_back() -> None:
+    link = opened(CANDLE)
+    receive(link, "FEED_CONFIG", 1, eventFields={"Candle": ["eventSymbol", "eventFlags", "index"]})
+    held = [f"OTHER{number}{{=m}}" for number in range(50)]
+    for symbol in held:
+        [row] = receive(link, "FEED_DATA", 1, data=["Candle", [symbol, 4, 9]])
+        assert row.event_symbol == symbol
+    assert receive(link, "FEED_DATA", 1, data=["Candle", ["ACME{=m}", 4, 9]]) == []
+    link.remove([CANDLE])
+    assert len(receive(link, "FEED_DATA", 1, data=["Candle", ["ACME{=m}", 4, 9]])) == 1
+    assert len(receive(link, "FEED_DATA", 1, data=[{"eventType": "Greeks", "eventSymbol": "A", "eventFlags": 4}])) == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "values"),
     [("AUTH_STATE", {"state": "UNAUTHORIZED"}), ("ERROR", {"error": "UNAUTHORIZED", "message": "token"})],
@@ -262,7 +325,12 @@ def test_silence_and_missing_answers_lose_the_connection() -> None:
         link.send(10.0)
 
 
-@pytest.mark.parametrize("message", [b"\xff", "[]", '"FEED_DATA"', '{"type": "FEED_DATA", "channel": "x"}', "{", "7"])
+@pytest.mark.parametrize(
+    "message",
+    [b"\xff", "[]", '"FEED_DATA"', '{"type": "FEED_DATA", "channel": "x"}', "{", "7", '"\ud800"', "[" * 100_000,
+     '{"type": "FEED_DATA", "channel": 1e999999999}', '{"channel": 9' + "0" * 5000 + "}", '{"channel": null}'],
+    ids=lambda message: str(message)[:40],
+)  # fmt: skip
 def test_message_that_is_not_of_the_protocol_is_ignored(message: str | bytes) -> None:
     assert opened(QUOTE).receive(message, 0.0) == []
 
@@ -271,6 +339,16 @@ def test_unknown_message_is_ignored() -> None:
     link = opened(QUOTE)
     assert receive(link, "WEATHER", 1, data={}) == receive(link, "CHANNEL_OPENED", 99) == []
     assert link.is_ready
+
+
+def test_token_that_the_service_repeats_shows_in_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    link = DxLinkConnection("hush", now=0.0)
+    link.add([QUOTE])
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        receive(link, "ERROR", 1, error="BAD_ACTION", message="token hush")
+    with pytest.raises(TransportError) as caught:
+        receive(link, "ERROR", error="INVALID_MESSAGE", message='{"token":"hush"}')
+    assert "hush" not in caplog.text + str(caught.value)
 
 
 def test_token_shows_in_no_representation() -> None:

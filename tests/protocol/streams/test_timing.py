@@ -1,11 +1,13 @@
-"""Pauses between attempts to connect."""
+"""Pauses between attempts to connect, and between early polls."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.protocol.streams.timing import Backoff, Timing
+from brokerage_async.protocol.streams.timing import Backoff, LookBudget, Timing
 
 
 @pytest.mark.parametrize(
@@ -18,3 +20,42 @@ def test_pause_doubles_up_to_the_maximum(failures: int, chance: float, pause: fl
 def test_times_must_be_positive() -> None:
     with pytest.raises(ConfigurationError, match="heartbeat must be a number of seconds greater than 0"):
         Timing(heartbeat=0)
+
+
+def test_events_of_one_burst_cause_one_poll() -> None:
+    budget = LookBudget()
+    assert budget.ring(5.0) == pytest.approx(5.01)
+    assert budget.ring(5.005) is None
+    budget.polled()
+    assert budget.ring(5.02) == pytest.approx(5.03)
+
+
+def test_raining_events_cause_two_polls_per_second() -> None:
+    budget, polls, now = LookBudget(), [], 0.0
+    due: float | None = None
+    while now < 60:
+        if due is not None and now >= due:
+            polls.append(now)
+            budget.polled()
+            due = None
+        due = budget.ring(now) or due
+        now += 0.005
+    assert 120 <= len(polls) <= 132
+
+
+@given(st.lists(st.floats(0.001, 5.0), max_size=50))
+def test_no_event_is_forgotten_and_the_rate_is_bounded(pauses: list[float]) -> None:
+    budget, now, due = LookBudget(), 0.0, None
+    polls = 0
+    for pause in pauses:
+        now += pause
+        if due is not None and due <= now:
+            polls += 1
+            budget.polled()
+            due = None
+        found = budget.ring(now)
+        assert (found is None) == (due is not None)
+        due = due if found is None else found
+        assert due is not None
+        assert now < due <= now + 0.51
+    assert polls <= now * 2.0 + 11

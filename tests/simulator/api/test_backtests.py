@@ -21,7 +21,9 @@ MORNING = {"startTime": "2026-06-08T13:30:00Z", "endTime": "2026-06-08T15:00:00Z
 
 
 def trade(*legs: dict[str, Any], **change: Any) -> dict[str, Any]:
-    return {"underlying": "AAPL", "legs": list(legs) or [SHARES], **MORNING, **change}
+    """Build the body of a simulated trade; a change to None removes the key."""
+    body = {"underlying": "AAPL", "legs": list(legs) or [SHARES], **MORNING, **change}
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def simulated(harness: Harness, *legs: dict[str, Any], **change: Any) -> list[dict[str, Any]]:

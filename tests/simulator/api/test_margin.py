@@ -40,7 +40,8 @@ def test_requirements_of_an_empty_account_are_zero(production: Harness) -> None:
 
 
 def margin_order(account: str, **change: Any) -> dict[str, Any]:
-    return {
+    """Build the body of a margin order; a change to None removes the key."""
+    body = {
         "account-number": account,
         "underlying-symbol": "AAPL",
         "underlying-instrument-type": "Equity",
@@ -51,6 +52,7 @@ def margin_order(account: str, **change: Any) -> dict[str, Any]:
         "legs": [leg(quantity="10")],
         **change,
     }
+    return {key: value for key, value in body.items() if value is not None}
 
 
 def test_dry_run_compares_before_and_after(production: Harness) -> None:

@@ -37,6 +37,17 @@ def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness, key:
     assert entry == {"domain": key, "reason": f"{key} is wrongly cased, the field is order-type"}
 
 
+def test_null_is_a_wrong_type(harness: Harness) -> None:
+    status, _, domains = refused(harness, {**limit(), "gtc-date": None, "rules": None, "source": None})
+    assert (status, set(domains)) == (422, {"gtc-date", "rules", "source"})
+
+
+def test_broken_rule_is_quoted_as_the_schema_states_it(harness: Harness) -> None:
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", {**limit(), "value": "1"})
+    (entry,) = json.loads(response.body)["error"]["errors"]
+    assert entry["reason"].startswith("price and value must not both be set")
+
+
 def test_unknown_keys_are_ignored(harness: Harness) -> None:
     body = limit("100.00", leg() | {"remaining-quantity": "10"}, behavior="immediate", underlying_symbol="AAPL")
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)

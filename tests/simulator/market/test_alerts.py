@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from brokerage_async.simulator import PricePath
 from tests.simulator.harness import Harness
 
 
@@ -22,7 +23,8 @@ def test_alert_is_checked_every_minute(harness: Harness) -> None:
     assert harness.rows("/quote-alerts")[0]["triggered-at"] == "2026-06-10T14:01:00.000+00:00"
 
 
-def test_alert_expires(harness: Harness) -> None:
+def test_alert_expires() -> None:
+    harness = Harness(prices={"AAPL": PricePath([(0, "200")])}).login()
     harness.alert(field="IV")
     harness.wait(91 * 86400)
     harness.login()

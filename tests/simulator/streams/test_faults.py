@@ -20,6 +20,15 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     assert (faults.deliver("Order"), faults.refuses(), faults.is_half_open) == (DELIVER, False, False)
 
 
+def test_fault_of_protocol_messages_meets_no_event() -> None:
+    faults = StreamFaults()
+    faults.add("lose", kind="protocol")
+    assert [faults.deliver(kind).name for kind in ("Order", "", "")] == ["deliver", "lose", "deliver"]
+    faults.is_deaf = True
+    faults.clear()
+    assert not faults.is_deaf
+
+
 def test_refusals_are_counted() -> None:
     faults = StreamFaults()
     faults.refusals = 1

@@ -1,15 +1,16 @@
-"""Observation of a client: one record per attempt, without bodies, headers and arguments."""
+"""Records of a client for its observers, without bodies, headers and arguments."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import attrs
 
-from .operation import Effect
+from ..operation import Effect
 
-__all__ = ["Attempt", "Observer", "ObserverList"]
+__all__ = ["Attempt", "Event", "EventObserver", "FeedLag", "Observer", "ObserverList", "PollStarted", "TokenRequest"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
@@ -49,17 +50,71 @@ class Attempt:
     pause: float | None
 
 
+@attrs.frozen(kw_only=True)
+class TokenRequest:
+    """A request for an access token, when it has ended.
+
+    Attributes:
+        outcome: ``success``, ``transient`` (worth another try) or ``refused``.
+        elapsed: seconds from sending to the answer.
+    """
+
+    outcome: str
+    elapsed: float
+
+
+@attrs.frozen(kw_only=True)
+class PollStarted:
+    """A poll of a watcher, when it begins.
+
+    Attributes:
+        watcher: name of the list, such as ``orders``.
+        lateness: seconds after the moment at which it was due.
+    """
+
+    watcher: str
+    lateness: float
+
+
+@attrs.frozen(kw_only=True)
+class FeedLag:
+    """A change that a consumer has read from a feed of a fleet.
+
+    Attributes:
+        feed, group: names of the feed and of the group of consumers.
+        lag: seconds since the change was published.
+    """
+
+    feed: str
+    group: str
+    lag: float
+
+
+Event = TokenRequest | PollStarted | FeedLag
+"""What happens beside the attempts of calls."""
+
 Observer = Callable[[Attempt], object]
 """Called with the record of each attempt, in the event loop: it must be quick. What it raises is logged."""
+
+
+@runtime_checkable
+class EventObserver(Protocol):
+    """An observer that gets events as well."""
+
+    def on_event(self, event: Event) -> object:
+        """Handle an event, in the event loop: it must be quick. What it raises is logged."""
+        ...
 
 
 class ObserverList:
     """Observers of a client, and the log as one more of them."""
 
-    __slots__ = ("_observers",)
+    __slots__ = ("_event_observers", "_observers")
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = tuple(observers)
+        watching: Sequence[object] = self._observers
+        self._event_observers = [each for each in watching if isinstance(each, EventObserver)]
 
     @property
     def active(self) -> bool:
@@ -81,3 +136,11 @@ class ObserverList:
                 observer(attempt)
             except Exception:
                 logger.exception("an observer failed on %s", attempt.operation)
+
+    def on_event(self, event: Event) -> None:
+        """Pass an event on to the observers that take events."""
+        for observer in self._event_observers:
+            try:
+                observer.on_event(event)
+            except Exception:
+                logger.exception("an observer failed on %s", type(event).__name__)

@@ -1,0 +1,111 @@
+"""Turns: who requests the next access token, one process alone or one of many that share a store.
+
+Every failure of a store is logged and otherwise ignored: the process then requests a token of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol, TypeVar, runtime_checkable
+
+from ..errors import TokenError
+from .store import StoredToken, TokenStore
+
+__all__ = ["RefreshTurn", "SharedTokenStore", "StoreAccess"]
+
+T = TypeVar("T")
+
+logger: logging.Logger = logging.getLogger("brokerage_async.token")
+
+STORE_TIMEOUT = 5.0
+"""Maximum seconds of an operation of a token store."""
+
+
+class RefreshTurn(Protocol):
+    """Permission to request the next token. It may be lost while the request is under way."""
+
+    async def publish(self, token: StoredToken) -> StoredToken:
+        """Keep ``token`` for all. Return it, or the one to use instead because another process was faster."""
+        ...
+
+    async def fail(self, error: TokenError, pause: float) -> None:
+        """Spare all others the same failure for ``pause`` seconds."""
+        ...
+
+    async def release(self) -> None:
+        """Pass the turn on, if it is still held."""
+        ...
+
+
+@runtime_checkable
+class SharedTokenStore(TokenStore, Protocol):
+    """A token store of many processes, of which one at a time requests a token."""
+
+    async def join(self, key: str, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
+        """Return another token than these two as soon as there is one, or the turn to request it.
+
+        The service has rejected ``rejected``, which is dropped for all; ``due`` is about to expire. A `TokenError` is
+        the failure of another process, with the seconds to pause in ``retry_after``.
+        """
+        ...
+
+
+class StoreAccess:
+    """The store of one token manager, if it has one, and its key there."""
+
+    __slots__ = ("_key", "_store")
+
+    def __init__(self, store: TokenStore | None, key: str) -> None:
+        self._store = store
+        self._key = key
+
+    async def join(self, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
+        """Return a token that is kept, or the turn to request one; see `SharedTokenStore`."""
+        store = self._store
+        if isinstance(store, SharedTokenStore):  # it waits for another process, which bounds the wait itself
+            joined = await _attempted("join", partial(store.join, self._key, rejected=rejected, due=due), timeout=None)
+            return self.own_turn() if joined is None else joined
+        if store is not None:
+            loaded = await _attempted("load", partial(store.load, self._key))
+            if isinstance(loaded, StoredToken):
+                return loaded
+        return self.own_turn()
+
+    def own_turn(self) -> RefreshTurn:
+        """Return a turn that waits for no other process."""
+        return _LocalTurn(self._store, self._key)
+
+
+class _LocalTurn:
+    """The turn of a process that asks no other."""
+
+    __slots__ = ("_key", "_store")
+
+    def __init__(self, store: TokenStore | None, key: str) -> None:
+        self._store = store
+        self._key = key
+
+    async def publish(self, token: StoredToken) -> StoredToken:
+        if self._store is not None:
+            await _attempted("save", partial(self._store.save, self._key, token))
+        return token
+
+    async def fail(self, error: TokenError, pause: float) -> None:
+        """Do nothing: there is no other process."""
+
+    async def release(self) -> None:
+        """Do nothing: there is no other process."""
+
+
+async def _attempted(method: str, work: Callable[[], Awaitable[T]], timeout: float | None = STORE_TIMEOUT) -> T | None:
+    """Return the result of a token store, or None if it fails."""
+    try:
+        async with asyncio.timeout(timeout):
+            return await work()
+    except Exception as error:
+        detail = f": {error}" if isinstance(error, OSError) else ""  # other messages may contain the token
+        logger.warning("token store: %s failed with %s%s", method, type(error).__name__, detail)
+        return None

@@ -1,0 +1,182 @@
+"""Interactive reference of the brokerage's API: pages from the bundled schema, each with a form that sends the request.
+
+Nothing is loaded from anywhere else, so that it works without a network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from .components import components_of, prose, provenance, resolve, type_text
+
+__all__ = ["INVENTED_ACCOUNT", "reference_page"]
+
+INVENTED_ACCOUNT: str = "5WT00001"
+"""Account number in the examples of the schema."""
+
+
+@cache
+def _document() -> dict[str, Any]:
+    source = (files("brokerage_async._generated") / "openapi.json").read_text("utf-8")
+    document: dict[str, Any] = json.loads(source)
+    return document
+
+
+@cache
+def _operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Return method, path and description of each operation by name; other hosts are the first segment."""
+    return {
+        operation["operationId"]: (
+            method.upper(),
+            f"/{operation['x-host']}{path}" if "x-host" in operation else path,
+            operation,
+        )
+        for path, item in _document()["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def reference_page(name: str, account: str) -> str | None:
+    """Return the page of an operation, the index for an empty name, or None for an unknown name.
+
+    Args:
+        name: operation as ``namespace.method``.
+        account: account number for the examples.
+    """
+    if name and name not in _operations():
+        return None
+    content = _operation(name) if name else _index()
+    title = name or "API reference"
+    return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
+
+
+_FRAME = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} · Simulated brokerage</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css">
+<script src="/reference.js" defer></script>
+</head>
+<body class="reference">
+<header><h1>{title}</h1>
+<nav class="group"><a href="/reference/">All operations</a> <a href="/">Simulator</a></nav></header>
+<main>{content}</main>
+</body>
+</html>
+"""
+
+
+def _index() -> str:
+    parts = []
+    for tag in _document()["tags"]:
+        rows = [
+            f'<tr><td><code>{method}</code></td><td class="fill"><code>{escape(path)}</code></td>'
+            f'<td><a href="/reference/{name}">{name}</a></td><td class="fill">{escape(operation["summary"])}</td></tr>'
+            for name, (method, path, operation) in _operations().items()
+            if tag["name"] in operation["tags"]
+        ]
+        if rows:
+            about = escape(tag.get("description", ""))
+            table = f'<div class="scroll whole" tabindex="0"><table>{"".join(rows)}</table></div>'
+            parts.append(f'<section class="wide"><h2>{tag["name"]} <small>{about}</small></h2>{table}</section>')
+    return "".join(parts)
+
+
+def _operation(name: str) -> str:
+    method, path, operation = _operations()[name]
+    parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
+    body = _body(operation)
+    answers = [(status, resolve(_document(), each)) for status, each in operation["responses"].items()]
+    schemas = [*(each["schema"] for each in parameters), body, *(_schema_of(answer) for _, answer in answers)]
+    facts = [f"effect: {operation['x-effect']}", f"scope: {operation.get('x-scope', 'none')}", provenance(operation)]
+    return "".join(
+        [
+            f'<section class="wide"><p><code>{method} {escape(path)}</code></p><p>{escape(operation["summary"])} ',
+            f"{prose(operation['description'])}</p><p>",
+            *(f'<span class="pill quiet">{escape(fact)}</span> ' for fact in facts),
+            f"</p></section>{_form(method, path, operation, body)}",
+            '<section class="wide"><h2>Answers</h2><table><tr><th>Status</th><th>Body</th><th>Meaning</th></tr>',
+            *(_answer_row(status, answer) for status, answer in answers),
+            "</table></section>",
+            *(_component(each) for each in components_of(_document(), schemas)),
+        ]
+    )
+
+
+def _form(method: str, path: str, operation: Mapping[str, Any], body: Mapping[str, Any] | None) -> str:
+    parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
+    rows = "".join(_parameter_row(each, operation) for each in parameters)
+    head = '<tr><th scope="col">Parameter</th><th>Value</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>'
+    table = f'<div class="scroll whole" tabindex="0"><table>{head}{rows}</table></div>' if rows else ""
+    area = ""
+    if body is not None:
+        example = json.dumps(resolve(_document(), body)["examples"][0], indent=2, ensure_ascii=False)
+        lines = min(30, example.count("\n") + 2)
+        area = f'<h3><label for="body">Body</label></h3><textarea id="body" rows="{lines}">{escape(example)}</textarea>'
+    return (
+        f'<section class="wide"><h2>Request</h2><form id="request" data-method="{method}" data-path="{escape(path)}">'
+        f"{table}{area}<button>Send to the simulator</button></form>"
+        '<p id="answer-line" role="status"></p><pre id="answer" tabindex="0" hidden></pre></section>'
+    )
+
+
+def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
+    name, schema = escape(parameter["name"]), parameter["schema"]
+    is_array = "array" in schema.get("type", ())
+    example = parameter.get("example", "")
+    value = ",".join(example) if isinstance(example, list) else str(example)
+    joined = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
+    marks = f"{joined}{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
+    field = f'<input name="{name}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{name}"{marks}>'
+    needed = " <small>required</small>" if parameter.get("required") else ""
+    return (
+        f"<tr><td><code>{name}</code>{needed}</td><td>{field}</td><td>{type_text(schema)}</td>"
+        f'<td class="quiet">{provenance(parameter, operation)}</td>'
+        f'<td class="fill">{prose(parameter["description"])}</td></tr>'
+    )
+
+
+def _answer_row(status: str, answer: Mapping[str, Any]) -> str:
+    schema = _schema_of(answer)
+    kind = "none" if schema is None else type_text(schema)
+    return f'<tr><td>{status}</td><td>{kind}</td><td class="fill">{prose(answer["description"])}</td></tr>'
+
+
+def _component(name: str) -> str:
+    schema = _document()["components"]["schemas"][name]
+    about = f"<p>{prose(schema.get('description', ''))}</p>"
+    if "enum" in schema:
+        rows = " ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
+    else:
+        head = "<tr><th>Field</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>"
+        rows = f'<div class="scroll whole" tabindex="0"><table>{head}{"".join(_field_rows(schema))}</table></div>'
+    return f'<section class="wide" id="{name}"><h2>{name}</h2>{about}{rows}</section>'
+
+
+def _field_rows(schema: Mapping[str, Any]) -> Iterator[str]:
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        needed = " <small>required</small>" if name in required else ""
+        yield (
+            f"<tr><td><code>{escape(name)}</code>{needed}</td><td>{type_text(field)}</td>"
+            f'<td class="quiet">{provenance(field, schema)}</td>'
+            f'<td class="fill">{prose(str(field.get("description", "")))}</td></tr>'
+        )
+
+
+def _body(operation: Mapping[str, Any]) -> dict[str, Any] | None:
+    return _schema_of(operation["requestBody"]) if "requestBody" in operation else None
+
+
+def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema of the JSON content of a body or answer, None without one."""
+    schema: dict[str, Any] | None = holder.get("content", {}).get("application/json", {}).get("schema")
+    return schema

@@ -1,0 +1,105 @@
+"""Command ``python -m docgen.screenshots``: run console commands in a terminal, and draw what they show."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+import rich.console
+import rich.text
+
+from brokerage_async.simulator import Simulator
+from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
+
+__all__ = ["COMMANDS", "last_frame", "picture"]
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+ROWS, COLUMNS = 40, 106
+COMMANDS = {
+    "demo": ("demo", None),
+    "watch": ("watch positions --account {rich} --marks", 15.0),
+    "orders": ("orders list --account {account}", None),
+    "chain": ("chain AAPL --days 45 --strikes 6", None),
+}
+"""Name of the picture, command, and seconds after which a command without an end is stopped."""
+
+_REDRAWN = re.compile(r"(?:\r?\x1b\[2K|\x1b\[1A|\x1b\[\?25[lh]|\x1b\[H|\x1b\[2J|\r(?!\n))+")
+_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+
+
+def last_frame(output: str) -> str:
+    """Return what a terminal shows at the end, of a table that is drawn over and over in the same place."""
+    frames = [frame for frame in _REDRAWN.split(output) if frame.strip()]
+    return frames[-1] if frames else ""
+
+
+def picture(title: str, frame: str) -> str:
+    """Return a terminal with these lines as SVG, which loads nothing from elsewhere."""
+    console = rich.console.Console(record=True, width=COLUMNS, file=io.StringIO(), color_system="truecolor")
+    console.print(rich.text.Text.from_ansi(frame.replace("\r\n", "\n").rstrip()))
+    drawn = console.export_svg(title=title, unique_id=re.sub(r"\W", "", title.split()[1]))
+    return _FONT.sub("", drawn)
+
+
+async def run(arguments: str, environ: dict[str, str], seconds: float | None) -> str:
+    """Run the console on a terminal of its own, and return everything that it writes there."""
+    import pty  # Unix only
+    import termios
+
+    near, far = pty.openpty()
+    termios.tcsetwinsize(far, (ROWS, COLUMNS))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "brokerage_async", *arguments.split(),
+        stdin=asyncio.subprocess.DEVNULL, stdout=far, stderr=asyncio.subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    os.close(far)
+    reading = asyncio.create_task(asyncio.to_thread(read_all, near))
+    if seconds is not None:
+        await asyncio.sleep(seconds)
+        process.terminate()
+    await process.wait()
+    return await reading
+
+
+def read_all(descriptor: int) -> str:
+    """Return what is written to a terminal until its last writer has closed it."""
+    found = b""
+    with contextlib.suppress(OSError):  # how Linux reports the end of a terminal
+        while chunk := os.read(descriptor, 65536):
+            found += chunk
+    os.close(descriptor)
+    return found.decode("utf-8", "replace")
+
+
+async def main() -> None:
+    """Run the command."""
+    FOLDER.mkdir(exist_ok=True)
+    async with Simulator(environment="production", equities=600) as simulator, simulator.client() as client:
+        account, wealthy, _ = simulator.account_numbers
+        for order in (
+            market(buy_to_open("AAPL", 10)), limit(buy_to_open("MSFT", 5), price="440.00"),
+            limit(sell_to_open("SPY", 3), price="640.00"),
+        ):  # fmt: skip
+            await client.orders.submit(account, order)
+        simulator.clock.advance(30)
+        for symbol in ("MSFT", "SPY"):
+            await client.orders.submit(wealthy, market(buy_to_open(symbol, 20)))
+        simulator.clock.advance(30)
+        simulator.set_price("AAPL", "203.40")
+        simulator.set_price("MSFT", "468.05")
+        plain = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
+        for name, (command, seconds) in COMMANDS.items():
+            arguments = command.format(account=account, rich=wealthy)
+            environ = plain if command == "demo" else plain | simulator.environ
+            frame = last_frame(await run(arguments, environ, seconds))
+            (FOLDER / f"{name}.svg").write_text(picture(f"brokerage-async {arguments}", frame), "utf-8")
+            print(f"{name}.svg: {len(frame.splitlines())} lines")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,1 @@
+"""The page and the reference in a real Chromium, without a display: ``nox -s browser``."""

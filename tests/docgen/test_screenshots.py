@@ -1,0 +1,34 @@
+"""Pictures of a terminal show its last state, and load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from docgen.screenshots import COMMANDS, FOLDER, last_frame, picture
+
+
+@pytest.mark.parametrize(
+    ("output", "frame"),
+    [
+        ("one\r\ntwo\r\n", "one\r\ntwo\r\n"),
+        ("\x1b[?25l\r\x1b[2Kold\r\n \r\x1b[2K\x1b[1A\x1b[2Knew\r\n", "new\r\n"),
+        ("\x1b[?25lonly\r\n\x1b[?25h", "only\r\n"),
+        ("", ""),
+    ],
+)
+def test_last_frame_is_what_a_terminal_shows_at_the_end(output: str, frame: str) -> None:
+    assert last_frame(output) == frame
+
+
+def test_picture_names_the_command_and_no_other_host() -> None:
+    drawn = picture("brokerage-async demo", "\x1b[1mbold\x1b[0m & plain\r\n")
+    assert "brokerage-async&#160;demo" in drawn or "brokerage-async demo" in drawn
+    assert "bold" in drawn
+    assert set(re.findall(r"https?://[\w.]+", drawn)) <= {"http://www.w3.org", "https://www.textualize.io"}
+    assert "url(http" not in drawn
+
+
+def test_every_command_has_its_picture() -> None:
+    assert {path.stem for path in FOLDER.glob("*.svg")} >= COMMANDS.keys()

@@ -1,0 +1,128 @@
+"""Real Redis and Valkey servers for the tests: Debian's packages, on a free loopback port, in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+ENGINES = ("redis-server", "valkey-server")
+
+
+def missing(engine: str = "redis-server") -> str | None:
+    """Return the reason why tests with an engine cannot run here, or None."""
+    if find_spec("redis") is None:
+        return "redis-py is not installed (extra [redis])"
+    if find_spec("cryptography") is None:
+        return "cryptography is not installed (extra [redis])"
+    if shutil.which(engine) is None:
+        return f"{engine} is not installed (Debian package {engine})"
+    return None
+
+
+class EngineServer:
+    """A server in ``folder`` that can be killed, paused and started again on the same port.
+
+    Args:
+        folder: where it writes.
+        engine: name of the program.
+        append_only: whether it keeps its data over a kill, in a file that every write is flushed to.
+        password: what clients have to give, if anything.
+    """
+
+    def __init__(
+        self, folder: Path, *, engine: str = "redis-server", append_only: bool = False, password: str | None = None
+    ) -> None:
+        self._folder = folder
+        self._password = password
+        self.port = _free_port()
+        options = {
+            "bind": "127.0.0.1",
+            "port": self.port,
+            "dir": folder,
+            "save": "",
+            "appendonly": "yes" if append_only else "no",
+            "appendfsync": "always",
+            "enable-debug-command": "yes",
+        }
+        if password is not None:
+            options["requirepass"] = password
+        self._command = [engine, *(str(word) for name, value in options.items() for word in (f"--{name}", value))]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address for a fleet."""
+        login = "" if self._password is None else f":{self._password}@"
+        return f"redis://{login}127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + 20
+        while not self._answers():
+            assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
+            assert time.monotonic() < deadline, "the engine did not start in time"
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """Kill it with SIGKILL."""
+        self._signal(signal.SIGKILL)
+        assert self._process is not None
+        self._process.wait()
+
+    def pause(self) -> None:
+        """Stop it with SIGSTOP: connections stay open, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """Kill it, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, number)
+
+    def _answers(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1) as link:
+            link.sendall(b"PING\r\n")
+            return link.recv(64).startswith((b"+PONG", b"-NOAUTH"))
+        return False
+
+
+@contextmanager
+def engine_server(
+    engine: str = "redis-server", *, append_only: bool = False, password: str | None = None
+) -> Iterator[EngineServer]:
+    """Start a fresh server and yield it."""
+    folder = Path(tempfile.mkdtemp(prefix="engine-"))
+    try:
+        server = EngineServer(folder, engine=engine, append_only=append_only, password=password)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])

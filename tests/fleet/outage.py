@@ -1,0 +1,100 @@
+"""Orders placed by many workers while the engine is away for a minute, killed or fallen silent.
+
+``python -m tests.fleet.outage [WORKERS] [ORDERS] [BUDGET] [OUTAGE] [kill|pause]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections import Counter
+
+import attrs
+
+from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator, warm_up
+from tests.fleet.engines import engine_server, missing
+from tests.fleet.shared_budget import busiest_second
+from tests.fleet.workers import place_orders
+
+__all__ = ["Figures", "place_through_outage"]
+
+
+@attrs.frozen(kw_only=True)
+class Figures:
+    """Outcomes of the placements, how often each order exists, and the requests of the busiest second."""
+
+    outcomes: Counter[str]
+    doubled: int
+    lost: int
+    longest: float
+    busiest_second: int
+    during_outage: int
+
+
+async def place_through_outage(workers: int, orders: int, budget: float, outage: float, kind: str) -> Figures:
+    """Place ``orders`` in all; the engine goes away once a fifth of them is placed."""
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+    each = orders // workers
+    with engine_server() as server:
+        async with small_simulator() as sim, crowd() as people:
+            await warm_up(sim)
+            warm = len(sim.ledger.requests)
+            for number in range(workers):
+                people.start(place_orders, Service.of(sim, server.url), budget, each, f"worker-{number}")
+            await people.wait_for(lambda them: len(them.of("ready")) == workers, 120)
+            people.go()
+            await people.wait_for(lambda them: len(them.of("placed")) >= workers * each // 5, 120)
+            before = len(people.of("placed"))
+            server.kill() if kind == "kill" else server.pause()
+            await asyncio.sleep(outage)
+            during = len(people.of("placed")) - before
+            await asyncio.to_thread(server.start) if kind == "kill" else server.resume()
+            await people.wait_for_all(300)
+            reports = [content for _, content in people.of("placed")]
+            if "-v" in sys.argv:
+                print(sorted((round(took, 1), name) for name, _, took in reports)[-30:])
+                start = sim.ledger.requests[warm].at
+                print(sorted(Counter(int(record.at - start) for record in sim.ledger.requests[warm:]).items()))
+            names = {name for name, _, _ in reports}
+            placed = [order.external_identifier for order in sim.ledger.orders()]
+            exist = Counter(name for name in placed if name in names)
+            moments = [record.at for record in sim.ledger.requests[warm:]]
+    return Figures(
+        outcomes=Counter(outcome for _, outcome, _ in reports),
+        doubled=sum(count > 1 for count in exist.values()),
+        lost=workers * each - len(exist),
+        longest=max(took for _, _, took in reports),
+        busiest_second=busiest_second(moments),
+        during_outage=during,
+    )
+
+
+def main() -> None:
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return
+    given = [word for word in sys.argv[1:] if word != "-v"]
+    given += ("20", "1000", "30", "60", "kill")[len(given) :]
+    workers, orders, budget, outage = (int(word) for word in given[:4])
+    prefer_the_service()
+    found = asyncio.run(place_through_outage(workers, orders, budget, outage, given[4]))
+    rows: dict[str, object] = {
+        "placements by outcome": dict(found.outcomes),
+        "placed while the engine was away": found.during_outage,
+        "doubled, lost": f"{found.doubled}, {found.lost}",
+        "longest placement": f"{found.longest:.2f} s",
+        "most requests in any second": found.busiest_second,
+    }
+    print(
+        f"{orders} placements of {workers} workers at {budget} requests/s, the engine away for {outage} s ({given[4]})"
+    )
+    print(as_table(rows))
+    assert found.outcomes == {"placed": orders}
+    assert (found.doubled, found.lost) == (0, 0)
+    assert found.longest < 10
+    assert found.busiest_second <= budget * 1.02
+
+
+if __name__ == "__main__":
+    main()

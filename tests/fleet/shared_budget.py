@@ -1,0 +1,98 @@
+"""Workers that share one budget of requests, judged by what the simulated service counts.
+
+``python -m tests.fleet.shared_budget [WORKERS] [BUDGET] [SECONDS]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import bisect
+import logging
+import statistics
+import sys
+
+import attrs
+
+from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator
+from tests.fleet.engines import engine_server, missing
+from tests.fleet.workers import read_and_cancel
+
+__all__ = ["Figures", "share_budget"]
+
+
+@attrs.frozen(kw_only=True)
+class Figures:
+    """What was counted: requests in the busiest second, of each worker, and the waits of the cancels in seconds."""
+
+    total: int
+    busiest_second: int
+    counts: list[int]
+    cancel_waits: list[float]
+
+    @property
+    def furthest_from_share(self) -> float:
+        share = sum(self.counts) / len(self.counts)
+        return max(abs(count - share) / share for count in self.counts)
+
+    @property
+    def cancel_p95(self) -> float:
+        return statistics.quantiles(self.cancel_waits, n=20)[-1]
+
+
+def busiest_second(moments: list[float]) -> int:
+    """Return the most moments within any second, its end left out."""
+    moments = sorted(moments)
+    return max((bisect.bisect_left(moments, each + 1.0) - n for n, each in enumerate(moments)), default=0)
+
+
+async def share_budget(workers: int, budget: float, seconds: float) -> Figures:
+    """Let workers saturate the budget."""
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
+    with engine_server() as server:
+        async with small_simulator() as sim, crowd() as people:
+            for seed in range(workers):
+                people.start(read_and_cancel, Service.of(sim, server.url), budget, seconds, seed)
+            await people.wait_for(lambda each: len(each.of("ready")) == workers, 120)
+            people.go()
+            await people.wait_for_all(seconds + 60)
+            reports = [content for _, content in people.of("counts")]
+            moments = [record.at for record in sim.ledger.requests]
+    return Figures(
+        total=len(moments),
+        busiest_second=busiest_second(moments),
+        counts=[sum(counts.values()) for counts, _ in reports],
+        cancel_waits=[wait for _, waits in reports for wait in waits],
+    )
+
+
+def main() -> None:
+    if reason := missing():
+        print(f"skipped: {reason}")
+        return
+    workers, budget, seconds = (int(each) for each in (*sys.argv[1:], *("20", "50", "30")[len(sys.argv) - 1 :]))
+    prefer_the_service()
+    found = asyncio.run(share_budget(workers, budget, seconds))
+    nominal = budget * seconds / workers
+    print(f"{workers} workers share {budget} requests/s for {seconds} s")
+    print(
+        as_table(
+            {
+                "requests": found.total,
+                "most in any second": found.busiest_second,
+                "of a worker, least and most": f"{min(found.counts)} and {max(found.counts)}",
+                "furthest from the mean": f"{found.furthest_from_share:.1%}",
+                "furthest from its share of the budget": f"{max(abs(c / nominal - 1) for c in found.counts):.1%}",
+                "cancels": len(found.cancel_waits),
+                "wait of a cancel, median and p95": f"{statistics.median(found.cancel_waits) * 1e3:.1f} ms and "
+                f"{found.cancel_p95 * 1e3:.1f} ms",
+            }
+        )
+    )
+    assert len(found.counts) == workers
+    assert found.busiest_second <= budget * 1.02
+    assert found.furthest_from_share <= 0.2
+    assert found.cancel_p95 < 0.1
+
+
+if __name__ == "__main__":
+    main()

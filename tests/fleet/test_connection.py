@@ -1,0 +1,105 @@
+"""Commands are bounded, failures name no argument, and an engine that is away costs no time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from brokerage_async.errors import ConfigurationError
+from brokerage_async.fleet import EngineUnavailableError, Fleet
+from brokerage_async.fleet.connection import Connection, Script
+from tests.fleet.engines import EngineServer, engine_server, missing
+
+pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
+
+ECHO = Script("return ARGV[1]")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EngineServer]:
+    with engine_server(password="hush-hush") as started:
+        yield started
+
+
+@pytest.fixture
+async def connection(server: EngineServer) -> AsyncIterator[Connection]:
+    opened = Connection(server.url, name="desk", timeout=1.0)
+    yield opened
+    await opened.aclose()
+
+
+async def test_script_is_loaded_once_and_again_after_the_engine_forgot_it(connection: Connection) -> None:
+    assert await connection.script(ECHO, [], ["one"]) == b"one"
+    await connection.command("SCRIPT", "FLUSH")
+    assert await connection.script(ECHO, [], ["two"]) == b"two"
+    assert await connection.command("SCRIPT", "EXISTS", ECHO.sha) == [1]
+
+
+async def test_refusal_is_named_without_its_arguments(connection: Connection) -> None:
+    with pytest.raises(EngineUnavailableError, match="refused a command with ERR") as caught:
+        await connection.command("NO-SUCH-COMMAND", "top-secret")
+    assert "top-secret" not in repr(caught.value)
+    assert caught.value.__context__ is None
+    await connection.command("SET", connection.key("here"), "1")
+    with pytest.raises(EngineUnavailableError, match="WRONGTYPE: a key of this fleet holds another type"):
+        await connection.command("LPUSH", connection.key("here"), "1")
+    assert not connection.is_away
+
+
+async def test_wrong_password_is_away_with_advice_and_shows_nothing(server: EngineServer) -> None:
+    wrong = Connection(server.url.replace("hush-hush", "sesame"), name="desk", timeout=1.0)
+    with pytest.raises(EngineUnavailableError, match="check the user name and the password") as caught:
+        await wrong.command("PING")
+    assert "sesame" not in repr(caught.value) + repr(wrong) + repr(vars(wrong))
+    assert wrong.is_away
+    await wrong.aclose()
+
+
+async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> None:
+    connection = Connection(server.url, name="desk", timeout=0.2)
+    await connection.command("PING")
+    loop = asyncio.get_running_loop()
+    server.pause()
+    try:
+        began = loop.time()
+        for _ in range(20):
+            with pytest.raises(EngineUnavailableError, match="away"):
+                await connection.command("PING")
+        assert 0.2 <= loop.time() - began < 0.4
+    finally:
+        server.resume()
+    await asyncio.sleep(0.55)
+    assert await connection.command("PING") in (b"PONG", True)
+    assert not connection.is_away
+    await connection.aclose()
+
+
+async def test_status_of_a_fleet_without_engine_says_why() -> None:
+    async with Fleet("redis://127.0.0.1:1/0", name="desk") as fleet:
+        found = await fleet.status()
+    assert found.engine.is_away
+    assert found.engine.reason == "ConnectionError"
+    assert found.engine.latency is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "message"),
+    [
+        ("redis://127.0.0.1", "two words", "name must be 1 to 64 letters"),
+        ("http://127.0.0.1", "desk", "must be like redis://"),
+        ("redis://:secret@127.0.0.1:port", "desk", "must be like redis://"),
+        (object(), "desk", "engine must be a url or a redis.asyncio.Redis, got object"),
+    ],
+)
+def test_connection_refuses_what_it_cannot_use(engine: object, name: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        Connection(engine, name=name, timeout=1.0)  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+
+
+async def test_closed_fleet_says_so(connection: Connection) -> None:
+    await connection.aclose()
+    with pytest.raises(ConfigurationError, match="the fleet is closed"):
+        await connection.command("PING")

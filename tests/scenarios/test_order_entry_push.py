@@ -1,0 +1,106 @@
+"""Order entry with push: an event brings the next look forward, and nothing else changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.simulator import faults
+from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from tests.loops import on_virtual_time
+from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Floor, floor, order
+
+LAZY = ReconcilePolicy(first=4.0, max_interval=10.0)
+
+
+def entry_of(here: Floor, *, push: bool) -> OrderEntry:
+    return OrderEntry(here.client, here.journal, reconcile=LAZY, push=push)
+
+
+def looks(here: Floor) -> int:
+    return sum(record.operation == "orders.list_live" for record in here.sim.ledger.requests)
+
+
+async def placed_late(here: Floor, *, push: bool) -> tuple[float, int]:
+    """Place an order whose request is slow: the caller gives up, and it arrives and is listed two seconds later."""
+    here.sim.faults.add("POST", SUBMIT, faults.delay(7.0))  # the client waits for 5
+    async with here.client.stream.account([here.account]) as stream:
+        await stream.ready()
+        start = asyncio.get_running_loop().time()
+        placement = await entry_of(here, push=push).place(here.account, order("late"))
+        assert (placement.outcome, len(here.orders("late"))) == (Outcome.PLACED, 1)
+        return asyncio.get_running_loop().time() - start, looks(here)
+
+
+@on_virtual_time
+async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> None:
+    async with floor() as here:
+        alone, polls = await placed_late(here, push=False)
+    async with floor() as here:
+        with_push, more = await placed_late(here, push=True)
+    assert alone > 9.0
+    assert with_push < 7.6
+    assert more <= polls + 1
+
+
+@pytest.mark.parametrize("push", [False, True])
+def test_events_never_make_an_order_absent_sooner(push: bool) -> None:
+    @on_virtual_time
+    async def run() -> tuple[float, str | None]:
+        async with floor() as here:
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+            raining = asyncio.ensure_future(rain(here))
+            start = asyncio.get_running_loop().time()
+            with pytest.raises(OrderOutcomeUnknownError) as caught:
+                await entry_of(here, push=push).place(here.account, order("lost"))
+            raining.cancel()
+            await asyncio.wait({raining})
+            return asyncio.get_running_loop().time() - start, caught.value.code
+
+    seconds, code = run()
+    assert seconds == pytest.approx(30.5)
+    assert code == "absent"
+
+
+async def rain(here: Floor) -> None:
+    """Send events of other orders, again and again."""
+    while True:
+        await asyncio.sleep(0.7)
+        data: dict[str, Any] = {"id": 1, "account-number": here.account, "status": "Live"}
+        here.sim.streams.send_account_event(here.account, "Order", data, here.sim.clock.now())
+
+
+@on_virtual_time
+async def test_result_does_not_wait_for_the_end_of_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = MemorySocket.close
+
+    async def close_slowly(socket: MemorySocket) -> None:
+        await asyncio.sleep(60)
+        await close(socket)
+
+    monkeypatch.setattr(MemorySocket, "close", close_slowly)
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        start = asyncio.get_running_loop().time()
+        placement = await entry_of(here, push=True).place(here.account, order("dropped"))
+        assert placement.outcome is Outcome.PLACED
+        assert len(here.sim.streams.sessions) == 1, "the connection closes afterwards"
+        assert asyncio.get_running_loop().time() - start < 5
+
+
+@on_virtual_time
+async def test_cancellation_of_unknown_outcome_is_confirmed_by_its_event() -> None:
+    async with floor() as here, here.client.stream.account([here.account]) as stream:
+        await stream.ready()
+        entry = entry_of(here, push=True)
+        placed = await entry.place(here.account, order("one"))
+        here.sim.faults.add("DELETE", r"/orders/", faults.delay(7.0))
+        start = asyncio.get_running_loop().time()
+        change = await entry.cancel(here.account, str(placed.order_id))
+        assert change.outcome is ChangeOutcome.APPLIED
+        assert asyncio.get_running_loop().time() - start < 7.6

@@ -1,0 +1,23 @@
+"""Files of the schema as they are written, parsed once for all tests."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from codegen.read.loader import parse
+
+__all__ = ["FOLDER", "schema_files"]
+
+FOLDER = Path(__file__).parents[2] / "schema"
+
+
+def schema_files() -> dict[str, dict[str, Any]]:
+    """Return the content of every file by its name, in a dict of its own that the caller may change."""
+    return dict(_parsed())
+
+
+@cache
+def _parsed() -> dict[str, dict[str, Any]]:
+    return {path.name: parse(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")}

@@ -1,0 +1,47 @@
+import pytest
+
+from brokerage_async.simulator.control.components import components_of, prose, provenance, resolve, type_text
+
+DOCUMENT = {
+    "components": {
+        "schemas": {
+            "Bed": {"properties": {"plants": {"type": "array", "items": {"$ref": "#/components/schemas/Plant"}}}},
+            "Plant": {"properties": {"bed": {"$ref": "#/components/schemas/Bed"}}},
+            "Tool": {},
+        }
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string", "format": "date"}, "date"),
+        ({"type": ["integer", "null"]}, "integer or null"),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Bed"}}, 'array of <a href="#Bed">Bed</a>'),
+        ({"anyOf": [{"type": "string"}, {"type": "string"}, {"type": "null"}]}, "string or null"),
+        ({"type": "string", "enum": ["<a>"]}, "<code>&lt;a&gt;</code>"),
+        ({}, "any JSON"),
+    ],
+)
+def test_type_in_words(schema: dict[str, object], expected: str) -> None:
+    assert type_text(schema) == expected
+
+
+def test_components_are_found_through_others_once() -> None:
+    assert components_of(DOCUMENT, [None, {"$ref": "#/components/schemas/Bed"}]) == ["Bed", "Plant"]
+
+
+def test_reference_is_resolved() -> None:
+    assert resolve(DOCUMENT, {"$ref": "#/components/schemas/Tool"}) == {}
+    assert resolve(DOCUMENT, {"type": "null"}) == {"type": "null"}
+
+
+def test_provenance_is_inherited_else_documented() -> None:
+    assert provenance({"x-provenance": "client"}, {"x-provenance": "recorded"}) == "client"
+    assert provenance({}, {"x-provenance": "recorded"}) == "recorded"
+    assert provenance({}) == "documented"
+
+
+def test_prose_is_escaped_with_code() -> None:
+    assert prose("`Desc` < all") == "<code>Desc</code> &lt; all"

@@ -1,0 +1,91 @@
+"""Reference pages: every operation has one, complete, without anything from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.simulator.control.reference import INVENTED_ACCOUNT, reference_page
+from tests.schema import bundle
+
+VOID = {"meta", "link", "input"}
+
+
+class Balance(HTMLParser):
+    """Parser that compares opening and closing tags."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: set[str] = set()
+        self.targets: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.add(values.get("id") or "")
+        self.targets.add(values.get("href") or "")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(page: str) -> Balance:
+    parser = Balance()
+    parser.feed(page)
+    assert parser.open == []
+    return parser
+
+
+def page_of(name: str) -> str:
+    page = reference_page(name, "5WT777")
+    assert page is not None
+    return page
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_page_has_parameters_fields_and_answers(name: str) -> None:
+    page, operation = page_of(name), bundle.OPERATIONS[name]
+    parser = parsed(page)
+    assert {target[1:] for target in parser.targets if target.startswith("#")} <= parser.ids
+    for parameter in map(bundle.resolved, operation.get("parameters", ())):
+        assert f'name="{parameter["name"]}" data-in="{parameter["in"]}"' in page
+    for status in operation["responses"]:
+        assert f"<td>{status}</td>" in page
+    success = bundle.success_schema(name)
+    for schema in bundle.alternatives(success or {}):
+        for field in bundle.resolved(schema).get("properties", {}):
+            assert f"<code>{field}</code>" in page
+    assert ("<textarea" in page) is ("requestBody" in operation)
+
+
+def test_index_lists_every_operation() -> None:
+    assert {f"/reference/{name}" for name in OPERATIONS} <= parsed(page_of("")).targets
+
+
+def test_pages_load_nothing_from_elsewhere_and_run_no_inline_script() -> None:
+    for name in ("", *OPERATIONS):
+        page = page_of(name)
+        assert not re.search(r"(src|href)=\"https?:|<script>|\son\w+=", page)
+        assert INVENTED_ACCOUNT not in page
+
+
+def test_unknown_operation_has_no_page() -> None:
+    assert reference_page("orders.lve", "5WT777") is None
+    assert reference_page("../page.css", "5WT777") is None
+
+
+def test_example_body_is_json_with_the_account_of_the_simulator() -> None:
+    (body,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page_of("margin.dry_run"), re.DOTALL)
+    assert '"account-number": "5WT777"' in unescape(body)
+
+
+def test_provenance_is_that_of_the_operation_unless_a_parameter_has_its_own() -> None:
+    assert '<td class="quiet">published</td>' in page_of("orders.list")
+    assert '<td class="quiet">documented</td>' in page_of("orders.list")
+    assert '<td class="quiet">documented</td>' not in page_of("backtests.get").partition("Answers")[0]
