@@ -63,7 +63,7 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--mutants", type=int, default=640, help="size of the sample (default 640)")
+    parser.add_argument("--mutants", type=int, default=720, help="size of the sample (default 720)")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--only", default="", help="only the mutants of paths that begin so")
