@@ -101,7 +101,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def mutation(session: nox.Session) -> None:
-    """Small changes to protocol/ and order_entry/, 640 by seed: the unit tests must catch 85 % of them."""
+    """Small changes to protocol/ and order_entry/, 720 by seed: the unit tests must catch 85 % of them."""
     session.install("-e", EXTRAS, *group("mutation"))
     session.run("python", "-m", "tests.mutation", *(session.posargs or ["--page"]))
 

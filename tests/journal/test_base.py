@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime
+from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async.errors import BrokerageError
-from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, JournalError
+from brokerage_async.journal.base import EntryKey, EntryState, JournalEntry, JournalError, renew_claims
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
@@ -50,3 +51,27 @@ def test_an_error_of_the_journal_is_one_of_ours_with_a_code_of_its_own() -> None
     assert isinstance(error, BrokerageError)
     assert (error.code, str(error)) == ("journal_unavailable", "disk full")
     assert pickle.loads(pickle.dumps(error)).code == "journal_unavailable"
+
+
+class OneByOne:
+    """A journal of a user, which renews a claim at a time."""
+
+    def __init__(self) -> None:
+        self.renewed: list[tuple[EntryKey, str, float]] = []
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float) -> bool:
+        self.renewed.append((key, owner, lease))
+        if owner == "broken":
+            raise JournalError("disk is full")
+        return owner == "me"
+
+
+async def test_renew_claims_of_a_journal_without_a_batch_tries_every_claim() -> None:
+    journal: Any = OneByOne()
+    first, second, third = (attrs.evolve(KEY, external_identifier=f"order-{number}") for number in range(3))
+    assert await renew_claims(journal, {first: "me", second: "other", third: "me"}, lease=5) == {first, third}
+    assert journal.renewed == [(first, "me", 5), (second, "other", 5), (third, "me", 5)]
+    journal.renewed.clear()
+    with pytest.raises(JournalError, match="disk is full"):
+        await renew_claims(journal, {first: "broken", second: "me"}, lease=5)
+    assert len(journal.renewed) == 2

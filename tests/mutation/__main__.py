@@ -31,15 +31,7 @@ TESTS = [
 
 def main() -> int:
     """Return the exit code: 0 when enough of the sample is caught."""
-    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("--mutants", type=int, default=640, help="size of the sample (default 640)")
-    parser.add_argument("--seed", type=int, default=17)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
-    parser.add_argument("--only", default="", help="only the mutants of paths that begin so; writes no page")
-    parser.add_argument("--resume", action="store_true", help="keep the record, and every mutant caught before")
-    parser.add_argument("--folder", type=Path, default=Path(".mutation"), help="for the record and the results")
-    parser.add_argument("--page", action="store_true", help="write the page of the results in docs/design")
-    arguments = parser.parse_args()
+    arguments = parse()
     arguments.folder.mkdir(exist_ok=True)
     reached, results = arguments.folder / "reach.json", arguments.folder / "results.jsonl"
     if not arguments.resume:
@@ -51,21 +43,11 @@ def main() -> int:
     files = {path: SourceFile(path) for path in paths}
     mutants = {path: list(file.mutants()) for path, file in files.items()}
     sample = draw(mutants, arguments.mutants, arguments.seed)
+    sample = [each for each in sample if each.path.startswith(arguments.only)]
     known = load(results)
-    left = [each for each in sample if each.path.startswith(arguments.only) and not is_caught(known.get(each.key, ""))]
-    reach, tried = Reach(reached), results.with_name("tried.jsonl")
-    tried.unlink(missing_ok=True)
-    at_once = [each for each in left if each.function]
-    in_parallel(arguments.jobs, at_once, functools.partial(swap_in_turn, TESTS), reach, files, tried)
-    answers = load(tried)
-    unsure = [each for each in left if is_unsure(each, answers.get(each.key, AGAIN), reach)]
-    with results.open("a", encoding="utf-8") as lines:
-        for each in left:
-            if each not in unsure:
-                lines.write(json.dumps(dataclasses.asdict(each) | {"answer": answers[each.key]}) + "\n")
-    in_parallel(arguments.jobs, unsure, import_in_turn, reach, files, results)
-    if arguments.only:
-        return 0
+    left = [each for each in sample if not is_caught(known.get(each.key, ""))]
+    if left:
+        try_all(left, arguments.jobs, Reach(reached), files, results)
     known = load(results)
     if arguments.page:
         facts = {"total": sum(map(len, mutants.values())), "seed": arguments.seed, "seconds": MAX_SECONDS}
@@ -76,6 +58,34 @@ def main() -> int:
     caught = share(sample, known)
     print(f"{caught:.1%} of {len(sample)} mutants are caught")
     return 0 if caught >= MIN_SHARE else 1
+
+
+def parse() -> argparse.Namespace:
+    """Return the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=720, help="size of the sample (default 720)")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    parser.add_argument("--only", default="", help="only the mutants of paths that begin so")
+    parser.add_argument("--resume", action="store_true", help="keep the record, and every mutant caught before")
+    parser.add_argument("--folder", type=Path, default=Path(".mutation"), help="for the record and the results")
+    parser.add_argument("--page", action="store_true", help="write the page of the results in docs/design")
+    return parser.parse_args()
+
+
+def try_all(mutants: list[Mutant], jobs: int, reach: Reach, files: dict[str, SourceFile], results: Path) -> None:
+    """Try mutants in live functions, and those that this cannot settle from the import on; add them to ``results``."""
+    tried = results.with_name("tried.jsonl")
+    tried.unlink(missing_ok=True)
+    at_once = [each for each in mutants if each.function]
+    in_parallel(jobs, at_once, functools.partial(swap_in_turn, TESTS), reach, files, tried)
+    answers = load(tried)
+    unsure = [each for each in mutants if is_unsure(each, answers.get(each.key, AGAIN), reach)]
+    with results.open("a", encoding="utf-8") as lines:
+        for each in mutants:
+            if each not in unsure:
+                lines.write(json.dumps(dataclasses.asdict(each) | {"answer": answers[each.key]}) + "\n")
+    in_parallel(jobs, unsure, import_in_turn, reach, files, results)
 
 
 def is_unsure(mutant: Mutant, answer: str, reach: Reach) -> bool:

@@ -37,13 +37,13 @@ processor time.
 """
 
 MIDDLE = """
-{invalid} further mutants of the sample cannot be imported, and count neither way. `nox -s mutation` repeats it, and
-`nox -s mutation -- --seed 2` draws another sample.
+{invalid} further mutants of the sample cannot be imported, and count neither way; {untried} were not tried this time.
+`nox -s mutation` repeats it, and `nox -s mutation -- --seed 2` draws another sample.
 
 ## Survivors
 
 A survivor that showed a gap was given a test, and is caught since. These are left, each with the reason why no test
-was added:
+was added; `open` means that it has not been looked into:
 
 | Where | Change | Reason |
 | --- | --- | --- |
@@ -91,6 +91,8 @@ def share(sample: Iterable[Mutant], results: Results) -> float:
 
 def page(sample: list[Mutant], results: Results, **facts: object) -> str:
     """Return the page."""
+    untried = sum(each.key not in results for each in sample)
+    sample = [each for each in sample if each.key in results]
     rooms = {room: [each for each in sample if room_of(each) == room] for room in sorted(map(room_of, sample))}
     rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()]
     invalid = sum(verdict(results[each.key]) == "not imported" for each in sample)
@@ -103,7 +105,7 @@ def page(sample: list[Mutant], results: Results, **facts: object) -> str:
     ]
     head = HEAD.format(count=len(sample) - invalid, **facts)
     table = "\n".join([*rows, row("**all**", sample, results)])
-    return head + table + "\n" + MIDDLE.format(invalid=invalid) + "\n".join(lines) + "\n"
+    return head + table + "\n" + MIDDLE.format(invalid=invalid, untried=untried) + "\n".join(lines) + "\n"
 
 
 def row(name: str, sample: list[Mutant], results: Results) -> str:

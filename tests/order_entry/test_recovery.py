@@ -177,6 +177,27 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
         assert (entry.owner, entry.note) == (None, "not listed")
 
 
+class Overtaken(MemoryJournal):
+    """A journal in which another worker looks for an entry in vain just before it is claimed."""
+
+    async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
+        entry = await self.find(key)
+        if entry is not None and entry.looked_at is None:
+            self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
+        return await super().claim(key, owner=owner, lease=lease)
+
+
+@on_virtual_time
+async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is() -> None:
+    async with floor() as here:
+        journal = Overtaken(clock=here.sim.clock.now)
+        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
+        (entry,) = await journal.entries()
+        assert (entry.state, entry.owner, entry.note) == (EntryState.OPEN, None, "not listed")
+        assert here.sim.ledger.count("orders.list_live") == 0
+
+
 @on_virtual_time
 async def test_two_workers_that_recover_at_once_handle_each_order_once() -> None:
     async with floor() as here:

@@ -430,12 +430,14 @@ def nested(depth: Any) -> Any:
 
 
 def test_a_body_nested_too_deeply_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON"):
+    with pytest.raises(InvalidRequestError, match=r"^orders\.submit: the body cannot be written as JSON") as caught:
         build(
             OPERATIONS["orders.submit"].bind(account_number="1", body=sound_order(extra={"x": nested(500_000)})),
             base_url=BASE,
             headers={},
         )
+    error = caught.value
+    assert (error.operation, error.method, error.path) == ("orders.submit", "POST", "/accounts/{account_number}/orders")
 
 
 LEG = NewOrderLeg(action="Buy to Open", instrument_type="Equity", quantity=Decimal(1), symbol="AAPL")

@@ -284,3 +284,10 @@ def test_invalid_utf_8_is_an_error_in_any_row() -> None:
     body = json.dumps({"data": {"items": rows_of(60)}}).encode()
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         run(body.replace(b"./ES 40", b"./ES \xff"))
+
+
+def test_rows_under_a_key_that_comes_again_are_read_in_one_go_and_as_strictly() -> None:
+    body = b'{"data": {"items": [{"symbol": "A"}]}, "data": {"items": [{"symbol": ["?"]}]}}'
+    assert [row.extra for row in run(body)[0].value] == [{"symbol": ["?"]}]
+    with pytest.raises(errors.ResponseDecodeError, match="symbol"):
+        run(body, strict=True)

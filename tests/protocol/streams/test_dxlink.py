@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import models
-from brokerage_async.errors import StreamRefusedError, TransportError
+from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
 from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Subscription
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
 from brokerage_async.protocol.streams.events import Snapshot
@@ -57,6 +57,7 @@ def test_handshake_in_the_recorded_order() -> None:
     assert sent(link) == [setup]
     receive(link, "SETUP", version="1.0-9.9.9")
     assert sent(link) == [{"type": "AUTH", "channel": 0, "token": "dG9rZW4="}]
+    assert sent(link) == []
     receive(link, "AUTH_STATE", state="UNAUTHORIZED")
     assert sent(link) == []
     receive(link, "AUTH_STATE", state="AUTHORIZED")
@@ -116,6 +117,24 @@ def test_rows_of_each_form(data: list[Any]) -> None:
         models.Quote(event_symbol="ACME", bid_price=Decimal("51.2")),
         models.Quote(event_symbol="B", bid_price=Decimal(7)),
     ]
+
+
+def test_value_that_does_not_fit_is_kept_or_an_error_in_strict_mode() -> None:
+    for strict in (False, True):
+        link = DxLinkConnection("t", now=0.0, strict=strict)
+        link.add([QUOTE])
+        receive(link, "SETUP", version="1")
+        receive(link, "AUTH_STATE", state="AUTHORIZED")
+        sent(link)
+        receive(link, "CHANNEL_OPENED", 1)
+        data = [{"eventType": "Quote", "eventSymbol": "ACME", "bidPrice": ["?"]}]
+        if strict:
+            with pytest.raises(ResponseDecodeError, match="bidPrice") as caught:
+                receive(link, "FEED_DATA", 1, data=data)
+            assert caught.value.operation == "stream.quotes"
+        else:
+            [quote] = receive(link, "FEED_DATA", 1, data=data)
+            assert quote.extra == {"bidPrice": ["?"]}
 
 
 def test_rows_without_announced_columns_have_those_asked_for() -> None:

@@ -250,6 +250,14 @@ class TestParameters:
         assert [problem.code for problem in caught.value.errors] == ["forbidden" if place == "body" else "wrong_type"]
         assert problems_of(Several())
 
+    def test_an_unknown_parameter_is_named_however_many_there_are(self) -> None:
+        optional = tuple(attrs.evolve(each, required=False) for each in SESSIONS.parameters if each.location != "path")
+        for count in range(len(optional) + 1):
+            operation = attrs.evolve(SESSIONS, parameters=optional[:count])
+            with pytest.raises(InvalidRequestError) as caught:
+                check(operation, {}, {"nonsense": 1}, None)
+            assert [(each.code, each.domain) for each in caught.value.errors] == [("unknown_parameter", "nonsense")]
+
     def test_an_empty_filter_is_not_taken_for_no_filter(self) -> None:
         with pytest.raises(InvalidRequestError, match="omit it to get everything"):
             check(SESSIONS, {"venue": "X"}, {"to-date": TO_DATE, "types[]": []}, None)
