@@ -15,7 +15,7 @@ from .menu import Menu, known, prices_of
 from .rules import cents, equity_margin_rate
 from .second import Book, Fill, day_of
 
-__all__ = ["Check", "check_account"]
+__all__ = ["Check", "check_account", "check_expiration"]
 
 ZERO = Decimal(0)
 INTERVAL = timedelta(minutes=5)
@@ -99,11 +99,14 @@ def check_transactions(
     total = ZERO
     for row in booked:
         total += signed(row, "net_value")
+        if row.transaction_type == "Receive Deliver":
+            check_expiration(row, book, check)
+            continue
         if row.transaction_type != "Trade":
             book.cash += signed(row, "value")
             check.same(f"{row.id} net value of a movement", signed(row, "net_value"), signed(row, "value"))
             continue
-        fill = fills.get(str(row.exec_id)) or opening_fill(row)
+        fill = fills.get(str(row.exec_id)) or execution_of(row)
         seen.add(fill.exec_id)
         book.add(fill)
         check.same(f"{row.id} symbol", row.symbol, fill.symbol)
@@ -121,8 +124,19 @@ def check_transactions(
     check.same("sum of the net values", total, book.cash)
 
 
-def opening_fill(row: models.Transaction) -> Fill:
-    """Return the fill of a position from before the first order."""
+def check_expiration(row: models.Transaction, book: Book, check: Check) -> None:
+    """Book the end of an option at its expiration: of the whole position, on its day, for its value alone."""
+    end = execution_of(row)
+    held = book.holdings.get(end.symbol)
+    check.same(f"{row.id} ended quantity", -end.bought, None if held is None else held.quantity)
+    check.same(f"{row.id} day of expiration", day_of(end.at), book.facts[end.symbol].expires)
+    book.expire(end)
+    for name in ("value", "net_value"):
+        check.same(f"{row.id} {name} of an expiration", signed(row, name), book.values[end.exec_id])
+
+
+def execution_of(row: models.Transaction) -> Fill:
+    """Return the execution of a position from before the first order, or of one that has expired."""
     assert row.order_id is None, f"{row.id} has no fill"
     return Fill(
         exec_id=known(row.exec_id),

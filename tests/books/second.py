@@ -83,6 +83,14 @@ class Book:
         self.fees[day_of(fill.at)] += fees
         self.cash += value - fees
 
+    def expire(self, end: Fill) -> None:
+        """Book the end of a position in an option: its value in cash, without fees."""
+        fact = self.facts[end.symbol]
+        self.hold(fact, end)
+        value = -end.bought * end.price * fact.multiplier
+        self.values[end.exec_id] = value
+        self.cash += value
+
     def fees_of(self, fill: Fill) -> dict[str, Decimal]:
         """Return the fees of a fill by name."""
         fact = self.facts[fill.symbol]

@@ -10,12 +10,13 @@ from typing import Any
 import attrs
 import pytest
 
+from brokerage_async import models
 from brokerage_async.simulator.accounts.accounts import Account
 from brokerage_async.simulator.trading import bookkeeping
 from brokerage_async.simulator.trading.fees import Fees
 from brokerage_async.simulator.trading.order_store import OrderStore
 
-from .compare import Check
+from .compare import Check, check_expiration
 from .run import trade
 from .second import Book, Fact, Fill
 
@@ -91,3 +92,35 @@ def test_requirement_of_shares_follows_the_kind_of_account() -> None:
         book.add(fill(SHARE, "Buy to Open", "100", "10"))
         assert book.requirement({"X": Decimal(10)}) == required
         assert book.net_liq({"X": Decimal(12)}) == Decimal("199.92")
+
+
+def test_expired_option_leaves_its_value_in_cash_and_no_fees() -> None:
+    option = Fact(symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), option_type="C")
+    book = Book(kind="Margin", facts={option.symbol: option})
+    book.add(fill(option, "Sell to Open", "2", "1.00"))
+    before, fees = book.cash, dict(book.fees)
+    book.expire(fill(option, "Buy to Close", "2", "0.25"))
+    assert book.cash == before - 50
+    assert book.fees == fees
+    assert not book.holdings
+
+
+@pytest.mark.parametrize(
+    ("quantity", "on", "value", "figure"),
+    [
+        ("1", date(2026, 6, 10), "25.0", "ended quantity"),
+        ("2", date(2026, 6, 11), "50.0", "day of expiration"),
+        ("2", date(2026, 6, 10), "49.0", "value of an expiration"),
+    ],
+)
+def test_wrong_end_of_an_option_is_found(quantity: str, on: date, value: str, figure: str) -> None:
+    option = Fact(symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), expires=on)
+    book, check = Book(kind="Margin", facts={option.symbol: option}), Check()
+    book.add(fill(option, "Sell to Open", "2", "1.00"))
+    row = models.Transaction(
+        id="9", exec_id="e", executed_at=NOON, symbol=option.symbol, action=models.LegAction.BUY_TO_CLOSE,
+        quantity=Decimal(quantity), price=Decimal("0.25"), value=Decimal(value), value_effect=models.PriceEffect.DEBIT,
+        net_value=Decimal(value), net_value_effect=models.PriceEffect.DEBIT,
+    )  # fmt: skip
+    check_expiration(row, book, check)
+    assert any(figure in line for line in check.differences)
