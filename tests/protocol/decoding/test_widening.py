@@ -209,3 +209,31 @@ def test_rejected_strings_are_bounded_in_number_and_length() -> None:
 def test_fitting_takes_a_date_time_without_offset_as_utc() -> None:
     field = wire_fields(OrderWire)["received-at"]
     assert fitting(OrderWire, field, "2026-01-02T03:04:05") == "2026-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("odd", "row", "expected"),
+    [
+        (
+            {"legs": {"symbol": "A"}},
+            {"legs": [{"symbol": "A", "new": 1}]},
+            models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),)),
+        ),
+        (
+            {"order-rule": "none"},
+            {"order-rule": {"new": 1}},
+            models.Order(order_rule=models.OrderRule(extra={"new": 1})),
+        ),
+    ],
+    ids=["list", "object"],
+)
+def test_new_keys_of_a_nested_model_are_learned_beside_another_form_of_its_field(
+    odd: Any, row: Any, expected: models.Order, untyped: list[str]
+) -> None:
+    registry = DecoderRegistry()
+    for raw in (odd, row, row):
+        untyped.clear()
+        body = json.dumps({"data": {"items": [raw]}}).encode()
+        decoded = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
+    assert decoded == [expected]
+    assert not untyped
