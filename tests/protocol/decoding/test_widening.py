@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -237,3 +238,20 @@ def test_new_keys_of_a_nested_model_are_learned_beside_another_form_of_its_field
         decoded = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
     assert decoded == [expected]
     assert not untyped
+
+
+def test_a_list_that_fits_is_read_whole_after_its_field_was_widened(untyped: list[str]) -> None:
+    registry, seen = DecoderRegistry(), []
+    for months in (["F", ["?"]], ["F", "G"]):
+        body = json.dumps({"data": {"items": [{"listed-months": months}]}}).encode()
+        [product] = codec.decode(ops.INSTRUMENTS_FUTURE_PRODUCTS, body, registry=registry).value
+        seen.append(product)
+    assert seen[1] == models.FutureProduct(listed_months=("F", "G"))
+    assert len(untyped) == 1
+
+
+@pytest.mark.parametrize("offset", ["", "Z", "+00:00"])
+def test_a_date_time_is_read_with_its_offset_or_as_utc_after_its_field_was_widened(offset: str) -> None:
+    field = wire_fields(OrderWire)["received-at"]
+    read = widening._moment_reader(widening._thorough_reader(OrderWire, field))
+    assert read(f"2026-01-02T03:04:05{offset}") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
