@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import multiprocessing
 import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,10 +50,30 @@ async def keep_trading(brokerage: Simulator) -> None:
             await asyncio.sleep(1)
 
 
+#: Snippets start in a fork of a process that has imported what they import, where there are forks.
+PROCESSES: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async.models", "brokerage_async.tickets"])
+
+
+def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
+    """Run a snippet as a program; a process of its own is this function."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    warnings.simplefilter("error")
+    exec(compile(snippet, "snippet", "exec"), {"__name__": "__main__"})
+
+
 @pytest.mark.parametrize("snippet", snippets())
-async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
+async def test_snippets_run_as_they_stand(
+    snippet: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     if "brokerage_async.fleet" in snippet:
         pytest.importorskip("redis", reason="redis-py is not installed (extra [redis])")
+    output = tmp_path_factory.mktemp("output") / "output.txt"
     async with Simulator(environment="production", equities=600, equity_options=500, chain_rows=50) as brokerage:
         settings = {
             "BROKERAGE_BASE_URL": brokerage.base_url,
@@ -63,17 +86,18 @@ async def test_snippets_run_as_they_stand(snippet: str, tmp_path: Path) -> None:
             "REDIS_URL": "redis://127.0.0.1:1/0",  # an engine that is away: a fleet works all the same
             "TOKEN_KEY": base64.urlsafe_b64encode(bytes(32)).decode(),
         }
-        program = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "error", "-c", snippet,
-            cwd=tmp_path, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        program = PROCESSES.Process(
+            target=run_snippet, args=(snippet, tmp_path, {**os.environ, **settings}, output), daemon=False
+        )
+        program.start()
         trading = asyncio.create_task(keep_trading(brokerage))
-        async with asyncio.timeout(60):
-            output, _ = await program.communicate()
+        await asyncio.to_thread(program.join, 60)
+        program.kill()  # does nothing once it has ended
+        await asyncio.to_thread(program.join)
         trading.cancel()
         await asyncio.wait({trading})
-    assert program.returncode == 0, output.decode()
-    assert output.strip(), "a snippet shows something"
+    assert program.exitcode == 0, output.read_text("utf-8")
+    assert output.read_text("utf-8").strip(), "a snippet shows something"
 
 
 @pytest.mark.parametrize(("name", "needs"), [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])

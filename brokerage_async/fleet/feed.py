@@ -122,7 +122,7 @@ class RedisFeed(Generic[T]):
         """
         if start not in ("now", "beginning"):
             check_count("start", start, minimum=0)
-        return CursorReader(self._feed, self._codec, start)
+        return CursorReader(self._fleet, self._feed, self._codec, start)
 
     def read_group(self, group: str, *, start: str = "now") -> GroupReader[T]:
         """Return one consumer of a group. The group goes on where it stood, whatever becomes of its consumers.
@@ -135,7 +135,7 @@ class RedisFeed(Generic[T]):
             raise ConfigurationError(f"group must be a non-empty str, got {group!r}")
         if start not in ("now", "beginning"):
             raise ConfigurationError(f"start must be 'now' or 'beginning', got {start!r}")
-        return GroupReader(self._feed, self._codec, group, start, self._fleet.worker)
+        return GroupReader(self._fleet, self._feed, self._codec, group, start)
 
     async def remove_group(self, group: str) -> None:
         """Forget a group: nothing is kept for it any more."""

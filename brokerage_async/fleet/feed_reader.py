@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import attrs
 
 from .._arguments import running_loop
+from ..observers import FeedLag
 from ..watch.codec import ChangeCodec
 from ..watch.diff import Change
 from ..watch.group_commit import GroupCommit
@@ -22,8 +23,9 @@ from ..watch.state import StoredChange
 from .connection import EngineUnavailableError
 from .feed_keys import MARGIN, FeedGapError, FeedKeys, LeaseLostError
 from .feed_scripts import ACK, EXTEND, JOIN, READ, TAKE
+from .fleet import Fleet
 
-__all__ = ["CursorReader", "FeedReader", "GroupReader", "stored_of"]
+__all__ = ["CursorReader", "Entry", "FeedReader", "GroupReader"]
 
 T = TypeVar("T")
 
@@ -37,6 +39,54 @@ MAX_BLOCK = 0.5
 """Seconds after which a waiting reader looks by itself, for changes of consumers that died."""
 
 
+@attrs.frozen
+class Entry:
+    """One entry of the stream.
+
+    Attributes:
+        stored: the change.
+        key: its idempotency key.
+        published: microseconds by the clock of the engine, None if an earlier version published it.
+    """
+
+    stored: StoredChange
+    key: str
+    published: int | None
+
+    @classmethod
+    def read(cls, entry: Any) -> Entry:
+        """Return an entry as the engine gave it."""
+        name, values = entry
+        fields = {values[at].decode(): bytes(values[at + 1]) for at in range(0, len(values), 2)}
+        stored = StoredChange(
+            sequence=int(name.partition(b"-")[0]),
+            key=fields["key"].decode(),
+            kind=fields["kind"].decode(),
+            at=fields["at"].decode(),
+            before=fields.get("before"),
+            after=fields.get("after"),
+        )
+        published = fields.get("published")
+        return cls(stored, fields["id"].decode(), None if published is None else int(published))
+
+
+class Batch(NamedTuple):
+    """Entries that were fetched at once, after ``lost`` others; ``time`` is the engine's, in microseconds."""
+
+    lost: int
+    time: int
+    entries: list[Entry]
+
+
+class Fetched(NamedTuple, Generic[T]):
+    """A change that is ready to be handed out; it was published at that time of the event loop, if that is known."""
+
+    sequence: int
+    key: str
+    change: Change[T]
+    published_at: float | None
+
+
 class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     """Async iterator over the changes of a feed.
 
@@ -44,10 +94,12 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     iteration can continue after either.
     """
 
-    def __init__(self, feed: FeedKeys, codec: ChangeCodec[T]) -> None:
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str = "") -> None:
+        self._fleet = fleet
         self._feed = feed
         self._codec = codec
-        self._ready: deque[tuple[int, str, Change[T]]] = deque()
+        self._group = group
+        self._ready: deque[Fetched[T]] = deque()
         self._last = 0
         self._closed = False
 
@@ -58,10 +110,12 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         while not self._closed:
             self._drop_expired()
             if self._ready:
-                sequence, key, change = self._ready.popleft()
-                return self._handed_out(sequence, key, change)
-            lost, entries = await self._fetch()
-            self._ready.extend(self._decoded(entry) for entry in entries)
+                fetched = self._ready.popleft()
+                self._report_lag(fetched)
+                return self._handed_out(fetched.sequence, fetched.key, fetched.change)
+            lost, time, entries = await self._fetch()
+            now = running_loop().time()
+            self._ready.extend(self._decoded(entry, time, now) for entry in entries)
             if lost:
                 raise FeedGapError(f"{lost} changes of the feed {self._feed.name!r} are lost to this reader", lost=lost)
             if not entries:
@@ -81,8 +135,8 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         self._closed = True
 
     @abstractmethod
-    async def _fetch(self) -> tuple[int, list[Any]]:
-        """Return the number of lost changes, and the next entries."""
+    async def _fetch(self) -> Batch:
+        """Return the next entries."""
 
     def _drop_expired(self) -> None:
         """Drop fetched changes that may have gone to another consumer."""
@@ -91,9 +145,16 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
         """Return a change as it is reported."""
 
-    def _decoded(self, entry: Any) -> tuple[int, str, Change[T]]:
-        stored, key = stored_of(entry)
-        return stored.sequence, key, self._codec.restore(stored)
+    def _decoded(self, entry: Entry, time: int, now: float) -> Fetched[T]:
+        """Return the change of an entry that was fetched ``now`` by the event loop, at ``time`` by the engine."""
+        published_at = None if entry.published is None else now - (time - entry.published) / 1_000_000
+        return Fetched(entry.stored.sequence, entry.key, self._codec.restore(entry.stored), published_at)
+
+    def _report_lag(self, fetched: Fetched[T]) -> None:
+        """Report how long ago the change was published; the clock of the engine may have been set back since."""
+        if fetched.published_at is not None:
+            lag = max(0.0, running_loop().time() - fetched.published_at)
+            self._fleet.report(FeedLag(feed=self._feed.name, group=self._group, lag=lag))
 
     async def _wait(self) -> None:
         """Wait for a change after the last one of the stream."""
@@ -106,8 +167,8 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
 class CursorReader(FeedReader[T]):
     """A reader with a cursor of its own, which it may keep and pass as ``start`` to the next one."""
 
-    def __init__(self, feed: FeedKeys, codec: ChangeCodec[T], start: str | int) -> None:
-        super().__init__(feed, codec)
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], start: str | int) -> None:
+        super().__init__(fleet, feed, codec)
         self._position: str | int = start
         self._cursor: str | int = start
 
@@ -116,13 +177,15 @@ class CursorReader(FeedReader[T]):
         """The position after the last change that was returned, to start from there later."""
         return self._cursor
 
-    async def _fetch(self) -> tuple[int, list[Any]]:
+    async def _fetch(self) -> Batch:
         keys = self._feed.keys("stream", "meta")
-        cursor, lost, self._last, entries = await self._feed.connection.script(READ, keys, [self._position, BATCH])
+        reply = await self._feed.connection.script(READ, keys, [self._position, BATCH])
+        cursor, lost, self._last, time, found = reply
         self._position = self._cursor = int(cursor)
+        entries = [Entry.read(each) for each in found]
         if entries:
-            self._position = stored_of(entries[-1])[0].sequence
-        return int(lost), entries
+            self._position = entries[-1].stored.sequence
+        return Batch(int(lost), int(time), entries)
 
     def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
         self._cursor = sequence
@@ -135,12 +198,11 @@ class GroupReader(FeedReader[T]):
     Leases are renewed in the background while changes are held; one that was lost raises `LeaseLostError` in ``ack``.
     """
 
-    def __init__(self, feed: FeedKeys, codec: ChangeCodec[T], group: str, start: str, worker: str) -> None:
-        super().__init__(feed, codec)
-        self._group = group
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str, start: str) -> None:
+        super().__init__(fleet, feed, codec, group)
         self._start = start
         self._keys = feed.group_keys(group)
-        self._consumer = f"{worker}-{secrets.token_hex(4)}"
+        self._consumer = f"{fleet.worker}-{secrets.token_hex(4)}"
         self._joined = False
         self._held: set[int] = set()
         self._late: set[int] = set()
@@ -157,7 +219,7 @@ class GroupReader(FeedReader[T]):
             self._keeping.cancel()
             await asyncio.wait({self._keeping})
 
-    async def _fetch(self) -> tuple[int, list[Any]]:
+    async def _fetch(self) -> Batch:
         run = self._feed.connection.script
         if not self._joined:
             await run(JOIN, self._keys[:4], [self._group, self._start])
@@ -167,11 +229,12 @@ class GroupReader(FeedReader[T]):
         self._freed.clear()
         began = running_loop().time()
         limits = (self._feed.lease_ms, BATCH, MAX_WAITING)
-        lost, self._last, entries = await run(TAKE, self._keys, [self._group, self._consumer, *limits])
-        self._held.update(stored_of(entry)[0].sequence for entry in entries)
+        lost, self._last, time, found = await run(TAKE, self._keys, [self._group, self._consumer, *limits])
+        entries = [Entry.read(each) for each in found]
+        self._held.update(entry.stored.sequence for entry in entries)
         if entries:
             self._valid_until = began + self._feed.lease * (1 - MARGIN)
-        return int(lost), entries
+        return Batch(int(lost), int(time), entries)
 
     def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
         async def acknowledge() -> None:
@@ -199,7 +262,7 @@ class GroupReader(FeedReader[T]):
 
     def _drop_expired(self) -> None:
         if self._ready and running_loop().time() >= self._valid_until:
-            self._held.difference_update(sequence for sequence, *_ in self._ready)
+            self._held.difference_update(fetched.sequence for fetched in self._ready)
             self._ready.clear()
 
     def _is_held(self, sequence: int) -> bool:
@@ -221,18 +284,3 @@ class GroupReader(FeedReader[T]):
                 with contextlib.suppress(EngineUnavailableError):
                     if await self._feed.connection.script(EXTEND, self._keys, [*limits, *held]) == len(held):
                         self._valid_until = began + self._feed.lease * (1 - MARGIN)
-
-
-def stored_of(entry: Any) -> tuple[StoredChange, str]:
-    """Return an entry of the stream as a stored change, with its idempotency key."""
-    name, values = entry
-    fields = {values[at].decode(): bytes(values[at + 1]) for at in range(0, len(values), 2)}
-    stored = StoredChange(
-        sequence=int(name.partition(b"-")[0]),
-        key=fields["key"].decode(),
-        kind=fields["kind"].decode(),
-        at=fields["at"].decode(),
-        before=fields.get("before"),
-        after=fields.get("after"),
-    )
-    return stored, fields["id"].decode()

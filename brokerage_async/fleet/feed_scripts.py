@@ -40,7 +40,15 @@ return {'ok', redis.call('HGET', KEYS[2], 'identity'), tonumber(redis.call('HGET
 """)
 """Return the items published so far, to the holder of the lease."""
 
-PUBLISH = Script("""
+CLOCK = """
+local clock = redis.call('TIME')
+local micros = clock[1] * 1000000 + clock[2]
+"""
+"""The time of the engine, by which the lag of readers is measured: their own clocks may differ from the poller's."""
+
+PUBLISH = Script(
+    CLOCK
+    + """
 -- KEYS: lease, meta, begun, items, revisions, stream, groups
 -- ARGV: token, lease in ms, sequence before, entries to keep, most entries, number of parts,
 --       {part, number of items, {key, item}}, number of changes,
@@ -70,7 +78,8 @@ for _ = 1, count do
   sequence = sequence + 1
   local revision = tonumber(redis.call('HGET', revisions, key) or floor) + 1
   local parts = {identity, key, revision, kind, has_before, #before, before, has_after, after}
-  local entry = {'key', key, 'kind', kind, 'at', time, 'id', redis.sha1hex(table.concat(parts, '\\n'))}
+  local entry = {'key', key, 'kind', kind, 'at', time, 'id', redis.sha1hex(table.concat(parts, '\\n')),
+                 'published', string.format('%d', micros)}
   if has_before == '1' then entry[#entry + 1] = 'before' entry[#entry + 1] = before end
   if has_after == '1' then
     entry[#entry + 1] = 'after' entry[#entry + 1] = after
@@ -89,7 +98,8 @@ for _, low in ipairs(redis.call('HVALS', groups)) do done = math.min(done, tonum
 local cut = math.max(math.min(sequence - keep, done), sequence - most)
 if cut > 0 then redis.call('XTRIM', stream, 'MINID', '=', string.format('%d-0', cut + 1)) end
 return {'ok', sequence}
-""")
+"""
+)
 """Publish changes if the lease is held and nothing was published since; a repeated batch is published once.
 
 The key of a change is made of its revision, which grows with each change of an item: it is the same when a change is
@@ -105,20 +115,22 @@ end
 """
 
 READ = Script(
-    FIRST
+    CLOCK
+    + FIRST
     + """
 -- KEYS: stream, meta; ARGV: cursor, or 'now', or 'beginning'; most entries
 local sequence = tonumber(redis.call('HGET', KEYS[2], 'sequence') or 0)
 local cursor = tonumber(ARGV[1])
 if ARGV[1] == 'now' then cursor = sequence end
 if ARGV[1] == 'beginning' then cursor = first_after(KEYS[1], KEYS[2]) end
-if cursor > sequence then return {sequence, cursor - sequence, sequence, {}} end
+if cursor > sequence then return {sequence, cursor - sequence, sequence, micros, {}} end
 local first = first_after(KEYS[1], KEYS[2])
-if cursor < first then return {first, first - cursor, sequence, {}} end
-return {cursor, 0, sequence, redis.call('XRANGE', KEYS[1], string.format('(%d-0', cursor), '+', 'COUNT', ARGV[2])}
+if cursor < first then return {first, first - cursor, sequence, micros, {}} end
+local entries = redis.call('XRANGE', KEYS[1], string.format('(%d-0', cursor), '+', 'COUNT', ARGV[2])
+return {cursor, 0, sequence, micros, entries}
 """
 )
-"""Return the cursor, the changes lost before it, the last sequence, and entries after the cursor."""
+"""Return the cursor, the changes lost before it, the last sequence, the time, and entries after the cursor."""
 
 JOIN = Script(
     FIRST
@@ -135,10 +147,10 @@ return 1
 """Make a group known, unless it is."""
 
 GROUP = (
-    FIRST
+    CLOCK
+    + FIRST
     + """
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = math.floor(micros / 1000)
 local stream, meta, groups, group, open, todo, holders, keys, busy = unpack(KEYS)
 local function settle(number)
   local key = redis.call('HGET', keys, number)
@@ -204,13 +216,13 @@ while #taken < most and redis.call('ZCARD', todo) < tonumber(ARGV[5]) do
 end
 redis.call('HSET', group, 'cursor', cursor)
 note_progress(name)
-return {lost, tonumber(redis.call('HGET', meta, 'sequence') or 0), taken}
+return {lost, tonumber(redis.call('HGET', meta, 'sequence') or 0), micros, taken}
 """
 )
 """Hand out entries: those of consumers that died, those whose key has become free, then new ones.
 
 An entry whose key is open waits, so that changes of one key are handled one after another. Return the number of changes
-that were trimmed unread, the last sequence, and the entries.
+that were trimmed unread, the last sequence, the time, and the entries.
 """
 
 ACK = Script(

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 
 from .._arguments import running_loop
 from .._generated.models import Pagination
+from ..config import Environment
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..observers import Event
 from ..operation import BoundCall, Effect, Guard, Operation, Shape
@@ -124,9 +125,9 @@ class BrokerageSession:
         return cast("T", await pager.collect())
 
     @property
-    def environment_name(self) -> str:
-        """Name of the environment of the service: ``production`` or ``sandbox``."""
-        return self.engine.environment.name
+    def environment(self) -> Environment:
+        """The service that is called."""
+        return self.engine.environment
 
     def service_now(self) -> datetime | None:
         """Return the time by the service's clock, or None until an answer has shown it."""

@@ -78,11 +78,12 @@ class PollStarted:
 
 @attrs.frozen(kw_only=True)
 class FeedLag:
-    """A change that a consumer has read from a feed of a fleet.
+    """A change of a feed of a fleet, when it is handed out to a consumer; each time, if that happens again.
 
     Attributes:
-        feed, group: names of the feed and of the group of consumers.
-        lag: seconds since the change was published.
+        feed: name of the feed.
+        group: name of the group of consumers, empty for a reader with a cursor of its own.
+        lag: seconds since the change was published, by the clock of the engine.
     """
 
     feed: str

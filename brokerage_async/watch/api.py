@@ -199,7 +199,7 @@ class Watch:
 
         Kinds are those of `AlertKind` (created, triggered, completed, expired, dismissed), one change for each
         timestamp that was set; ``changed`` if none was, ``removed`` when an alert left the list. Arguments and errors
-        are those of `orders`.
+        are those of `orders`. A client cannot know the customer of a ``state``: use one for each.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         bell = self._bell(None, ALERT_EVENTS, push=push)

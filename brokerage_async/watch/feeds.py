@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from .._generated.endpoints import Endpoints
+from ..config import Environment
 from ..observers import Event, PollStarted
 from ..operation import Executor
 from .doorbell import Doorbell
@@ -30,8 +31,8 @@ class WatchedSession(Executor, Protocol):
         ...
 
     @property
-    def environment_name(self) -> str:
-        """Name of the environment of the service."""
+    def environment(self) -> Environment:
+        """The service that is called."""
         ...
 
     def on_event(self, event: Event) -> None:
@@ -70,8 +71,9 @@ class Feeds:
         self._running: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
 
     def identity(self, name: str, **filters: Any) -> str:
-        """Return the identity of a list for a durable state: environment, name and filters."""
-        return json.dumps({"watch": name, "environment": self._session.environment_name, **filters})
+        """Return the identity of a list for a durable state: service, environment, name and filters."""
+        service = self._session.environment
+        return json.dumps({"watch": name, "origin": service.origin, "environment": service.name, **filters})
 
     def _report(self, watcher: str, lateness: float) -> None:
         self._session.on_event(PollStarted(watcher=watcher, lateness=lateness))

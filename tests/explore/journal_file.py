@@ -62,7 +62,7 @@ class JournalFile:
     def close(self) -> None:
         """Remove the files."""
         for journal in self._opened:
-            journal._finalizer()
+            journal._thread._finalizer()
         self._folder.cleanup()
 
     def _later(self, process: Process, work: Callable[[], Any]) -> asyncio.Future[Any]:

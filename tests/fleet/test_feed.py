@@ -19,6 +19,7 @@ from brokerage_async.fleet import (
     RedisFeed,
 )
 from brokerage_async.fleet.feed_poller import PublishingState, Turn
+from brokerage_async.observers import Attempt, Event, FeedLag
 from brokerage_async.watch import Change, StoredChange, WatchStateError, poll
 from tests.fleet.engines import EngineServer, engine_server, missing
 
@@ -33,9 +34,32 @@ def shared_server() -> Iterator[EngineServer]:
         yield server
 
 
+class Lags:
+    """Records the lags of a fleet."""
+
+    def __init__(self) -> None:
+        self.found: list[FeedLag] = []
+
+    def __call__(self, attempt: Attempt) -> None:
+        raise AssertionError("a feed makes no calls")
+
+    def on_event(self, event: Event) -> None:
+        assert isinstance(event, FeedLag)
+        self.found.append(event)
+
+    def take(self) -> list[FeedLag]:
+        found, self.found = self.found, []
+        return found
+
+
 @pytest.fixture
-async def fleet(shared_server: EngineServer, request: pytest.FixtureRequest) -> AsyncIterator[Fleet]:
-    async with Fleet(shared_server.url, name=f"f{abs(hash(request.node.nodeid))}") as fleet:
+def lags() -> Lags:
+    return Lags()
+
+
+@pytest.fixture
+async def fleet(shared_server: EngineServer, request: pytest.FixtureRequest, lags: Lags) -> AsyncIterator[Fleet]:
+    async with Fleet(shared_server.url, name=f"f{abs(hash(request.node.nodeid))}", observers=[lags]) as fleet:
         yield fleet
 
 
@@ -210,6 +234,65 @@ async def test_idempotency_key_is_the_same_after_the_engine_lost_changes(fleet: 
     lists.rows = {"a": 1}
     everything = await keys_of_next(4)
     assert len(set(everything)) == 4, "an item that comes back is another change"
+
+
+def added(number: int) -> StoredChange:
+    """Return a change whose poller has a clock that is months off."""
+    at = "2026-03-02T12:00:00+00:00"
+    return StoredChange(sequence=number, key=f'"{number}"', kind="added", at=at, before=None, after=b'{"n": 1}')
+
+
+async def test_lag_of_each_change_is_reported_when_it_is_handed_out(fleet: Fleet, lags: Lags) -> None:
+    feed = feed_of(fleet)
+    turn = Turn(feed._feed, "poller")
+    await turn.elect()
+    state = PublishingState(feed._feed, turn)
+    await state.open("things")
+    await state.report([added(1), added(2)], {})
+    await asyncio.sleep(0.2)
+    async with feed.read(start="beginning") as reader, feed.read_group("desk", start="beginning") as consumer:
+        for each, group in ((reader, ""), (consumer, "desk")):
+            await take(each, 1)
+            (first,) = lags.take()  # the second one is fetched, and not handed out
+            assert (first.feed, first.group) == ("things", group)
+            assert 0.2 <= first.lag < 20
+            await asyncio.sleep(0.1)
+            await take(each, 1)
+            (second,) = lags.take()
+            assert second.lag >= first.lag + 0.1 - 0.001, "it has waited for its consumer"
+
+
+async def test_lag_counts_from_publishing_when_a_change_goes_to_another_consumer(fleet: Fleet, lags: Lags) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1)
+    async with publishing(feed, lists):
+        dead = feed.read_group("g", start="beginning")
+        await asyncio.wait_for(anext(dead), 20)
+        await dead.aclose()
+        async with feed.read_group("g") as other:
+            await take(other, 1)
+    first, again = lags.take()
+    assert again.lag >= first.lag + LEASE * 0.9
+
+
+async def test_change_published_by_an_earlier_version_has_no_lag(fleet: Fleet, lags: Lags) -> None:
+    feed, run = feed_of(fleet), fleet.connection.command
+    fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
+    await run("XADD", feed._feed.key("stream"), "1-0", *fields)
+    await run("HSET", feed._feed.key("meta"), "sequence", 1)
+    async with feed.read(start="beginning") as reader, feed.read_group("g", start="beginning") as consumer:
+        for each in (reader, consumer):
+            assert await take(each, 1) == [("added", "a", 1)]
+    assert lags.take() == []
+
+
+async def test_lag_is_not_negative_after_the_engine_was_set_back(fleet: Fleet, lags: Lags) -> None:
+    feed, run = feed_of(fleet), fleet.connection.command
+    fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
+    await run("XADD", feed._feed.key("stream"), "1-0", *fields, "published", 4_000_000_000_000_000)
+    await run("HSET", feed._feed.key("meta"), "sequence", 1)
+    async with feed.read(start="beginning") as reader:
+        await take(reader, 1)
+    assert [found.lag for found in lags.take()] == [0.0]
 
 
 async def test_group_hands_changes_of_a_key_out_one_after_another(fleet: Fleet) -> None:

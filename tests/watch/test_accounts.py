@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
@@ -383,7 +384,9 @@ async def test_states_of_other_accounts_and_lists_are_rejected(client: Client) -
     state = MemoryState()
     async with client.watch.positions(["A1"], state=state) as watcher:
         await anext(watcher)
-    assert state.feed == '{"watch": "positions", "environment": "sandbox", "accounts": ["A1"]}'
+    assert json.loads(state.feed or "") == {
+        "watch": "positions", "origin": "https://service", "environment": "sandbox", "accounts": ["A1"],
+    }  # fmt: skip
     for other in (
         client.watch.positions(["A1", "B2"], state=state),
         client.watch.positions(["A1"], include_marks=True, state=state),

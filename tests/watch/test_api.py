@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,8 +15,9 @@ from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.watch import Change, Watch, Watcher, is_terminal
+from brokerage_async.watch import Change, Watch, Watcher, WatchStateError, is_terminal
 from tests.fake_transport import FakeTransport, fail, ok
+from tests.watch.memory_state import MemoryState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -546,3 +547,31 @@ async def test_market_invalid_collection_raises(service: Service, client: Client
     with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
         client.watch.market_hours(wrong, trading=1)
     assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        lambda client, state: client.watch.orders("me", ["A1"], state=state),
+        lambda client, state: client.watch.quote_alerts(state=state),
+        lambda client, state: client.watch.positions(["A1"], state=state),
+        lambda client, state: client.watch.balances(["A1"], state=state),
+        lambda client, state: client.watch.market(state=state),
+    ],
+    ids=["orders", "quote_alerts", "positions", "balances", "market"],
+)
+async def test_state_of_another_service_is_rejected(watch: Callable[[Client, MemoryState], Watcher[Any]]) -> None:
+    async def watch_service(address: str) -> None:
+        transport: Any = FakeTransport(lambda _: ok({"items": []}))
+        async with (
+            Client(Environment.sandbox(address), StaticToken("token"), transport=transport) as client,
+            watch(client, state) as watcher,
+        ):
+            await asyncio.wait_for(anext(watcher), 10)
+
+    state = MemoryState()
+    for address in ("https://service", "https://service/prefix"):
+        with pytest.raises(TimeoutError):
+            await watch_service(address)
+    with pytest.raises(WatchStateError, match=r'to .*"https://service", .*not to .*"https://service:8443"'):
+        await watch_service("https://service:8443")
