@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .mutant import Mutant
 from .mutants import SourceFile
-from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, verdict
+from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, survivors_of, verdict
 from .reach import MAX_SECONDS, Reach
 from .session import AGAIN, SURVIVED, Done, import_in_turn, record, swap_in_turn
 
@@ -51,7 +51,8 @@ def main() -> int:
     known = load(results)
     if arguments.page:
         facts = {"total": sum(map(len, mutants.values())), "seed": arguments.seed, "seconds": MAX_SECONDS}
-        PAGE.write_text(page(sample, known, version=importlib.metadata.version("mutmut"), **facts), "utf-8")
+        version = importlib.metadata.version("mutmut")
+        PAGE.write_text(page(sample, known, survivors_of(results), version=version, **facts), "utf-8")
     for each in sample:
         if verdict(known[each.key]) == SURVIVED and each.key not in reasons():
             print(f"survived: {each.name} {each.function}: {each.before} -> {each.after}")

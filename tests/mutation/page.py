@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,6 +38,7 @@ processor time.
 
 MIDDLE = """
 {invalid} further mutants of the sample cannot be imported, and count neither way; {untried} were not tried this time.
+{since} of those caught had survived an earlier attempt, before tests were added: expect less of another sample.
 `nox -s mutation` repeats it, and `nox -s mutation -- --seed 2` draws another sample.
 
 ## Survivors
@@ -69,6 +70,12 @@ def load(path: Path) -> dict[Key, str]:
     return {key_of(each): each["answer"] for each in lines}
 
 
+def survivors_of(path: Path) -> set[Key]:
+    """Return the mutants that survived when they were tried, whatever the last answer is."""
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return {key_of(each) for each in lines if verdict(each["answer"]) == "survived"}
+
+
 def verdict(answer: str) -> str:
     """Return ``caught``, ``timeout``, ``survived`` or ``not imported``."""
     return answer.partition(":")[0]
@@ -89,13 +96,14 @@ def share(sample: Iterable[Mutant], results: Results) -> float:
     return sum(counted) / len(counted)
 
 
-def page(sample: list[Mutant], results: Results, **facts: object) -> str:
-    """Return the page."""
+def page(sample: list[Mutant], results: Results, survived: Collection[Key], **facts: object) -> str:
+    """Return the page; ``survived`` are those that did so at least once."""
     untried = sum(each.key not in results for each in sample)
     sample = [each for each in sample if each.key in results]
     rooms = {room: [each for each in sample if room_of(each) == room] for room in sorted(map(room_of, sample))}
     rows = [row(f"`{room}/`", some, results) for room, some in rooms.items()]
     invalid = sum(verdict(results[each.key]) == "not imported" for each in sample)
+    since = sum(each.key in survived and is_caught(results[each.key]) for each in sample)
     known = reasons()
     survivors = [each for each in sample if verdict(results[each.key]) == "survived"]
     lines = [
@@ -105,7 +113,8 @@ def page(sample: list[Mutant], results: Results, **facts: object) -> str:
     ]
     head = HEAD.format(count=len(sample) - invalid, **facts)
     table = "\n".join([*rows, row("**all**", sample, results)])
-    return head + table + "\n" + MIDDLE.format(invalid=invalid, untried=untried) + "\n".join(lines) + "\n"
+    middle = MIDDLE.format(invalid=invalid, untried=untried, since=since)
+    return head + table + "\n" + middle + "\n".join(lines) + "\n"
 
 
 def row(name: str, sample: list[Mutant], results: Results) -> str:

@@ -17,7 +17,7 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRe
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from tests.loops import on_virtual_time
-from tests.trading import POLICY, SUBMIT, floor, order
+from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Kind, floor, order
 
 # --- a good day
 
@@ -108,6 +108,20 @@ async def test_a_client_hands_looks_and_lease_on() -> None:
         assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
         with pytest.raises(ConfigurationError, match="lease"):
             here.client.order_entry(here.journal, lease=0)
+
+
+@pytest.mark.parametrize("kind", [SINGLE, COMPLEX], ids=lambda kind: kind.namespace)
+@on_virtual_time
+async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(kind: Kind) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
+        for number, seconds in enumerate((POLICY.visibility_delay * 5, 1.0)):
+            began = asyncio.get_running_loop().time()
+            with pytest.raises(OrderOutcomeUnknownError) as caught:
+                await kind.place(here.entry, here.account, f"mine-{number}", visibility_delay=seconds)
+            took = asyncio.get_running_loop().time() - began
+            assert caught.value.code == "absent"
+            assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
 
 
 # --- what is refused at the door

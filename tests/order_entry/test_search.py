@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from brokerage_async._generated.models import NewOrder, Order, OrderStatus
-from brokerage_async.errors import PermissionDeniedError
+from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
 from brokerage_async.order_entry import claims
@@ -182,3 +182,34 @@ async def test_orders_that_replace_each_other_are_followed_once() -> None:
     search = searching(Account([circle], [[]]), attempts=2)
     assert (await search.poll(["a"])).orders["a"].id == "1"
     assert search.conflict("a") == ""
+
+
+class Unreadable(Account):
+    """An account whose complex orders are listed, but cannot be read."""
+
+    def __init__(self, live: list[Any], failure: BrokerageError) -> None:
+        super().__init__([live], [[]])
+        self._lists["complex_orders.list"] = [[]]
+        self._failure = failure
+
+    async def execute(self, call: BoundCall[Any]) -> Any:
+        raise self._failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "permanent"),
+    [
+        (PermissionDeniedError("no", status=403, from_service=True), True),
+        (ServerError("down", status=503, from_service=True), False),
+    ],
+)
+@on_virtual_time
+async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: BrokerageError, permanent: bool) -> None:
+    body = b'{"orders": [{"external-identifier": "a"}]}'
+    entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
+    account = Unreadable([carrier(1, complex_order_id="7")], failure)
+    search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
+    sighting = await search.poll(["a"])
+    assert (dict(sighting.orders), sighting.complete) == ({}, False)
+    assert sighting.error is failure
+    assert sighting.permanent is permanent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.operations import ORDERS_LIST
+from brokerage_async._generated.operations import ORDERS_GET, ORDERS_LIST
 from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
@@ -38,6 +38,15 @@ def test_an_issue_names_its_outcome(body: Any, issue: str, outcome: str, caplog:
         codec.decode(ORDERS_LIST, content, strict=True, registry=DecoderRegistry())
     assert caught.value.message == f"{issue.replace('[]', '[0]')}; rejected in strict mode"
     assert not caplog.records
+
+
+def test_a_resource_that_is_not_under_data_is_named_and_read(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
+        order = codec.decode(ORDERS_GET, b'{"id": "1", "status": "Live", "symbol": "A"}', registry=DecoderRegistry())
+    assert order.value.id == "1"
+    assert [record.getMessage() for record in caplog.records] == [
+        "orders.get: $: the resource is not under data; read all the same"
+    ]
 
 
 def test_a_page_instead_of_json_says_to_check_the_address() -> None:

@@ -230,3 +230,30 @@ def test_one_object_is_reported_at_its_own_path() -> None:
         issues = Issues("a.b", strict=False, registry=registry)
         assert structure_one(models.Order, {"price": ["?"]}, "$.one", issues).extra == {"price": ["?"]}
         assert registry.warned_paths() == ["$.one.price"]
+
+
+def test_one_object_that_fits_is_not_searched_for_new_keys() -> None:
+    class Settled(DecoderRegistry):
+        def learn(self, *_: Any) -> bool:
+            raise AssertionError("nothing is new in an object that fits")
+
+    order = structure_one(models.Order, {"price": "1.5", "legs": [{"symbol": "A"}]}, "$", Issues("x", True, Settled()))
+    assert order == models.Order(price=Decimal("1.5"), legs=(models.OrderLeg(symbol="A"),))
+
+
+@pytest.mark.parametrize(
+    ("raw", "warning"),
+    [
+        ({"price": ["?"]}, "$.x[].price: expected decimal, got a list; kept as raw JSON in extra"),
+        ({"legs": [7]}, "$.x[].legs[]: expected an object, got a number; left out"),
+    ],
+)
+def test_a_warning_is_the_same_before_and_after_its_field_was_widened(
+    raw: Any, warning: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = DecoderRegistry()
+    for _ in range(3):
+        registry._warned.clear()
+        caplog.clear()
+        structure_rows(models.Order, [raw], "$.x", Issues("a.b", strict=False, registry=registry))
+        assert [record.getMessage() for record in caplog.records] == [f"a.b: {warning}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -209,3 +210,48 @@ def test_rejected_strings_are_bounded_in_number_and_length() -> None:
 def test_fitting_takes_a_date_time_without_offset_as_utc() -> None:
     field = wire_fields(OrderWire)["received-at"]
     assert fitting(OrderWire, field, "2026-01-02T03:04:05") == "2026-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("odd", "row", "expected"),
+    [
+        (
+            {"legs": {"symbol": "A"}},
+            {"legs": [{"symbol": "A", "new": 1}]},
+            models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),)),
+        ),
+        (
+            {"order-rule": "none"},
+            {"order-rule": {"new": 1}},
+            models.Order(order_rule=models.OrderRule(extra={"new": 1})),
+        ),
+    ],
+    ids=["list", "object"],
+)
+def test_new_keys_of_a_nested_model_are_learned_beside_another_form_of_its_field(
+    odd: Any, row: Any, expected: models.Order, untyped: list[str]
+) -> None:
+    registry = DecoderRegistry()
+    for raw in (odd, row, row):
+        untyped.clear()
+        body = json.dumps({"data": {"items": [raw]}}).encode()
+        decoded = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
+    assert decoded == [expected]
+    assert not untyped
+
+
+def test_a_list_that_fits_is_read_whole_after_its_field_was_widened(untyped: list[str]) -> None:
+    registry, seen = DecoderRegistry(), []
+    for months in (["F", ["?"]], ["F", "G"]):
+        body = json.dumps({"data": {"items": [{"listed-months": months}]}}).encode()
+        [product] = codec.decode(ops.INSTRUMENTS_FUTURE_PRODUCTS, body, registry=registry).value
+        seen.append(product)
+    assert seen[1] == models.FutureProduct(listed_months=("F", "G"))
+    assert len(untyped) == 1
+
+
+@pytest.mark.parametrize("offset", ["", "Z", "+00:00"])
+def test_a_date_time_is_read_with_its_offset_or_as_utc_after_its_field_was_widened(offset: str) -> None:
+    field = wire_fields(OrderWire)["received-at"]
+    read = widening._moment_reader(widening._thorough_reader(OrderWire, field))
+    assert read(f"2026-01-02T03:04:05{offset}") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

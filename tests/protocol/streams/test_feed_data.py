@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from brokerage_async._generated.converters import WIRES
@@ -32,3 +34,13 @@ def test_objects_of_several_types_come_in_blocks() -> None:
     rows = [{"eventType": kind, "eventSymbol": "A"} for kind in ("Quote", "Quote", "Trade", "Quote")]
     blocks = list(events_of([*rows, 7], {}, Issues("x", False, DecoderRegistry())))
     assert [(kind, len(events)) for kind, events in blocks] == [("Quote", 2), ("Trade", 1), ("Quote", 1), ("", 0)]
+
+
+def test_block_without_a_type_is_reported_and_ends_the_reading(caplog: pytest.LogCaptureFixture) -> None:
+    data = ["Quote", ["A", 1], 7, ["B", 2], "Quote", ["C", 3]]
+    with caplog.at_level(logging.WARNING, "brokerage_async.decode"):
+        blocks = list(events_of(data, {"Quote": ["eventSymbol", "bidPrice"]}, Issues("x", False, DecoderRegistry())))
+    assert [[event.event_symbol for event in events] for _, events in blocks] == [["A"]]
+    assert [record.getMessage() for record in caplog.records] == [
+        "x: $.data: expected a type and its rows, got a number; ignored"
+    ]
