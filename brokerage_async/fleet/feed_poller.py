@@ -142,7 +142,7 @@ class FeedPoller:
         self._feed = feed
         self._worker = worker
         self._watch = watch
-        self.is_elected = False
+        self.is_elected: bool = False
 
     async def run(self) -> None:
         """Poll whenever elected, until cancelled or until the watcher ends with an error of its own."""

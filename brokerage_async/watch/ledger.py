@@ -69,7 +69,7 @@ class Ledger(Generic[T]):
         self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
         self.positions: dict[Any, Any] = {}
         self.begun: set[str] = set()
-        self.acknowledged = 0
+        self.acknowledged: int = 0
 
     @property
     def is_open(self) -> bool:
