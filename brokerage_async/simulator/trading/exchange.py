@@ -147,17 +147,16 @@ class Exchange:
         if terms.rules is not None and terms.rules.cancel_at is not None:
             self._schedule(order, "cancel", max(now, terms.rules.cancel_at.timestamp()), self._cancel_by_rule)
         instrument = order.legs[0].instrument
-        if terms.time_in_force.startswith("GTC"):
-            expirations = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
-            if expirations:
-                self._schedule(order, "expiry", max(now, min(expirations)), self.expire)
-            return
-        end = trading_hours.closing(instrument, now, extended=terms.is_extended)
-        if terms.gtc_date is not None:
-            last, collection = terms.gtc_date, instrument.collection
-            session = None if collection is None else CALENDARS[collection].session(last)
-            end = max(end, local_epoch(last, 24) if session is None else session.close)
-        self._schedule(order, "expiry", end, self.expire)
+        ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
+        if not terms.time_in_force.startswith("GTC"):
+            end = trading_hours.closing(instrument, now, extended=terms.is_extended)
+            if terms.gtc_date is not None:
+                last, collection = terms.gtc_date, instrument.collection
+                session = None if collection is None else CALENDARS[collection].session(last)
+                end = max(end, local_epoch(last, 24) if session is None else session.close)
+            ends.append(end)
+        if ends:
+            self._schedule(order, "expiry", max(now, min(ends)), self.expire)
 
     # Steps of an order
 

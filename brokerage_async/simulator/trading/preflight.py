@@ -145,14 +145,13 @@ class Preflight:
         return total
 
     def _leg_errors(self, order: Order, strict_effects: bool, now: float) -> Iterator[Message]:
-        today = local_date(now)
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
             yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
         yield from quantity_errors(order.legs)
         yield from (Message("size_limit_exceeded", reason) for reason in exceeded_limits(order))
         for leg in order.legs:
             instrument, symbol = leg.instrument, leg.instrument.symbol
-            if instrument.expires is not None and instrument.expires < today:
+            if instrument.expires_at is not None and instrument.expires_at <= now:
                 yield Message("instrument_expired", f"{symbol} has expired")
             if instrument.closing_only and not leg.action.endswith("to Close"):
                 yield Message("instrument_closing_only", f"{symbol} can only be closed")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from brokerage_async.simulator.market.future_options import future_option_instrument
 from tests.simulator.harness import Harness, leg, limit
 
 PLACE = "AAPL"
@@ -76,3 +77,24 @@ def test_position_is_back_after_a_restore(harness: Harness) -> None:
     harness.sim.restore(before)
     account, option = call_held(harness)
     assert account.held(option.symbol) == -1
+
+
+def test_order_for_an_expired_option_is_refused(harness: Harness) -> None:
+    _, option = call_held(harness)
+    wait_for_end(harness, option)
+    body = limit("0.01", leg(option.symbol, "1", kind="Equity Option"))
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 422
+    assert b"has expired" in response.body
+
+
+def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness) -> None:
+    rows = harness.rows("/instruments/future-options?per-page=1")
+    option: Any = future_option_instrument(rows[0]["symbol"])
+    harness.wait(option.expires_at - 1800 - harness.now)
+    harness.login()
+    identifier = harness.place(limit("0.05", leg(option.symbol, "1", kind="Future Option")))
+    harness.wait(1799)
+    assert harness.login().status(identifier) == "Live"
+    harness.wait(60)
+    assert harness.status(identifier) == "Expired"
