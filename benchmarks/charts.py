@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from statistics import median
 from typing import Any
 
 import attrs
@@ -63,7 +64,7 @@ def waiting(kept: Mapping[str, Any]) -> str:
     """Return the picture of the seconds that a user waits."""
     groups = {}
     for encoding, case in kept["cases"].items():
-        seconds = {name: min(values) for name, values in case["seconds"].items()}
+        seconds = {name: median(values) for name, values in case["seconds"].items()}
         megabytes = case["bytes"] / 1e6
         groups[f"{'Compressed' if encoding == 'gzip' else 'Not compressed'}: {megabytes:.1f} MB"] = [
             Bar("limit of the link", case["limit"], f"{case['limit']:.1f} s", "limit"),
@@ -72,7 +73,7 @@ def waiting(kept: Mapping[str, Any]) -> str:
             Bar(PEER, seconds["peer"], f"{seconds['peer']:.1f} s", "peer"),
         ]
     link = f"{kept['megabits']:g} Mbit/s, round trip of {kept['milliseconds']:g} ms"
-    note = f"Seconds, best round, at {link}. Python {kept['python']}. Repeat: nox -s waiting"
+    note = f"Seconds, median, at {link}. Python {kept['python']}. Repeat: nox -s waiting"
     return draw("Waiting for 10,000 equities", note, groups)
 
 

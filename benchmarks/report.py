@@ -42,8 +42,7 @@ WAITED = """
 10,000 equities in 40 pages of 250 rows (the page of the SDK), over {link}.
 Written by `nox -s waiting`: a proxy on loopback delays every byte as such a link does. Every round opens a new
 connection; the slow start of TCP and the handshake of TLS, which would add more, are left out. The limit connects, asks
-once, and lets all bytes follow one another. The best round counts, since whatever else the machine does only adds
-seconds, and most to the one that computes most. Rows of the simulator are more alike than those of the service, so gzip
+once, and lets all bytes follow one another. Rows of the simulator are more alike than those of the service, so gzip
 makes them smaller than it would those.
 
 ![Seconds until 10,000 equities are there](waiting.svg)
@@ -99,14 +98,16 @@ def _waiting(kept: dict[str, Any]) -> str:
     for encoding, case in kept["cases"].items():
         for name, seconds in case["seconds"].items():
             middle = statistics.median(seconds)
-            rows.append(f"| {encoding} | {WAITING[name]} | {min(seconds):.2f} s | {middle:.2f} s |\n")
+            rows.append(
+                f"| {encoding} | {WAITING[name]} | {middle:.2f} s | {min(seconds):.2f} to {max(seconds):.2f} s |\n"
+            )
         rows.append(f"| {encoding} | limit of the link: {case['bytes']:,} bytes | {case['limit']:.2f} s | |\n")
     versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
     rounds = min(len(seconds) for case in kept["cases"].values() for seconds in case["seconds"].values())
     link = f"{kept['megabits']:g} Mbit/s and a round trip of {kept['milliseconds']:g} ms"
     return (
-        f"{WAITED.format(link=link)}\nPython {kept['python']}; {versions}; {rounds} rounds and more.\n\n"
-        "| answers | | best round | median |\n|---|---|---|---|\n" + "".join(rows)
+        f"{WAITED.format(link=link)}\nPython {kept['python']}; {versions}; {rounds} rounds.\n\n"
+        "| answers | | median | spread |\n|---|---|---|---|\n" + "".join(rows)
     )
 
 

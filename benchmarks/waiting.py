@@ -4,8 +4,7 @@
 
 It writes waiting.json, its picture and RESULTS.md. The service answers from memory, plain or gzipped; the link has the
 rate in megabits per second and the round trip in milliseconds. All contenders ask for the same 40 pages of 250 rows,
-which is the page of the SDK, with a new connection each round, and take turns. The best round counts: whatever else the
-machine does only adds seconds, and most to the one that computes most.
+which is the page of the SDK, with a new connection each round, and take turns. The median round counts.
 """
 
 from __future__ import annotations
@@ -126,17 +125,6 @@ async def measure(urls: dict[str, str], rounds: int) -> dict[str, dict[str, list
     return taken
 
 
-def add_earlier(kept: dict[str, Any]) -> None:
-    """Add the rounds of earlier runs with the same settings: on a busy machine each run can only improve the best."""
-    earlier = json.loads(FILE.read_text()) if FILE.exists() else {"cases": {}}
-    settings = [{name: run.get(name) for name in kept if name != "cases"} for run in (earlier, kept)]
-    sizes = [{encoding: case["bytes"] for encoding, case in run["cases"].items()} for run in (earlier, kept)]
-    if settings[0] == settings[1] and sizes[0] == sizes[1]:
-        for encoding, case in kept["cases"].items():
-            for name, seconds in case["seconds"].items():
-                seconds[:0] = earlier["cases"][encoding]["seconds"][name]
-
-
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,7 +154,6 @@ def main() -> None:
         "versions": {name: version(name) for name in ("aiohttp", "tastytrade")},
         "megabits": options.rate, "milliseconds": options.round_trip, "cases": cases,
     }  # fmt: skip
-    add_earlier(kept)
     FILE.write_text(json.dumps(kept, indent=1) + "\n")
     report.write()
 
