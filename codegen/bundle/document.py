@@ -85,6 +85,8 @@ def _schema(node: Node, *, received: bool) -> dict[str, Any]:
             continue
         schema = flat[wire] = property_schema(written, received=received)
         for alias in written.members.get("x-aliases", ()):
+            if alias.lower() == wire.lower():  # generators give both the same name
+                continue
             notes = {key: value for key, value in schema.items() if key != "x-aliases"}
             flat[alias] = {**notes, "description": f"Another key of `{wire}`.", "x-alias-of": wire}
     return {**node.members, "properties": flat}

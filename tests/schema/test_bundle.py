@@ -118,8 +118,11 @@ def wire_values(field: WireField, declared: list[str]) -> list[Any]:
 def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> None:
     """Compares with what the generated wire structs decode, which is the other reading of ``x-wire``."""
     properties = SCHEMAS[name]["properties"]
-    assert properties.keys() == wire_fields(MODELS[name]).keys()
-    for key, field in wire_fields(MODELS[name]).items():
+    fields, shown = wire_fields(MODELS[name]), {key.lower() for key in properties}
+    # An alias that differs in case only has no name of its own in most generators.
+    fields = {key: field for key, field in fields.items() if key in properties or key.lower() not in shown}
+    assert properties.keys() == fields.keys()
+    for key, field in fields.items():
         schema = properties[key]
         values = wire_values(field, schema.get("x-wire", []))
         assert [value for value in [None, *values] if not takes(schema, value)] == [], key
