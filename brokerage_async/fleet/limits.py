@@ -194,9 +194,8 @@ class RedisLimits:
         loop = running_loop()
         if is_trade and self._patience is None and not self._closed:
             self._patience = loop.call_later(PATIENCE, self._bridge, loop)
-        if (
-            not self._is_planned
-        ):  # once this step of the loop is over: the call is not among the waiters of its lane yet
+        if not self._is_planned:
+            # Once this step of the loop is over: the call is not among the waiters of its lane yet.
             self._is_planned = True
             loop.call_soon(self._plan, loop)
 

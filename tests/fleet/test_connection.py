@@ -93,14 +93,6 @@ async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> Non
     await connection.aclose()
 
 
-async def test_status_of_a_fleet_without_engine_says_why() -> None:
-    async with Fleet("redis://127.0.0.1:1/0", name="desk") as fleet:
-        found = await fleet.status()
-    assert found.engine.is_away
-    assert found.engine.reason == "ConnectionError"
-    assert found.engine.latency is None
-
-
 @pytest.mark.parametrize(
     ("engine", "name", "message"),
     [
