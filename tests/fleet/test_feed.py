@@ -1,4 +1,4 @@
-"""Change feeds on a real engine: who polls, what readers get, and what becomes of it when one of them dies."""
+"""Change feeds as a whole on a real engine: one list per name, and an engine that goes away and comes back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back() -> 
                         await asyncio.sleep(0.1)
 
 
-async def test_invalid_readers_are_rejected(fleet: Fleet) -> None:
+async def test_invalid_settings_and_readers_are_rejected(fleet: Fleet) -> None:
     feed = feed_of(fleet)
     with pytest.raises(ConfigurationError, match="group must be a non-empty str, got ''"):
         feed.read_group("")
@@ -68,5 +68,11 @@ async def test_invalid_readers_are_rejected(fleet: Fleet) -> None:
         feed.read_group("g", start="later")
     with pytest.raises(ConfigurationError, match="start must be"):
         feed.read(start=-1)
+    with pytest.raises(ConfigurationError, match="name must be 1 to 64 letters"):
+        RedisFeed(fleet, "a b")
+    with pytest.raises(ConfigurationError, match="lease must be"):
+        RedisFeed(fleet, "things", lease=0)
+    with pytest.raises(ConfigurationError, match=r"max_length must be at least keep \(5\), got 4"):
+        RedisFeed(fleet, "things", keep=5, max_length=4)
     with pytest.raises(ConfigurationError, match="fleet must be a Fleet"):
         RedisFeed(None, "things")  # type: ignore[arg-type]

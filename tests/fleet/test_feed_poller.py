@@ -1,4 +1,4 @@
-"""Pollers of a feed: which one polls, and what is published when a lease or an answer is lost."""
+"""Pollers of a feed: one at a time, also when a lease or an answer is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries as the engine returns them, and what readers and groups get of them."""
+"""Entries as the engine returns them, and their way to readers and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `Fleet`: its parts, its status, and its end; an engine of the test answers."""
+"""The `Fleet`: its parts, its status, and its end, over an engine that the test plays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way from a call to the shared budget, with a keeper that notes what it is asked."""
+"""The way from a call to the shared budget, over a keeper that records its calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brokerage_async.http.limiter import Lane
 
 
 class Keeper:
-    """Notes what a pacer asks for."""
+    """Records the calls of a pacer."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""Scripts of the token store on a real engine: who has the turn, and what a lost turn may still do."""
+"""Scripts of the token store on a real engine: who has the turn, and that a lost turn keeps nothing."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ class TestSecrets:
                 await asyncio.gather(*(fleet.open(key=key).get() for _ in range(3)))
         assert endpoint.requests == 3
 
-    async def test_token_moved_from_other_credentials_or_damaged_is_replaced(self, server: EngineServer) -> None:
+    async def test_damaged_token_is_replaced(self, server: EngineServer) -> None:
         endpoint = Endpoint()
         async with processes(server, endpoint, key=KEY) as fleet, commands(server) as command:
             await fleet.open().get()
@@ -222,6 +222,11 @@ class TestSecrets:
                 await command("HSET", await state_key(command), "token", damage)
                 assert await fleet.open().get() == f"Bearer t{endpoint.requests}"
         assert endpoint.requests == 3
+
+    async def test_invalid_key_is_rejected(self) -> None:
+        async with Fleet("redis://127.0.0.1:1") as fleet:
+            with pytest.raises(ConfigurationError, match="generate_key"):
+                RedisTokenStore(fleet, encryption_key="short")
 
     async def test_repr_shows_neither_key_nor_password(self) -> None:
         async with Fleet("redis://:hush-hush@127.0.0.1:1") as fleet:

@@ -1,4 +1,4 @@
-"""A list that a feed publishes, set by the test, and what its readers get."""
+"""A list that a feed publishes, set by the test, and reading its changes."""
 
 from __future__ import annotations
 
