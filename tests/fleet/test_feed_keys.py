@@ -14,6 +14,9 @@ from brokerage_async.fleet.feed_keys import FeedGapError, FeedKeys
 class Engine:
     """A client of an engine that is never asked."""
 
+    async def aclose(self) -> None:
+        raise AssertionError("a borrowed client stays open")
+
     async def execute_command(self, *command: Any) -> None:
         raise AssertionError("names of keys need no engine")
 
@@ -35,6 +38,8 @@ def keys(**options: Any) -> FeedKeys:
         ({"name": None}, "name must be 1 to 64 letters"),
         ({"lease": 0}, "lease must be"),
         ({"lease": "5"}, "lease must be"),
+        ({"lease": 1e-4}, "lease must be"),  # the engine would reject 0 ms, again and again
+        ({"lease": 1e300}, "lease must be"),
         ({"keep": 5, "max_length": 4}, r"max_length must be at least keep \(5\), got 4"),
         ({"keep": 0}, "keep must be"),
         ({"max_length": "10"}, "max_length must be"),

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -233,6 +234,13 @@ class TestSecrets:
             shown = repr(RedisTokenStore(fleet, encryption_key=KEY)) + repr(fleet)
         assert "hush" not in shown
         assert KEY[:8] not in shown
+
+
+@pytest.mark.parametrize("lease", [0, 0.001, 1e300, "5"])  # in milliseconds, the engine would reject 0 and 1e303
+async def test_unusable_lease_is_rejected(lease: Any) -> None:
+    async with Fleet("redis://127.0.0.1:1") as fleet:
+        with pytest.raises(ConfigurationError, match="lease must be a number of seconds from"):
+            RedisTokenStore(fleet, lease=lease)
 
 
 class TestEngineFailures:
