@@ -154,6 +154,25 @@ async def test_clock_set_back_delays_little(server: EngineServer) -> None:
         assert (await asking.ask("a", trades=1)).trades[0] < 0.1
 
 
+async def test_clock_set_back_leaves_no_dead_worker_in_the_way(server: EngineServer) -> None:
+    async with workers(server, 50) as asking, Fleet(server.url) as fleet:
+
+        async def set_back(command: str, part: str, field: str) -> None:
+            await fleet.connection.command(command, fleet.connection.key("limits", "requests", part), 300_000, field)
+
+        await asking.ask("dead", trades=5, reads=20, held=3)  # waits for its turn, and is never seen again
+        for part in ("seen", "due"):
+            await set_back("ZINCRBY", part, "dead")
+        await fleet.connection.command(
+            "HINCRBYFLOAT", fleet.connection.key("limits", "requests", "state"), "asked_at", 300_000
+        )
+        found = await asking.ask("a", reads=1)
+        assert (found.workers, found.waiting) == (1, 0)
+        assert 2.0 < found.grace <= 2.5  # as if the engine were new
+        await settled(fleet)
+        assert (await asking.ask("a", reads=1)).waiting <= 1
+
+
 async def test_a_thousand_workers_fit(server: EngineServer) -> None:
     async with workers(server, 50) as fleet:
         began = time.monotonic()

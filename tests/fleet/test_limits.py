@@ -159,6 +159,27 @@ class TestEngineAway:
             finally:
                 server.resume()
 
+    async def test_engine_that_falls_silent_while_a_trade_waits_its_turn_holds_it_up_no_longer(
+        self, server: EngineServer, sim: Simulator
+    ) -> None:
+        async with Fleet(server.url, timeout=5) as fleet:
+            limits = RedisLimits(fleet, requests_per_second=1.5, local_share=0.7)
+            async with sim.client(limits=limits) as one:
+                await one.authorize()
+                await asyncio.sleep(3.2)
+                began = asyncio.get_running_loop().time()
+                calls = [
+                    asyncio.create_task(one.orders.cancel(sim.account_numbers[0], str(number))) for number in range(5)
+                ]
+                await asyncio.sleep(0.2)  # the engine has said when to ask again for the last of them
+                server.pause()
+                try:
+                    await asyncio.wait(calls)
+                finally:
+                    server.resume()
+                assert asyncio.get_running_loop().time() - began < 5.5
+                assert all(isinstance(call.exception(), NotFoundError) for call in calls)
+
     async def test_budget_is_shared_again_when_the_engine_is_back(self, sim: Simulator) -> None:
         with engine_server() as mortal:
             moments = new_requests(sim)
@@ -234,6 +255,8 @@ class TestArguments:
             {"requests_per_second": 50, "local_share": 0},
             {"requests_per_second": 50, "local_share": 1.5},
             {"requests_per_second": 50, "limits": 5},
+            {"requests_per_second": 50, "name": 5},
+            {"requests_per_second": 50, "name": "a:b"},
         ],
     )
     async def test_limits_refuse_what_they_cannot_use(self, options: dict[str, object]) -> None:
