@@ -72,7 +72,18 @@ async def test_invalid_settings_and_readers_are_rejected(fleet: Fleet) -> None:
         RedisFeed(fleet, "a b")
     with pytest.raises(ConfigurationError, match="lease must be"):
         RedisFeed(fleet, "things", lease=0)
+    with pytest.raises(ConfigurationError, match="key must be a function, got 'id'"):
+        RedisFeed(fleet, "things", key="id")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"max_length must be at least keep \(5\), got 4"):
         RedisFeed(fleet, "things", keep=5, max_length=4)
     with pytest.raises(ConfigurationError, match="fleet must be a Fleet"):
         RedisFeed(None, "things")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("group", ["", 3, None])
+async def test_unusable_name_of_a_group_is_rejected(fleet: Fleet, group: Any) -> None:
+    feed = feed_of(fleet)
+    with pytest.raises(ConfigurationError, match="group must be a non-empty str"):
+        feed.read_group(group)
+    with pytest.raises(ConfigurationError, match="group must be a non-empty str"):
+        await feed.remove_group(group)

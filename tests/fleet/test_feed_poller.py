@@ -12,7 +12,8 @@ from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import Fleet, LeaseLostError
 from brokerage_async.fleet.feed_poller import PublishingState, Turn
-from brokerage_async.watch import StoredChange
+from brokerage_async.fleet.feed_scripts import ELECT
+from brokerage_async.watch import StoredChange, poll
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.market_watcher import MarketWatcher
 from brokerage_async.watch.schedule import Schedule
@@ -113,3 +114,37 @@ async def test_market_hours_are_not_published(fleet: Fleet) -> None:
     with pytest.raises(ConfigurationError, match="market hours cannot be published"):
         await asyncio.wait_for(feed.publish(watch), 20)
     assert (await feed.status()).poller is None, "it has resigned"
+
+
+async def test_watcher_without_the_state_is_rejected_rather_than_published_nowhere(fleet: Fleet) -> None:
+    async def fetch() -> list[dict[str, Any]]:
+        return [{"id": "a"}]
+
+    async with asyncio.timeout(10):
+        with pytest.raises(ConfigurationError, match="watch must make its watcher with the state"):
+            await feed_of(fleet).publish(lambda _: poll(fetch, key=lambda item: str(item["id"]), interval=0.02))
+
+
+@pytest.mark.parametrize(("watch", "reason"), [(5, "must be a function, got 5"), (lambda _: None, "got NoneType")])
+async def test_publish_takes_a_function_that_makes_a_watcher(fleet: Fleet, watch: Any, reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        await feed_of(fleet).publish(watch)
+
+
+async def test_poller_cancelled_during_its_election_leaves_no_lease(fleet: Fleet) -> None:
+    feed, run, elected = feed_of(fleet), fleet.connection.script, asyncio.Event()
+
+    async def lose_answer(script: Any, *arguments: Any, **options: Any) -> Any:
+        found = await run(script, *arguments, **options)
+        if script is ELECT:
+            elected.set()
+            await asyncio.Event().wait()
+        return found
+
+    fleet.connection.script = lose_answer  # type: ignore[method-assign]
+    polling = asyncio.create_task(feed.publish(Lists().watching()))
+    await elected.wait()
+    assert (await feed.status()).poller is not None
+    polling.cancel()
+    await asyncio.wait({polling})
+    assert (await feed.status()).poller is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from brokerage_async.fleet import Fleet, LeaseLostError
 from brokerage_async.fleet.feed import EntryCodec
 from brokerage_async.fleet.feed_poller import PublishingState, Turn
 from brokerage_async.fleet.feed_reader import Entry
+from brokerage_async.fleet.feed_scripts import JOIN
 from brokerage_async.watch import StoredChange
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, quiet, take
@@ -165,3 +167,27 @@ class TestReaders:
                 assert await take(other, 2) == [("added", "a", 1), ("added", "b", 1)]
                 await quiet(slow)  # it has fetched b, too
             await slow.aclose()
+
+    async def test_consumer_closed_while_it_joins_holds_nothing(self, fleet: Fleet) -> None:
+        feed, run = feed_of(fleet), fleet.connection.script
+        joining, closed = asyncio.Event(), asyncio.Event()
+
+        async def slow(script: Any, *arguments: Any, **options: Any) -> Any:
+            found = await run(script, *arguments, **options)
+            if script is JOIN:
+                joining.set()
+                await closed.wait()
+            return found
+
+        async with publishing(feed, Lists(a=1)):
+            await published(feed, 1)
+            fleet.connection.script = slow  # type: ignore[method-assign]
+            first = feed.read_group("g", start="beginning")
+            waiting = asyncio.create_task(anext(first))  # type: ignore[arg-type]
+            await joining.wait()
+            await first.aclose()
+            closed.set()
+            await asyncio.wait({waiting})
+            assert isinstance(waiting.exception(), StopAsyncIteration)
+            async with feed.read_group("g") as other:
+                assert await take(other, 1) == [("added", "a", 1)]

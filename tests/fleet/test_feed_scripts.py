@@ -130,3 +130,38 @@ async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: F
     assert await run(ACK, "g", "one", 1, 1) == []
     assert (await feed.status()).lag == {"g": 1}
     assert await run(EXTEND, "one", 5000, 1, 2) == 1
+
+
+async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    await fleet.connection.command("SET", feed._feed.key("lease"), "dead", "PX", 3_600_000)
+    async with publishing(feed, Lists(a=1)):
+        await published(feed, 1)
+
+
+async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_back(fleet: Fleet) -> None:
+    feed = feed_of(fleet)
+    async with publishing(feed, Lists(a=1)), feed.read_group("g", start="beginning") as dead:
+        await anext(dead)
+        assert dead._keeping is not None
+        dead._keeping.cancel()
+        _, _, _, group, deadlines, *_ = feed._feed.group_keys("g")
+        await fleet.connection.command("ZINCRBY", deadlines, 3_600_000, 1)
+        await fleet.connection.command("HINCRBY", group, "taken_at", 3_600_000)
+        async with feed.read_group("g") as other:
+            assert await take(other, 1) == [("added", "a", 1)]
+
+
+async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_read(fleet: Fleet) -> None:
+    feed, lists = feed_of(fleet), Lists(a=1)
+    async with feed.read(start="beginning") as reader:
+        async with publishing(feed, lists):
+            await take(reader, 1)
+        await fleet.connection.command("FLUSHALL")
+        lists.rows = {"x": 1, "y": 2}
+        async with publishing(feed, lists):
+            await published(feed, 2)
+            with pytest.raises(FeedGapError, match="2 changes"):
+                await anext(reader)
+            lists.rows = {"x": 3, "y": 2}
+            assert await take(reader, 1) == [("changed", "x", 3)]
