@@ -12,13 +12,13 @@ from typing import Any
 import attrs
 import msgspec
 
-from .._arguments import check_seconds, running_loop
+from .._arguments import running_loop
 from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
 from .cipher import TokenCipher
-from .connection import EngineUnavailableError, Script
+from .connection import EngineUnavailableError, Script, check_lease
 from .fleet import Fleet
 from .scripts import FAIL, JOIN, PUBLISH, RELEASE, RENEW
 
@@ -74,7 +74,7 @@ class RedisTokenStore:
     Args:
         fleet: the connection.
         encryption_key: key of `generate_key`, the same in all processes. None leaves tokens readable in the engine.
-        lease: seconds after which the turn of a process that died is passed on.
+        lease: seconds (0.01 to 86,400) after which the turn of a process that died is passed on.
 
     Raises:
         ConfigurationError: an argument is invalid, or `cryptography` is missing.
@@ -85,7 +85,7 @@ class RedisTokenStore:
             raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
         self._cipher = TokenCipher(encryption_key)
         del encryption_key  # the variables of this frame may show up in a traceback
-        self.lease: float = check_seconds("lease", lease)
+        self.lease: float = check_lease(lease)
         self._connection = fleet.connection
         self._fleet = fleet
         self._numbers = itertools.count(1)
