@@ -71,10 +71,11 @@ async def _listen(
                 stream.leave()  # no result waits until the connection is closed
         except SlowConsumerError:
             ring()
-        except BrokerageError as error:
+        except Exception as error:  # a transport may raise anything
             if access.is_closed:
                 return
-            logger.warning("push is not available, polling goes on alone: %s", error)
+            reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
+            logger.warning("push is not available, polling goes on alone: %s", reason)
             if isinstance(error, ConfigurationError | InvalidRequestError):
                 return
             await asyncio.sleep(RETRY_AFTER)
