@@ -105,6 +105,22 @@ def test_early_look_cut_off_while_it_records_reports_each_order_once(ring: float
     run()
 
 
+@on_virtual_time
+async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() -> None:
+    async with floor() as here:
+        journal = SlowClose(3.0, here.sim.clock.now)
+        await here.client.orders.submit(here.account, order("one"))
+        await journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
+        await asyncio.sleep(1.6)
+        here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+        (found,) = await recovering
+        assert found.outcome is Outcome.PLACED
+        assert loop.time() - start < 6
+
+
 @pytest.mark.parametrize("rings", [(), (5.0,)])
 def test_order_that_was_seen_before_the_delay_alone_settles_no_cancellation(rings: tuple[float, ...]) -> None:
     """Cancelled, it may have been replaced: only a poll after the delay could show by what."""
