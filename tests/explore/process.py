@@ -182,7 +182,7 @@ class Process:
 
     @property
     def may_hear(self) -> bool:
-        """Whether a search is under way that can hear an event, the first of this moment."""
+        """Return True if a search is under way that can hear an event, the first of this moment."""
         return self.is_busy and bool(self.rings_left and self.rings) and self._heard_at < self.world.now
 
     def hear(self) -> None:
