@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.auth.manager import TokenManager
+from brokerage_async.auth.store import StoredToken
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret
 from brokerage_async.errors import ConfigurationError, TokenError
 from brokerage_async.fleet import Fleet, RedisTokenStore
@@ -92,7 +93,7 @@ async def test_cold_processes_share_one_request(server: EngineServer) -> None:
     assert endpoint.requests == 1
 
 
-async def test_turn_of_a_dead_process_is_passed_on_after_its_lease(server: EngineServer) -> None:
+async def test_turn_of_a_dead_process_is_passed_on(server: EngineServer) -> None:
     endpoint = Endpoint()
     async with processes(server, endpoint) as fleet, Fleet(server.url, name="desk") as dying:
         await RedisTokenStore(dying, lease=0.5).join("k" * 32, rejected=None, due=None)
@@ -102,8 +103,19 @@ async def test_turn_of_a_dead_process_is_passed_on_after_its_lease(server: Engin
         loop = asyncio.get_running_loop()
         began = loop.time()
         assert await asyncio.gather(*(fleet.open().get() for _ in range(5))) == ["Bearer t1"] * 5
-        assert 0.4 < loop.time() - began < 1.2
+        assert 0.3 < loop.time() - began < 1.2
     assert endpoint.requests == 1
+
+
+async def test_turn_is_held_for_less_than_its_lease_which_bounds_the_wait_of_the_others(server: EngineServer) -> None:
+    async with Fleet(server.url, name="desk") as fleet:
+        store = RedisTokenStore(fleet, lease=100)
+        turn = await store.join("k", rejected=None, due=None)
+        assert not isinstance(turn, StoredToken | TokenError)
+        until = await fleet.connection.command("HGET", store._state("k"), "until")
+        seconds, _ = await fleet.connection.command("TIME")
+        assert 70 < int(until) / 1000 - int(seconds) <= 81
+        await turn.release()
 
 
 async def test_slow_request_keeps_its_turn(server: EngineServer) -> None:
