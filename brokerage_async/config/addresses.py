@@ -1,4 +1,4 @@
-"""Addresses of services: what a base address is, and the one way to name where it leads."""
+"""Addresses of services: the form of a base address, and the origin that names it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Choices:
 
     @property
     def sparse(self) -> dict[int, int]:
-        """The decisions that differ from the default."""
+        """Return the decisions that differ from the default."""
         return {number: chosen for number, chosen in enumerate(self.made) if chosen}
 
 

@@ -66,7 +66,7 @@ def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
 
 
 def check_call(world: World, call: Call) -> Iterator[str]:
-    """A cancelled call ends cancelled; errors are documented ones, and true."""
+    """Check that a cancelled call ends cancelled, and that errors are documented and true."""
     error = call.error
     if call.cancelled and not isinstance(error, asyncio.CancelledError):
         yield f"swallowed: {call} was cancelled and ended with {error!r} / {call.result!r}"
@@ -82,7 +82,7 @@ def check_call(world: World, call: Call) -> Iterator[str]:
 
 
 def check_reported(world: World, call: Call, placement: Placement) -> Iterator[str]:
-    """A reported placement agrees with the books."""
+    """Check that a reported placement agrees with the books."""
     key = (placement.account_number, placement.external_identifier)
     if placement.outcome is Outcome.PLACED:
         ids = {str(order.id) for order in world.books.of(*key)}
@@ -99,7 +99,7 @@ def check_reported(world: World, call: Call, placement: Placement) -> Iterator[s
 
 
 def check_promises(world: World, entries: dict[Key, Any], reported: list[tuple[Call, Placement]]) -> Iterator[str]:
-    """An order left to `recover` is open, or a caller knows its outcome."""
+    """Check that an order left to `recover` is open, or that a caller knows its outcome."""
     settled = {(p.account_number, p.external_identifier) for _, p in reported if p.outcome in SETTLED}
     returned = {
         (p.account_number, p.external_identifier)

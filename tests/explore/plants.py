@@ -36,7 +36,7 @@ class Plant:
 
     @property
     def hunted_in(self) -> Scope:
-        """The scope, with those faults only that the plant needs."""
+        """Return the scope, with those faults only that the plant needs."""
         scope = EXHAUSTED[self.scope]
         return attrs.evolve(scope, kinds=self.kinds or scope.kinds, faults=min(self.faults, scope.faults))
 
@@ -62,7 +62,7 @@ def plant(
 
 @contextmanager
 def planted(name: str | None) -> Iterator[None]:
-    """The library with that defect, or as it is."""
+    """Run the library with that defect, or as it is."""
     patches = PLANTS[name].patches() if name is not None else []
     for one in patches:
         one.start()

@@ -128,17 +128,17 @@ class Process:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the process does not run at the moment."""
+        """Return whether the process does not run at the moment."""
         return self.frozen_until is not None
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing left for it to do."""
+        """Return whether there is nothing left for it to do."""
         return self.is_dead or (self.has_started and self.call is None and not self._steps)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way."""
+        """Return whether a call is under way."""
         return self.call is not None and not self.is_dead
 
     def start(self) -> None:
@@ -169,7 +169,7 @@ class Process:
 
     @property
     def state(self) -> int:
-        """A hash of everything that the future of this process depends on, and of the reports to its callers.
+        """Return a hash of everything that the future of this process depends on, and of the reports to its callers.
 
         Once nothing of it is under way, the times at which it has seen things do not matter any more.
         """

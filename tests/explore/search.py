@@ -31,7 +31,7 @@ class Found:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The invariants that it violates."""
+        """Return the invariants that it violates."""
         return frozenset(text.partition(":")[0] for text in self.violations)
 
 
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def line(self) -> str:
-        """The numbers in words."""
+        """Return the numbers in words."""
         return f"{self.histories:,} histories, {len(self.found)} violated, {self.seconds:.0f} s of processor time"
 
 
