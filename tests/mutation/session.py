@@ -20,6 +20,7 @@ from .mutants import SourceFile
 from .reach import Reach, Recorder, file_of
 from .swap import Finder, live_functions, swap
 
+PASSED = "passed"
 SURVIVED = "survived"
 AGAIN = "again"  # in a process of its own, from the import on
 OPTIONS = [
@@ -129,10 +130,10 @@ def record(tests: list[str], folders: list[str], path: Path) -> None:
         recorder.__class__ = Both
         status = pytest.main([*OPTIONS, *tests], plugins=[recorder])
         recorder.save(path)
-        answer(f"{status} {recorder.failed}" if status else "")
+        answer(f"{status} {recorder.failed}" if status else PASSED)
 
     answer, used = in_fork(work, 3600)
-    if answer:
+    if answer != PASSED:
         raise RuntimeError(f"the tests must pass without a mutant, got {answer}")
     print(f"recorded in {used:.0f} s of processor time")
 
