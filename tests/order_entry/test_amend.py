@@ -5,7 +5,10 @@ How they fare on a whole brokerage is in `test_order_entry_changes.py`.
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +21,7 @@ from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import InvalidRequestError, ResponseLostError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.order_entry.amend import cancel, edit_pairs, replace
+from brokerage_async.order_entry.amend import cancel, cancel_complex, edit_pairs, replace
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy
 from brokerage_async.order_entry.results import ChangeOutcome
@@ -68,6 +71,29 @@ class Desk:
         return sum(
             request.operation is not None and request.operation.name == name for request in self.transport.requests
         )
+
+
+class Bells:
+    """Streams whose doorbell rings shortly after a search begins."""
+
+    def __init__(self) -> None:
+        self.accounts: list[tuple[str, ...]] = []
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Any:
+        self.accounts.append(tuple(account_numbers or ()))
+
+        @asynccontextmanager
+        async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
+            timer = asyncio.get_running_loop().call_later(0.2, ring)
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+        return rings
 
 
 CANCELS: list[tuple[str, Any, Any, ChangeOutcome]] = [
@@ -145,6 +171,16 @@ class TestCancel:
         async with desk.client as client:
             change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is UNKNOWN
+
+    @on_virtual_time
+    async def test_order_that_only_the_last_poll_could_read_settles_by_what_it_shows(self) -> None:
+        """The lists fail until the policy gives up; the poll after that one goes further back, and works."""
+        policy = ReconcilePolicy(first=1.0, visibility_delay=1.0, max_interval=2.0, give_up=3.0)
+        lists = [fail(500), fail(500), listed(order("Filled"))]
+        desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=fail(500))
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", policy)
+        assert (change.outcome, desk.sent("orders.list_live")) == (REFUSED, 3)
 
     @on_virtual_time
     async def test_order_that_names_its_successor_later_than_it_reads_cancelled_still_works(self) -> None:
@@ -322,3 +358,62 @@ class TestEditPairs:
             change = await edit_pairs(context_of(client), "A1", "9", PAIR, POLICY)
         assert change.outcome is UNKNOWN
         assert desk.sent("complex_orders.get") == 1
+
+
+CANCELLED = {"id": 9, "type": "OCO", "orders": [order("Cancelled", 1), order("Cancelled", 2)]}
+
+
+class TestCancelComplex:
+    @pytest.mark.parametrize(
+        ("statuses", "expected", "polls"),
+        [
+            (("Cancelled", "Cancelled"), APPLIED, 4),  # only a settled poll shows that none was replaced
+            (("Cancel Requested", "Cancel Requested"), APPLIED, 1),
+            (("Filled", "Filled"), REFUSED, 1),
+            (("Live", "Live"), UNKNOWN, 4),
+        ],
+    )
+    @on_virtual_time
+    async def test_without_an_answer_the_complex_order_shows_the_outcome(
+        self, statuses: tuple[str, str], expected: ChangeOutcome, polls: int
+    ) -> None:
+        seen = CANCELLED | {"orders": [order(status, number) for number, status in enumerate(statuses, 1)]}
+        desk = Desk(complex_orders__cancel=LOST, complex_orders__get=ok(seen))
+        async with desk.client as client:
+            change = await cancel_complex(context_of(client), "A1", "9", POLICY)
+        assert (change.outcome, desk.sent("complex_orders.get")) == (expected, polls)
+        assert change.complex_order is not None
+        assert change.complex_order.id == "9"
+        assert isinstance(change.error, ResponseLostError)
+
+    @on_virtual_time
+    async def test_answer_that_shows_it_cancelled_carries_no_error(self) -> None:
+        desk = Desk(complex_orders__cancel=ok(CANCELLED))
+        async with desk.client as client:
+            change = await cancel_complex(context_of(client), "A1", "9", POLICY)
+        assert (change.outcome, change.error, desk.sent("complex_orders.get")) == (APPLIED, None, 0)
+
+
+REQUESTED = CANCELLED | {"orders": [order("Cancel Requested", 1), order("Cancel Requested", 2)]}
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments"),
+    [(cancel, ("A1", "1")), (edit_pairs, ("A1", "9", PAIR)), (cancel_complex, ("A1", "9"))],
+    ids=["cancel", "edit_pairs", "cancel_complex"],
+)
+@on_virtual_time
+async def test_event_of_the_account_brings_the_look_at_a_change_forward(change: Any, arguments: Any) -> None:
+    bells = Bells()
+    desk = Desk(
+        orders__cancel=LOST,
+        orders__list_live=listed(order("Cancel Requested")),
+        complex_orders__edit_pairs=LOST,
+        complex_orders__cancel=LOST,
+        complex_orders__get=ok(ASKED if change is edit_pairs else REQUESTED),
+    )
+    async with desk.client as client:
+        changed = await change(attrs.evolve(context_of(client), doorbells=bells), *arguments, POLICY)
+    assert changed.outcome is APPLIED
+    assert asyncio.get_running_loop().time() < POLICY.first
+    assert bells.accounts == [("A1",)]
