@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.config import Environment
-from brokerage_async.errors import ConfigurationError
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry.context import context_of
 
@@ -68,3 +68,40 @@ def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
     setattr(journal, name, None)
     with pytest.raises(ConfigurationError, match=rf"journal.*\b{name}\b"):
         context_of(client_of(), journal, 30.0)
+
+
+class Streams:
+    """Streams that ring for one account alone."""
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
+        if account_numbers != ("A1",):
+            raise InvalidRequestError("no events of this account")
+        return ("doorbell of A1", events)
+
+
+def test_account_without_events_has_no_doorbell_and_raises_no_error() -> None:
+    """An order may have been sent: its outcome is found by polling then."""
+    client = client_of()
+    client.stream = Streams()
+    context = context_of(client, MemoryJournal(), 30.0, push=True)
+    assert context.bell("A1") == ("doorbell of A1", {"Order", "ComplexOrder"})
+    assert context.bell("") is None
+    assert context_of(client, MemoryJournal(), 30.0).bell("A1") is None
+
+
+class Session:
+    """A session without an engine, such as a program's own executor."""
+
+
+def test_memory_journal_is_shared_by_the_clients_of_a_session_without_an_engine() -> None:
+    first, second = Session(), Session()
+    environment = Environment.sandbox("https://api.example.com/v1")
+    journals = [
+        context_of(SimpleNamespace(session=session, environment=environment), None, 30.0).journal  # type: ignore[arg-type]
+        for session in (first, first, second)
+    ]
+    assert journals[0] is journals[1]
+    assert journals[0] is not journals[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -360,6 +360,38 @@ async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> N
         )
         await asyncio.sleep(2)
         assert await here.entry.recover() == []
+
+
+class Rings:
+    """Streams whose doorbell rings half a second after a search begins."""
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
+        @asynccontextmanager
+        async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
+            timer = asyncio.get_running_loop().call_later(0.5, ring)
+            try:
+                yield
+            finally:
+                timer.cancel()
+
+        return rings
+
+
+@on_virtual_time
+async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes() -> None:
+    async with floor() as here:
+        lazy = attrs.evolve(POLICY, first=10.0)
+        await here.client.orders.submit(here.account, order("mine"))
+        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+        entry = OrderEntry(here.client, here.journal, reconcile=lazy)
+        object.__setattr__(entry._context, "doorbells", Rings())
+        began = asyncio.get_running_loop().time()
+        (found,) = await entry.recover()
+        assert found.outcome is Outcome.PLACED
+        assert asyncio.get_running_loop().time() - began < 2
 
 
 # --- what one worker cannot read, another one may

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import NewOrder, Order, OrderStatus
+from brokerage_async._generated.models import ComplexOrder, NewOrder, Order, OrderStatus
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
@@ -213,3 +213,20 @@ async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: B
     assert (dict(sighting.orders), sighting.complete) == ({}, False)
     assert sighting.error is failure
     assert sighting.permanent is permanent
+
+
+@pytest.mark.parametrize(("price", "ours"), [("10", True), ("9", False)])
+@on_virtual_time
+async def test_poll_takes_a_complex_order_without_identifiers_neither_for_ours_nor_for_nothing(
+    price: str, ours: bool
+) -> None:
+    """One with the terms of ours may be ours: calling ours absent would permit a second submit."""
+    body = b'{"orders": [{"external-identifier": "a", "price": "10"}]}'
+    entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
+    nameless = Order(id="1", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(price), complex_order_id="7")
+    account = Account([[nameless]], [[]])
+    account._lists["complex_orders.list"] = [[ComplexOrder(id="7", orders=(nameless,))]]
+    search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
+    sighting = await search.poll(["a"])
+    assert (dict(sighting.orders), sighting.conflict) == ({}, ours)
+    assert search.conflict("a").startswith("complex order 7 shows no identifier") is ours

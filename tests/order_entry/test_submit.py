@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from decimal import Decimal
 
 import attrs
@@ -12,6 +13,7 @@ from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect,
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, floor, order, place_unknown
@@ -127,6 +129,27 @@ async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplo
         assert placement.order.id == second
         assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
         assert placement.note in caplog.text
+
+
+@on_virtual_time
+async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_reported() -> None:
+    """The lists lag behind: they show the first order at last, and the second one, which was answered, not yet."""
+
+    def older_alone(response: Response | None) -> Response:
+        assert response is not None
+        document = json.loads(response.body)
+        items = sorted(document["data"]["items"], key=lambda item: int(item["id"]))
+        document["data"]["items"] = [each for each in items if each.get("external-identifier") == "mine"][:1]
+        return attrs.evolve(response, body=json.dumps(document).encode())
+
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
+        here.sim.faults.add("GET", LISTS, faults.Fault(name="older alone", answer=older_alone), times=None)
+        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+        first, second = (record.order_id for record in here.orders("mine"))
+        assert placement.order_id == second
+        assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
 
 
 @on_virtual_time
