@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async._generated.models import OrderType, TimeInForce
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken
+from brokerage_async._generated.models import OrderEdit, OrderType, PriceEffect, TimeInForce
 from brokerage_async.config import Limits
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderOutcomeUnknownError
-from brokerage_async.journal import EntryState, MemoryJournal
+from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.protocol.request import Request
+from tests.fake_transport import LOST, FakeTransport, ok
 from tests.loops import on_virtual_time
-from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Kind, floor, order
+from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Kind, bracket_order, floor, order
 
 # --- a good day
 
@@ -122,6 +127,103 @@ async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_
             took = asyncio.get_running_loop().time() - began
             assert caught.value.code == "absent"
             assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
+
+
+EDIT = OrderEdit(
+    order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(11), price_effect=PriceEffect.DEBIT
+)
+CALLS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "place": lambda entry, **options: entry.place("A1", order("mine"), **options),
+    "place_complex": lambda entry, **options: entry.place_complex("A1", bracket_order("mine"), **options),
+    "recover": lambda entry, **options: entry.recover(**options),
+    "cancel": lambda entry, **options: entry.cancel("A1", 1, **options),
+    "replace": lambda entry, **options: entry.replace("A1", 1, EDIT, **options),
+    "edit": lambda entry, **options: entry.edit("A1", 1, EDIT, **options),
+    "edit_pairs": lambda entry, **options: entry.edit_pairs("A1", 1, ratio_price_threshold=Decimal(2), **options),
+    "cancel_complex": lambda entry, **options: entry.cancel_complex("A1", 1, **options),
+}
+
+
+class Silent:
+    """A client whose dry-runs succeed, perhaps with a warning, and whose changes and reads all stay unanswered."""
+
+    def __init__(self, *, warned: bool = False) -> None:
+        self._warnings = [{"code": "w", "message": "hm"}] if warned else []
+        self.changes: list[str] = []
+        self.client = Client(
+            Environment.sandbox("https://a.example"),
+            StaticToken("t"),
+            transport=FakeTransport(self._answer),
+            retry=RetryPolicy.none(),
+        )
+
+    def _answer(self, request: Request) -> Any:
+        assert request.operation is not None
+        name = request.operation.name
+        if name.endswith("dry_run"):
+            return ok({"order": {"id": 1}, "complex-order": {"id": 1}, "warnings": self._warnings})
+        if request.method != "GET":
+            self.changes.append(name)
+        return LOST
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [
+        ({}, 120),
+        ({"visibility_delay": 300.0}, 300),
+        ({"reconcile": ReconcilePolicy(give_up=1, visibility_delay=30)}, 30),
+        ({"reconcile": ReconcilePolicy(give_up=1, visibility_delay=30), "visibility_delay": 60.0}, 60),
+    ],
+    ids=["neither", "visibility_delay", "reconcile", "both"],
+)
+def test_each_call_searches_by_its_own_policy(
+    call: Callable[..., Awaitable[Any]], options: dict[str, Any], seconds: float
+) -> None:
+    """The lists cannot be read: the search ends with the policy."""
+
+    @on_virtual_time
+    async def run() -> None:
+        async with Silent().client as client:
+            journal = MemoryJournal()
+            entry = OrderEntry(client, journal)
+            if call is CALLS["recover"]:
+                key = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
+                await journal.open(key, b"{}", owner="dead", lease=0)
+            with contextlib.suppress(OrderOutcomeUnknownError):
+                await call(entry, **options)
+            assert seconds <= asyncio.get_running_loop().time() < seconds + 20
+
+    run()
+
+
+@pytest.mark.parametrize("name", ["place", "place_complex", "replace", "edit"])
+@on_virtual_time
+async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: str) -> None:
+    desk = Silent(warned=True)
+    async with desk.client as client:
+        stopped = await CALLS[name](OrderEntry(client, MemoryJournal()))
+        assert str(stopped.outcome) == "refused"
+        assert desk.changes == []
+        with contextlib.suppress(OrderOutcomeUnknownError):
+            await CALLS[name](OrderEntry(client, MemoryJournal()), allow_warnings=True)
+        assert len(desk.changes) == 1
+
+
+@pytest.mark.parametrize("origin", ["", "https://old.example.com"])
+@on_virtual_time
+async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str) -> None:
+    async with Silent().client as client:
+        journal = MemoryJournal()
+        here = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
+        named = attrs.evolve(here, origin=origin or here.origin)
+        await journal.open(named, b"{}", owner="dead", lease=0)
+        entry = OrderEntry(client, journal)
+        assert not await entry.abandon("A1", "mine", note="by hand", origin="https://third.example.com")
+        assert await entry.abandon("A1", "mine", note="by hand", origin=origin)
+        (closed,) = await journal.entries()
+        assert (closed.key, closed.state, closed.note) == (named, EntryState.ABANDONED, "by hand")
 
 
 # --- what is refused at the door
