@@ -28,6 +28,7 @@ from brokerage_async.models import (
 from brokerage_async.operation import BoundCall, Effect, Operation, Parameter, Rule, Shape
 from brokerage_async.protocol.request import (
     Request,
+    Response,
     build,
     encode_path,
     encode_query,
@@ -490,3 +491,7 @@ def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> No
     order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None, legs=legs)
     assert order_problems(name, attrs.evolve(order, value=Decimal(5), value_effect="Debit")) == []
     assert order_problems(name, attrs.evolve(order, value=value, value_effect="Debit")) == [("out_of_range", "value")]
+
+
+def test_a_response_can_stand_in_a_set_in_spite_of_its_headers() -> None:
+    assert len({Response(status=200, headers={"x-request-id": "1"}, body=b"{}")} | {Response(status=204)}) == 2

@@ -285,6 +285,13 @@ def test_nested_rows_are_the_same_however_they_are_decoded(strikes: list[dict[st
     assert strikes_of(registry, body) == strikes_of(registry, body) == by_rows
 
 
+def test_nested_rows_with_new_keys_are_kept_in_a_field_that_was_seen_in_another_form() -> None:
+    row = {"legs": [{"symbol": "A", "new": 1}]}
+    expected = models.Order(legs=(models.OrderLeg(symbol="A", extra={"new": 1}),))
+    decode({"legs": {"symbol": "A"}})
+    assert [decode(row), decode(row)] == [[expected], [expected]]
+
+
 def test_learn_returns_whether_anything_was_learned() -> None:
     registry = DecoderRegistry()
     assert registry.learn(OrderWire, [{"id": "1", "new": 1}])

@@ -75,6 +75,11 @@ def test_decimals_have_the_digits_that_were_written(value: object, digits: str) 
     assert str(models.converter.structure(value, Decimal)) == digits
 
 
+def test_decimals_are_written_as_strings_without_an_exponent() -> None:
+    converter = cattrs_converter.make_converter()
+    assert converter.unstructure([Decimal("1.50"), {"limit": Decimal("1E+2")}]) == ["1.50", {"limit": "100"}]
+
+
 @pytest.mark.parametrize("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
 def test_an_invalid_decimal_is_rejected(value: object) -> None:
     with pytest.raises((TypeError, ValueError), match="decimal"):

@@ -61,6 +61,14 @@ def test_decode_unknown_column_is_kept_in_extra() -> None:
     ]
 
 
+def test_decode_rows_of_a_model_that_rows_share() -> None:
+    rows = decoder(models.TickSize, "threshold", "value")
+    assert decode(rows, ["10", "0.05", None, "0.1"]) == [
+        models.TickSize(threshold=Decimal(10), value=Decimal("0.05")),
+        models.TickSize(value=Decimal("0.1")),
+    ]
+
+
 def test_decode_infinity_is_kept_in_extra_and_nan_is_not() -> None:
     [quote] = decode(decoder(models.Quote, "bidPrice", "askPrice"), ["NaN", "-Infinity"])
     assert (quote.bid_price, quote.ask_price, quote.extra) == (None, None, {"askPrice": "-Infinity"})

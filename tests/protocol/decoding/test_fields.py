@@ -117,3 +117,18 @@ def test_an_alias_names_the_proper_key_and_an_array_is_never_settled() -> None:
     }
     months = wire_fields(FutureProductWire)["listed-months"]
     assert (months.array, months.settled, months.scalars) == (True, False, {"str"})
+
+
+def test_fields_are_the_same_when_read_once_more() -> None:
+    """The other tests may have read them from the cache."""
+    read = wire_fields.__wrapped__
+    assert {key: field.alias_of for key, field in read(OrderWire).items() if field.alias_of} == {"rules": "order-rule"}
+    assert {key: field.child for key, field in read(OrderWire).items() if field.child is not None} == {
+        "legs": OrderLegWire,
+        "order-rule": OrderRuleWire,
+        "rules": OrderRuleWire,
+    }
+    assert read(EquityOptionWire)["days-to-expiration"].settled
+    assert not read(EquityOptionWire)["strike-price"].settled
+    months = read(FutureProductWire)["listed-months"]
+    assert (months.array, months.settled) == (True, False)

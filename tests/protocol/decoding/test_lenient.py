@@ -13,10 +13,10 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.decoding import codec, lenient
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
+from brokerage_async.protocol.decoding.lenient import ROWS_PER_STEP, structure_one, structure_rows, structure_steps
 
 SEARCH = ops.ORDERS_SEARCH
 
@@ -257,3 +257,24 @@ def test_a_warning_is_the_same_before_and_after_its_field_was_widened(
         caplog.clear()
         structure_rows(models.Order, [raw], "$.x", Issues("a.b", strict=False, registry=registry))
         assert [record.getMessage() for record in caplog.records] == [f"a.b: {warning}"]
+
+
+def test_rows_that_fit_are_converted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(lenient, "_structure")
+    rows: list[Any] = [{"id": "1", "new": True}, {"id": "2"}]
+    found = structure_rows(models.Order, rows, "$", Issues("a.b", registry=DecoderRegistry()))
+    assert found == [models.Order(id="1", extra={"new": True}), models.Order(id="2")]
+
+
+def test_rows_that_do_not_fit_are_read_in_short_steps() -> None:
+    issues = Issues("a.b", registry=DecoderRegistry(widens=False))
+    steps = structure_steps(models.Order, [{"price": ["?"]}] * (4 * ROWS_PER_STEP), "$", issues)
+    assert len(list(steps)) == 4 + 1
+
+
+def test_a_list_with_an_item_that_does_not_fit_is_read_key_by_key_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    issues = Issues("a.b", registry=DecoderRegistry())
+    rows: list[Any] = [{"listed-months": ["F", 5.5]}]
+    first = structure_rows(models.FutureProduct, rows, "$", issues)
+    monkeypatch.delattr(lenient, "_structure_fields")
+    assert structure_rows(models.FutureProduct, rows, "$", issues) == first

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import models
-from brokerage_async.errors import StreamRefusedError, TransportError
+from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
 from brokerage_async.protocol.streams.account import AccountConnection
 from brokerage_async.protocol.streams.events import AccountEvent
 from brokerage_async.protocol.streams.timing import Timing
@@ -157,6 +157,12 @@ def test_order_event_has_the_model_and_the_time_of_the_message() -> None:
 def test_event_of_each_type(kind: str, data: Any, expected: Any) -> None:
     [event] = receive(ready(), 1.0, type=kind, data=data)
     assert (event.type, event.data) == (kind, expected)
+
+
+def test_value_that_does_not_fit_is_an_error_with_its_path_in_strict_mode() -> None:
+    with pytest.raises(ResponseDecodeError) as caught:
+        receive(ready(strict=True), 1.0, type="Order", data={**ORDER, "price": ["?"]})
+    assert (caught.value.operation, caught.value.json_path) == ("stream.account", "$.Order.price")
 
 
 def test_results_are_unpacked() -> None:

@@ -245,6 +245,14 @@ def test_error_of_a_channel_is_logged_and_leaves_the_connection(caplog: pytest.L
     assert link.is_ready
 
 
+def test_error_of_a_channel_delays_no_subscription_that_waits_to_be_sent() -> None:
+    link = opened(QUOTE)
+    link.add([Subscription("Quote", "B")])
+    receive(link, "ERROR", 1, error="BAD_ACTION", message="subscription size is too big")
+    assert link.must_send is True
+    assert [message["add"] for message in sent(link)] == [[{"type": "Quote", "symbol": "B"}]]
+
+
 def test_refused_channel_leaves_the_others() -> None:
     link = authorized(QUOTE, CANDLE)
     assert len(sent(link)) == 2
@@ -307,6 +315,15 @@ def test_refused_token(kind: str, values: dict[str, Any]) -> None:
             receive(link, kind, **values)
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"), [("AUTH_STATE", {"state": "UNAUTHORIZED"}), ("ERROR", {"error": "UNAUTHORIZED"})]
+)
+def test_refused_token_has_the_code_of_the_service(kind: str, values: dict[str, Any]) -> None:
+    with pytest.raises(StreamRefusedError) as caught:
+        receive(opened(QUOTE), kind, **values)
+    assert caught.value.code == "UNAUTHORIZED"
+
+
 def test_second_unauthorized_before_any_authorized_is_a_refusal() -> None:
     link = DxLinkConnection("t", now=0.0)
     sent(link)
@@ -352,6 +369,13 @@ def test_silence_and_missing_answers_lose_the_connection() -> None:
 )  # fmt: skip
 def test_message_that_is_not_of_the_protocol_is_ignored(message: str | bytes) -> None:
     assert opened(QUOTE).receive(message, 0.0) == []
+
+
+@pytest.mark.parametrize("channel", [None, "0", 0.5])
+def test_message_with_another_type_of_channel_is_that_of_the_connection(channel: Any) -> None:
+    link = DxLinkConnection("t", now=0.0)
+    link.receive(json.dumps({"type": "AUTH_STATE", "channel": channel, "state": "AUTHORIZED"}), 0.0)
+    assert link.is_authorized
 
 
 def test_unknown_message_is_ignored() -> None:

@@ -52,6 +52,11 @@ def test_rows_are_delivered_together(rows: list[tuple[int, int]], delivered: lis
     assert summary(assembler.add([candle(*row) for row in rows])) == delivered
 
 
+def test_rows_stand_by_index_from_zero_on() -> None:
+    rows = [candle(2, BEGIN), candle(1), candle(0, END)]
+    assert summary(SnapshotAssembler(models.Candle).add(rows)) == [([0, 1, 2], False)]
+
+
 def test_symbols_do_not_wait_for_one_another() -> None:
     assembler = SnapshotAssembler(models.Candle)
     assert summary(assembler.add([candle(9, BEGIN), candle(1, 0, "B{=m}")])) == [1]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +23,13 @@ def test_pause_doubles_up_to_the_maximum(failures: int, chance: float, pause: fl
 def test_times_must_be_positive() -> None:
     with pytest.raises(ConfigurationError, match="heartbeat must be a number of seconds greater than 0"):
         Timing(heartbeat=0)
+
+
+@pytest.mark.parametrize("times", [Timing, Backoff], ids=lambda each: each.__name__)
+def test_every_time_is_checked(times: Any) -> None:
+    for field in attrs.fields(times):
+        with pytest.raises(ConfigurationError, match=f"{field.name} must be a number"):
+            times(**{field.name: "soon"})
 
 
 def test_events_of_one_burst_cause_one_poll() -> None:

@@ -287,6 +287,35 @@ class TestParameters:
         assert query_problems({"types[]": ["Trade", ""]}) == [("required", "types[1]")]
 
 
+def test_problems_of_a_model_lists_no_unknown_value_unless_strict() -> None:
+    ticket = Ticket(order_type="Iceberg")
+    assert problems_of(ticket) == ()
+    assert [problem.code for problem in problems_of(ticket, strict=True)] == ["unknown_value"]
+
+
+def test_items_that_were_not_looked_at_are_named_by_their_array(monkeypatch: pytest.MonkeyPatch) -> None:
+    @attrs.frozen(kw_only=True)
+    class Bundle:
+        legs: Any = ()
+        price: Any = None
+
+    @attrs.frozen(kw_only=True)
+    class Basket:
+        bundles: Any = ()
+
+    legs = BodyField(name="legs", wire="legs", kind="object", array=True, model=Leg)
+    price = BodyField(name="price", wire="price", kind="decimal")
+    rule = Rule(when={"legs[].symbol": ("A",)}, require=("price",), message="a leg in A needs a price")
+    bundles = BodyField(name="bundles", wire="bundles", kind="object", array=True, model=Bundle)
+    monkeypatch.setitem(MODELS, Bundle, RequestModel(fields=(legs, price), rules=(rule,)))
+    monkeypatch.setitem(MODELS, Basket, RequestModel(fields=(bundles,)))
+    found = problems_of(Basket(bundles=(Bundle(legs=(Leg(symbol="A"),) * validation.MAX_PROBLEMS), 7)))
+    assert [(problem.code, problem.domain) for problem in found] == [
+        ("required", "bundles[0].price"),
+        ("more_problems", "bundles"),
+    ]
+
+
 class TestEnumerations:
     @pytest.fixture(autouse=True)
     def forget_warnings(self) -> None:
