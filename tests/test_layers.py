@@ -59,11 +59,19 @@ def module_of(path: Path) -> str:
 FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements within a node, at any depth; no expression holds one."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
 def imports_of(module: str) -> Iterator[str]:
     """Every module of the package that a module imports: at its top, inside functions, or for types only."""
     path = FILES[module]
     folder = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE)
         elif isinstance(node, ast.ImportFrom):
