@@ -1,4 +1,4 @@
-"""Value types under the models: open enumerations, raw JSON beside a model, and the reading of single values.
+"""Value types under the models: raw JSON beside a model, and the reading of single values.
 
 The generated converters call the reading functions where the JSON type alone does not settle a value. Those that take
 a ``target`` keep the raw JSON in the target's ``extra`` when the value cannot carry all of it, so that nothing is lost.
@@ -7,7 +7,6 @@ Caches hold short strings only: they are bounded in bytes, whatever the service 
 
 from __future__ import annotations
 
-import enum
 import functools
 import operator
 import sys
@@ -20,7 +19,7 @@ import attrs
 
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
 
-__all__ = ["EMPTY", "AnyCaseStrEnum", "Extra", "Model", "OpenStrEnum"]
+__all__ = ["EMPTY", "Extra", "Model"]
 
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
@@ -32,61 +31,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
-#: Entries of one cache; a full one starts over.
-MAX_UNLISTED, MAX_SHARED = 1024, 4096
-
-
-class OpenStrEnum(enum.StrEnum):
-    """Enumeration of the values known so far, which takes any other string as well.
-
-    A value that is not listed becomes a member of the same class whose ``is_known`` is False; it compares, hashes,
-    pickles and prints as its string::
-
-        OrderStatus("Live") is OrderStatus.LIVE
-        OrderStatus("On Hold").is_known is False
-        OrderStatus("On Hold") == "On Hold"
-    """
-
-    @classmethod
-    def _missing_(cls, value: object) -> OpenStrEnum | None:
-        return _unlisted(cls, value) if isinstance(value, str) else None
-
-    @property
-    def is_known(self) -> bool:
-        """Return whether the value is one of the listed ones."""
-        return self._value_ in type(self)._value2member_map_
-
-
-class AnyCaseStrEnum(OpenStrEnum):
-    """Open enumeration that takes its listed values in any letter case.
-
-    ``MarketState("Pre-market")`` is ``MarketState("Pre-Market")``.
-    """
-
-    @classmethod
-    def _missing_(cls, value: object) -> OpenStrEnum | None:
-        if isinstance(value, str) and len(value) <= MAX_CACHED_LENGTH:
-            folded = value.casefold()
-            for member in cls:
-                if member.casefold() == folded:
-                    return member
-        return super()._missing_(value)
-
-
-_UNLISTED: dict[tuple[type[OpenStrEnum], str], OpenStrEnum] = {}
-
-
-def _unlisted(cls: type[OpenStrEnum], value: str) -> OpenStrEnum:
-    member = _UNLISTED.get((cls, value))
-    if member is None:
-        member = str.__new__(cls, value)
-        member._name_ = str(value)
-        member._value_ = str(value)
-        if len(value) <= MAX_CACHED_LENGTH:
-            if len(_UNLISTED) >= MAX_UNLISTED:
-                _UNLISTED.clear()
-            _UNLISTED[cls, str(value)] = member
-    return member
+#: Entries of the cache; a full one starts over.
+MAX_SHARED = 4096
 
 
 class Extra(dict[str, Any]):

@@ -18,7 +18,6 @@ from .auth.manager import TokenManager
 from .auth.source import token_source
 from .auth.store import TokenStore
 from .config import (
-    DEFAULT_USER_AGENT,
     Credentials,
     Environment,
     Limits,
@@ -37,7 +36,7 @@ from .operation import Effect
 from .protocol.custom_request import custom_call
 from .protocol.raw_response import RawResponse
 from .protocol.registry import wires
-from .protocol.request import validate_accept_version, validate_user_agent
+from .protocol.request import DEFAULT_USER_AGENT, validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
 

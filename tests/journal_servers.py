@@ -22,6 +22,7 @@ from pathlib import Path
 import attrs
 
 from brokerage_async.journal import PostgresJournal, SqliteJournal
+from tests.fresh_server import fresh_server
 
 
 @attrs.frozen
@@ -137,16 +138,8 @@ class PostgresServer:
 @contextmanager
 def mortal_server() -> Iterator[PostgresServer]:
     """Start a fresh server and yield it."""
-    folder = Path(tempfile.mkdtemp(prefix="journal-"))
-    try:
-        server = PostgresServer(folder)
-        try:
-            server.start()
-            yield server
-        finally:
-            server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with fresh_server(PostgresServer, prefix="journal-") as server:
+        yield server
 
 
 @contextmanager

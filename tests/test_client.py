@@ -111,6 +111,13 @@ class TestArguments:
         assert client.bulk is client.bulk
         assert client.watch is client.watch
 
+    @pytest.mark.parametrize("name", ["environment", "retry", "limits", "credentials"])
+    def test_argument_of_the_wrong_kind_is_rejected(self, name: str) -> None:
+        settings = {"environment": Environment.sandbox("https://service"), "credentials": StaticToken("t")}
+        for wrong in (None, "x", 5):
+            with pytest.raises(ConfigurationError):
+                Client(**(settings | {name: wrong}))
+
 
 class TestFromEnv:
     def test_complete(self, monkeypatch: pytest.MonkeyPatch) -> None:

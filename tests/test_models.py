@@ -17,7 +17,8 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
-from brokerage_async._values import EMPTY, Model, OpenStrEnum
+from brokerage_async._open_enums import OpenStrEnum
+from brokerage_async._values import EMPTY, Model
 
 MODELS = sorted(WIRES, key=lambda model: model.__name__)
 ENUMS = [each for name in models.__all__ if isinstance(each := getattr(models, name), enum.EnumMeta)]

@@ -1,4 +1,4 @@
-"""Open enumerations, raw JSON beside a model, and how single values are read and written."""
+"""Raw JSON beside a model, and how single values are read and written."""
 
 from __future__ import annotations
 
@@ -18,87 +18,7 @@ from hypothesis import strategies as st
 from brokerage_async import _values as values
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
-from brokerage_async._values import EMPTY, AnyCaseStrEnum, Extra, OpenStrEnum
-from brokerage_async.models import OrderStatus
-
-# -- enumerations -----------------------------------------------------------------------------------------------------
-
-
-def test_a_known_value_is_its_member() -> None:
-    assert OrderStatus("Live") is OrderStatus.LIVE
-    assert OrderStatus.LIVE.is_known
-    assert OrderStatus.LIVE == "Live"
-    assert f"{OrderStatus.LIVE}" == "Live"
-
-
-@given(st.text())
-def test_any_other_string_becomes_a_member(text: str) -> None:
-    status = OrderStatus(text)
-    assert isinstance(status, OrderStatus)
-    assert status.is_known is (text in {each.value for each in OrderStatus})
-    assert (status == text, hash(status), str(status), status.value) == (True, hash(text), text, text)
-    assert OrderStatus(text) == status
-    assert {status: 1}[text] == 1
-
-
-def test_an_unlisted_member_travels_and_matches() -> None:
-    status = OrderStatus("On Hold")
-    assert not status.is_known
-    assert pickle.loads(pickle.dumps(status)) == status == copy.deepcopy(status)
-    assert type(pickle.loads(pickle.dumps(status))) is OrderStatus
-    assert status not in list(OrderStatus)
-    assert status.name == "On Hold"
-    assert "On Hold" in repr(status)
-    assert msgspec.json.decode(b'"On Hold"', type=OrderStatus) == status
-    assert msgspec.json.encode(status) == b'"On Hold"'
-    match status:
-        case OrderStatus.LIVE:
-            pytest.fail("it is not live")
-        case "On Hold":
-            pass
-
-
-class State(AnyCaseStrEnum):
-    OPEN = "Open"
-    PRE_MARKET = "Pre-Market"
-
-
-@pytest.mark.parametrize("text", ["Pre-Market", "Pre-market", "PRE-MARKET", "pre-market"])
-def test_any_case_enumeration_takes_a_known_value_in_any_letter_case(text: str) -> None:
-    assert State(text) is State.PRE_MARKET
-    assert msgspec.json.decode(msgspec.json.encode(text), type=State) is State.PRE_MARKET
-
-
-@pytest.mark.parametrize("text", ["Post-market", "Pre Market", "", "o" * 1000])
-def test_any_case_enumeration_keeps_an_unlisted_value_as_sent(text: str) -> None:
-    assert State(text) == text
-    assert not State(text).is_known
-
-
-def test_only_strings_become_members() -> None:
-    for value in (1, None, b"Live", ["Live"]):
-        with pytest.raises(ValueError, match="is not a valid OrderStatus"):
-            OrderStatus(value)
-
-
-def test_the_same_string_in_two_enumerations_stays_apart() -> None:
-    class Colour(OpenStrEnum):
-        RED = "red"
-
-    assert type(Colour("blue")) is Colour
-    assert type(OrderStatus("blue")) is OrderStatus
-
-
-def test_unlisted_members_are_cached_up_to_a_length() -> None:
-    """What is cached is bounded in bytes: 1,024 members of 64 characters."""
-    short, long = "On Hold", "x" * (values.MAX_CACHED_LENGTH + 1)
-    assert OrderStatus(short) is OrderStatus(short)
-    assert OrderStatus(long) == OrderStatus(long)
-    assert OrderStatus(long) is not OrderStatus(long)
-    for number in range(2 * values.MAX_UNLISTED):
-        OrderStatus(f"unlisted {number}")
-    assert len(values._UNLISTED) <= values.MAX_UNLISTED
-
+from brokerage_async._values import EMPTY, Extra
 
 # -- extra ------------------------------------------------------------------------------------------------------------
 

@@ -65,8 +65,12 @@ local share, is_local = tonumber(ARGV[8]), ARGV[9] == '1'
 local spent, pause, horizon = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
 
 -- A new state, or the first call after an outage: workers keep to their local share until all were seen.
-local asked_at, since = num(field('asked_at'), nil), num(field('since'), now)
-if not asked_at or now - asked_at > OUTAGE or asked_at > now + 1000 or since > now then since = now end
+local asked_at = num(field('asked_at'), now)
+if asked_at > now + 1000 then  -- the clock was set back: begin again, as dead workers would stay for as long
+  for n = 1, 6 do redis.call('DEL', KEYS[n]) end
+end
+local since = num(field('since'), now)
+if now - asked_at > OUTAGE then since = now end
 redis.call('HSET', state, 'asked_at', now, 'since', since)
 local grace = since + GRACE - now
 if grace > 0 then is_local = true end

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 
-from .._arguments import check_seconds, running_loop
+from .._arguments import check_seconds, is_number, running_loop
 from .._secrets import Secret
 from ..errors import BrokerageError, ConfigurationError
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-__all__ = ["Connection", "EngineUnavailableError", "Script"]
+__all__ = ["Connection", "EngineUnavailableError", "Script", "check_lease", "check_name"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -48,6 +48,20 @@ class Script:
     sha: str = attrs.field(init=False, default=attrs.Factory(lambda self: _hash(self.source), takes_self=True))
 
 
+def check_name(value: object) -> str:
+    """Return ``value`` if it can be part of the name of a key."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", value):
+        raise ConfigurationError(f"name must be 1 to 64 letters, digits, '_', '.' or '-', got {value!r}")
+    return value
+
+
+def check_lease(value: object) -> float:
+    """Return ``value`` if a lease can last so many seconds; the engine counts it in milliseconds."""
+    if not is_number(value) or not 0.01 <= value <= 86_400:
+        raise ConfigurationError(f"lease must be a number of seconds from 0.01 to 86400, got {value!r}")
+    return value
+
+
 def _hash(source: str) -> str:
     return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
@@ -68,13 +82,11 @@ class Connection:
     """
 
     def __init__(self, engine: str | Redis, *, name: str, timeout: float) -> None:
-        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
-            raise ConfigurationError(f"name must be 1 to 64 letters, digits, '_', '.' or '-', got {name!r}")
-        self.name: str = name
+        self.name: str = check_name(name)
         self._timeout = check_seconds("timeout", timeout)
         self._owned = isinstance(engine, str)
         self._redis = _client(Secret(engine)) if isinstance(engine, str) else cast("Any", engine)
-        if not callable(getattr(self._redis, "execute_command", None)):
+        if isinstance(engine, type) or not callable(getattr(self._redis, "aclose", None)):  # redis.Redis has no aclose
             raise ConfigurationError(f"engine must be a url or a redis.asyncio.Redis, got {type(engine).__name__}")
         pool = getattr(self._redis, "connection_pool", None)
         if getattr(pool, "connection_kwargs", {}).get("decode_responses"):
@@ -195,7 +207,7 @@ def _refusal(error: Exception) -> str | None:
     Messages are left out: the engine quotes arguments in some.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
-    if "DataError" in names:
+    if names & {"DataError", "UnicodeEncodeError"}:  # an argument that cannot be sent
         return "DATA"
     if "ResponseError" not in names or names & {"ReadOnlyError", "ClusterDownError", "MasterDownError"}:
         return None

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._arguments import check_count
+from .._arguments import check_count, check_function
 from ..errors import ConfigurationError
 from ..watch.alerts import AlertKind
 from ..watch.codec import ItemCodec
@@ -64,7 +64,7 @@ class RedisFeed(Generic[T]):
         name: name of the feed, the same in all processes.
         item_type: type of the items, as for `poll`; None for JSON values.
         key: returns the key of an item; by default it is what JSON makes of it, with tuples for lists.
-        lease: seconds after which a poller or consumer that died is replaced.
+        lease: seconds (0.01 to 86,400) after which a poller or consumer that died is replaced.
         keep: number of changes that are kept for readers without a group.
         max_length: most changes kept for the slowest group; a slower one gets a `FeedGapError`.
 
@@ -85,6 +85,8 @@ class RedisFeed(Generic[T]):
     ) -> None:
         if not isinstance(fleet, Fleet):
             raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
+        if key is not None:
+            check_function("key", key)
         self._fleet = fleet
         self._feed = FeedKeys(connection=fleet.connection, name=name, lease=lease, keep=keep, max_length=max_length)
         self._codec: EntryCodec[T] = EntryCodec(item_type, key)
@@ -105,7 +107,9 @@ class RedisFeed(Generic[T]):
         Raises:
             PermissionDeniedError, TokenError and others: the watcher ended with this error.
             WatchStateError: the feed publishes another list.
+            ConfigurationError: ``watch`` made something else, or a watcher without its state.
         """
+        check_function("watch", watch)
         if self._poller is not None:
             raise ConfigurationError(f"the feed {self._feed.name!r} is published by this process already")
         self._poller = FeedPoller(self._feed, self._fleet.worker, watch)
@@ -131,14 +135,14 @@ class RedisFeed(Generic[T]):
             group: name of the group.
             start: ``now`` or ``beginning``, where a new group starts.
         """
-        if not isinstance(group, str) or not group:
-            raise ConfigurationError(f"group must be a non-empty str, got {group!r}")
+        _check_group(group)
         if start not in ("now", "beginning"):
             raise ConfigurationError(f"start must be 'now' or 'beginning', got {start!r}")
         return GroupReader(self._fleet, self._feed, self._codec, group, start)
 
     async def remove_group(self, group: str) -> None:
         """Forget a group: nothing is kept for it any more."""
+        _check_group(group)
         await self._feed.connection.command("HDEL", self._feed.key("groups"), group)
         await self._feed.connection.command("DEL", *self._feed.group_keys(group)[3:])
 
@@ -175,6 +179,11 @@ class EntryCodec(ItemCodec[T]):
         """Return a stored change."""
         change = super().restore(stored)
         return attrs.evolve(change, key=_tupled(json.loads(stored.key))) if self._restores_keys else change
+
+
+def _check_group(group: object) -> None:
+    if not isinstance(group, str) or not group:
+        raise ConfigurationError(f"group must be a non-empty str, got {group!r}")
 
 
 def _tupled(key: Any) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import attrs
 
-from .._arguments import check_count, check_seconds
+from .._arguments import check_count
 from ..errors import BrokerageError, ConfigurationError
-from .connection import Connection
+from .connection import Connection, check_lease, check_name
 
 __all__ = ["MARGIN", "FeedGapError", "FeedKeys", "LeaseLostError"]
-
 
 MARGIN = 0.1
 """Part of a lease before whose end its holder stops: its clock and that of the engine may differ in speed."""
@@ -51,9 +48,8 @@ class FeedKeys:
     max_length: int
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.name, str) or not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", self.name):
-            raise ConfigurationError(f"name must be 1 to 64 letters, digits, '_', '.' or '-', got {self.name!r}")
-        check_seconds("lease", self.lease)
+        check_name(self.name)
+        check_lease(self.lease)
         if check_count("max_length", self.max_length) < check_count("keep", self.keep):
             raise ConfigurationError(f"max_length must be at least keep ({self.keep}), got {self.max_length}")
 

@@ -84,6 +84,7 @@ class PublishingState:
         self._feed = feed
         self._turn = turn
         self._sequence = 0
+        self.is_open: bool = False
 
     async def open(self, feed: str) -> Standing:
         """Return the items published so far."""
@@ -91,6 +92,7 @@ class PublishingState:
         match await self._feed.connection.script(LOAD, keys, [self._turn.token, feed, secrets.token_hex(16)]):
             case [b"ok", identity, sequence, begun, items]:
                 self._sequence = int(sequence)
+                self.is_open = True
                 pairs = zip(items[::2], items[1::2], strict=True)
                 return Standing(
                     identity=identity.decode(),
@@ -149,7 +151,7 @@ class FeedPoller:
         while True:
             turn = Turn(self._feed, self._worker)
             try:
-                wait = await turn.elect()
+                wait = await self._elect(turn)
                 if wait is None:
                     await self._lead(turn)
                 else:
@@ -158,6 +160,13 @@ class FeedPoller:
                 await asyncio.sleep(RETRY_INTERVAL)
             except LeaseLostError:
                 logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
+
+    async def _elect(self, turn: Turn) -> float | None:
+        try:
+            return await turn.elect()
+        except asyncio.CancelledError:
+            await turn.resign()  # the engine may have given the lease to a process that no longer listens
+            raise
 
     async def _lead(self, turn: Turn) -> None:
         """Poll while the lease is kept."""
@@ -176,9 +185,12 @@ class FeedPoller:
             polling.result()
 
     async def _poll(self, turn: Turn) -> None:
-        watcher = self._watch(PublishingState(self._feed, turn))
+        state = PublishingState(self._feed, turn)
+        watcher = self._watch(state)
         if isinstance(watcher, MarketWatcher):
             raise ConfigurationError("market hours cannot be published: each process computes them by itself")
+        if not isinstance(watcher, Watcher):
+            raise ConfigurationError(f"watch must return a watcher, got {type(watcher).__name__}")
         async with watcher:
             while True:
                 try:
@@ -188,6 +200,8 @@ class FeedPoller:
                 except EngineUnavailableError:
                     await asyncio.sleep(RETRY_INTERVAL)
                 else:
+                    if not state.is_open:  # nothing was published, and nothing ever would be
+                        raise ConfigurationError("watch must make its watcher with the state that it is given")
                     await change.ack()
 
 

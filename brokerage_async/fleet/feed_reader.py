@@ -171,6 +171,7 @@ class CursorReader(FeedReader[T]):
         super().__init__(fleet, feed, codec)
         self._position: str | int = start
         self._cursor: str | int = start
+        self._read = ""
 
     @property
     def cursor(self) -> str | int:
@@ -179,12 +180,14 @@ class CursorReader(FeedReader[T]):
 
     async def _fetch(self) -> Batch:
         keys = self._feed.keys("stream", "meta")
-        reply = await self._feed.connection.script(READ, keys, [self._position, BATCH])
+        reply = await self._feed.connection.script(READ, keys, [self._position, BATCH, self._read])
         cursor, lost, self._last, time, found = reply
+        if lost or self._position != int(cursor):
+            self._read = ""
         self._position = self._cursor = int(cursor)
         entries = [Entry.read(each) for each in found]
         if entries:
-            self._position = entries[-1].stored.sequence
+            self._position, self._read = entries[-1].stored.sequence, entries[-1].key
         return Batch(int(lost), int(time), entries)
 
     def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
@@ -279,6 +282,8 @@ class GroupReader(FeedReader[T]):
         """Renew the leases of the changes that are held."""
         while True:
             await asyncio.sleep(self._feed.lease / 3)
+            if self._closed:  # while the first call waited, or by a call that was cancelled
+                return
             if held := sorted(self._held):
                 began, limits = running_loop().time(), (self._consumer, self._feed.lease_ms)
                 with contextlib.suppress(EngineUnavailableError):

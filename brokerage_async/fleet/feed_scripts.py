@@ -12,7 +12,12 @@ __all__ = ["ACK", "ELECT", "EXTEND", "JOIN", "LOAD", "PUBLISH", "READ", "RENEW",
 ELECT = Script("""
 -- KEYS: lease, meta; ARGV: token, lease in ms
 local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return {0, redis.call('PTTL', KEYS[1])} end
+if holder and holder ~= ARGV[1] then
+  if redis.call('PTTL', KEYS[1]) > 2 * ARGV[2] then  -- the clock was set back
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  end
+  return {0, redis.call('PTTL', KEYS[1])}
+end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return {1, redis.call('HINCRBY', KEYS[2], 'elections', 1)}
 """)
@@ -107,6 +112,11 @@ published a second time, after the engine had lost it. ``floor`` is above the re
 """
 
 FIRST = """
+local function fields(entry)
+  local found = {}
+  for at = 1, #entry[2], 2 do found[entry[2][at]] = entry[2][at + 1] end
+  return found
+end
 local function sequence_of(entry) return tonumber(string.match(entry[1], '^%d+')) end
 local function first_after(stream, meta)
   local first = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
@@ -118,7 +128,7 @@ READ = Script(
     CLOCK
     + FIRST
     + """
--- KEYS: stream, meta; ARGV: cursor, or 'now', or 'beginning'; most entries
+-- KEYS: stream, meta; ARGV: cursor, or 'now', or 'beginning'; most entries, key of the entry at the cursor or ''
 local sequence = tonumber(redis.call('HGET', KEYS[2], 'sequence') or 0)
 local cursor = tonumber(ARGV[1])
 if ARGV[1] == 'now' then cursor = sequence end
@@ -126,6 +136,11 @@ if ARGV[1] == 'beginning' then cursor = first_after(KEYS[1], KEYS[2]) end
 if cursor > sequence then return {sequence, cursor - sequence, sequence, micros, {}} end
 local first = first_after(KEYS[1], KEYS[2])
 if cursor < first then return {first, first - cursor, sequence, micros, {}} end
+local last = string.format('%d-0', cursor)
+last = ARGV[3] ~= '' and redis.call('XRANGE', KEYS[1], last, last)[1]
+if last and fields(last)['id'] ~= ARGV[3] then  -- the engine has lost that entry, and another one took its place
+  return {sequence, math.max(1, sequence - first), sequence, micros, {}}
+end
 local entries = redis.call('XRANGE', KEYS[1], string.format('(%d-0', cursor), '+', 'COUNT', ARGV[2])
 return {cursor, 0, sequence, micros, entries}
 """
@@ -177,20 +192,20 @@ TAKE = Script(
     GROUP
     + """
 -- ARGV: name, consumer, lease in ms, most entries, most entries that wait
-local name, consumer, most = ARGV[1], ARGV[2], tonumber(ARGV[4])
+local name, consumer, lease, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local taken, lost = {}, 0
 local function take(number, key)
   local entry = redis.call('XRANGE', stream, number .. '-0', number .. '-0')[1]
   if not entry then lost = lost + 1 settle(number) return end
-  redis.call('ZADD', open, now + tonumber(ARGV[3]), number)
+  redis.call('ZADD', open, now + lease, number)
   redis.call('HSET', holders, number, consumer)
   redis.call('HSET', busy, key, number)
   taken[#taken + 1] = entry
 end
-local function fields(entry)
-  local found = {}
-  for at = 1, #entry[2], 2 do found[entry[2][at]] = entry[2][at + 1] end
-  return found
+if tonumber(redis.call('HGET', group, 'taken_at') or 0) > now + 1000 then  -- the clock was set back
+  for _, number in ipairs(redis.call('ZRANGEBYSCORE', open, now + lease, '+inf')) do
+    redis.call('ZADD', open, now + lease, number)
+  end
 end
 for _, number in ipairs(redis.call('ZRANGEBYSCORE', open, '-inf', now, 'LIMIT', 0, most)) do
   take(number, redis.call('HGET', keys, number))
@@ -214,7 +229,7 @@ while #taken < most and redis.call('ZCARD', todo) < tonumber(ARGV[5]) do
     if redis.call('HEXISTS', busy, key) == 0 then take(cursor, key) end
   end
 end
-redis.call('HSET', group, 'cursor', cursor)
+redis.call('HSET', group, 'cursor', cursor, 'taken_at', now)
 note_progress(name)
 return {lost, tonumber(redis.call('HGET', meta, 'sequence') or 0), micros, taken}
 """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import attrs
 
 from .._arguments import running_loop
+from .._secrets import Secret
 from ..observers import Event, Observer, ObserverList
 from .connection import Connection, EngineUnavailableError
 
@@ -93,6 +94,8 @@ class Fleet:
     def __init__(
         self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 1.0, observers: Sequence[Observer] = ()
     ) -> None:
+        if isinstance(engine, str):
+            engine = Secret(engine)  # the variables of this frame may show up in a traceback
         self.connection: Connection = Connection(engine, name=name, timeout=timeout)
         self._id = secrets.token_hex(6)
         self._parts: dict[str, Part] = {}

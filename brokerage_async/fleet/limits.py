@@ -15,7 +15,7 @@ from ..errors import ConfigurationError
 from ..http.limiter import Lane, LaneName
 from .ask import ASK, GRACE, LEAVE
 from .budget import Budget, Grant, bucket_of, local_rate
-from .connection import EngineUnavailableError
+from .connection import EngineUnavailableError, check_name
 from .fleet import Fleet
 from .pacer import LanePacer
 
@@ -112,7 +112,7 @@ class RedisLimits:
         self._number = next(NUMBERS)
         self._rate = float(requests_per_second)
         self._local_share = float(local_share)
-        self._keys = [fleet.connection.key("limits", name, part) for part in PARTS]
+        self._keys = [fleet.connection.key("limits", check_name(name), part) for part in PARTS]
         self._share = local_rate(self._rate, self._local_share, 1)
         self._budget = Budget(self._share)
         self._lanes: dict[LanePacer, Lane] = {}
@@ -192,13 +192,11 @@ class RedisLimits:
         if is_trade:
             self._budget.trade_waits = True
         loop = running_loop()
-        if is_trade and self._patience is None and not self._closed:
-            self._patience = loop.call_later(PATIENCE, self._bridge, loop)
-        if (
-            not self._is_planned
-        ):  # once this step of the loop is over: the call is not among the waiters of its lane yet
+        if is_trade and not self._closed:
+            self._be_patient(loop)
+        if not self._is_planned:
             self._is_planned = True
-            loop.call_soon(self._plan, loop)
+            loop.call_soon(self._plan, loop)  # the call is not among the waiters of its lane yet
 
     def throttled(self, pause: float) -> None:
         """Note a 429 for all workers."""
@@ -278,6 +276,11 @@ class RedisLimits:
                 self._budget.stagger(self._asked_at, random.random())  # noqa: S311 - spreads load, guards no secret
             self._asking = loop.create_task(self._ask(loop), name="brokerage_async shared limits")
             self._asking.add_done_callback(self._asked)
+            self._be_patient(loop)
+
+    def _be_patient(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._patience is None:
+            self._patience = loop.call_later(PATIENCE, self._bridge, loop)
 
     def _bridge(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let a trade go on the local share while the engine is slow to answer."""

@@ -12,13 +12,13 @@ from typing import Any
 import attrs
 import msgspec
 
-from .._arguments import check_seconds, running_loop
+from .._arguments import running_loop
 from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
 from .cipher import TokenCipher
-from .connection import EngineUnavailableError, Script
+from .connection import EngineUnavailableError, Script, check_lease
 from .fleet import Fleet
 from .scripts import FAIL, JOIN, PUBLISH, RELEASE, RENEW
 
@@ -31,6 +31,9 @@ MIN_LIFE = 30.0
 
 MIN_POLL, MAX_POLL = 0.02, 0.1
 """Seconds between two looks for the token that another process requests; they double from one to the other."""
+
+HELD = 0.8
+"""Part of a lease for which a turn is held. In the rest of it the others notice that it has ended."""
 
 PATIENCE = 2.0
 """Seconds beyond the usual timeout for a slow engine to say who requests: each process would request its own."""
@@ -74,7 +77,8 @@ class RedisTokenStore:
     Args:
         fleet: the connection.
         encryption_key: key of `generate_key`, the same in all processes. None leaves tokens readable in the engine.
-        lease: seconds after which the turn of a process that died is passed on.
+        lease: seconds (0.01 to 86,400) within which the turn of a process that died is passed on, and the others learn
+            of it.
 
     Raises:
         ConfigurationError: an argument is invalid, or `cryptography` is missing.
@@ -85,7 +89,8 @@ class RedisTokenStore:
             raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
         self._cipher = TokenCipher(encryption_key)
         del encryption_key  # the variables of this frame may show up in a traceback
-        self.lease: float = check_seconds("lease", lease)
+        self.lease: float = check_lease(lease)
+        self.held: int = int(self.lease * HELD * 1000)
         self._connection = fleet.connection
         self._fleet = fleet
         self._numbers = itertools.count(1)
@@ -123,8 +128,7 @@ class RedisTokenStore:
     async def _join(self, key: str, turn: _Turn, rejected: str, due: str) -> StoredToken | TokenError | RefreshTurn:
         delay = MIN_POLL
         while True:
-            lease, least = int(self.lease * 1000), int(MIN_LIFE * 1000)
-            match await self.run(JOIN, key, turn.number, lease, least, rejected, due):
+            match await self.run(JOIN, key, turn.number, self.held, int(MIN_LIFE * 1000), rejected, due):
                 case [b"token", sealed, life, digest]:
                     token = self._cipher.open(sealed, key)
                     if token is not None:
@@ -252,7 +256,7 @@ class _Turn:
         while running_loop().time() < end:
             await asyncio.sleep(store.lease / 3)
             try:
-                if not await store.run(RENEW, self._key, self.number, int(store.lease * 1000)):
+                if not await store.run(RENEW, self._key, self.number, store.held):
                     return
             except EngineUnavailableError:
                 continue

@@ -15,7 +15,8 @@ import attrs
 
 from .._arguments import check_flag
 from .._secrets import Secret
-from ..config import Environment, origin_of
+from ..config import Environment
+from ..config.addresses import origin_of
 from ..errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -330,22 +330,24 @@ class _OrderReader:
     ) -> DeliveryOutcome | None:
         """Poll as the policy says until the order allows a judgement; None if it never does.
 
-        ``settled`` judges the order after the last of enough complete polls. An order that no poll has shown was not
-        changed for days: one more poll goes further back.
+        ``settled`` judges the order that the last of enough complete polls shows: an earlier one, or an early look,
+        proves nothing about the end. If the last poll does not show the order, one more poll goes further back: it was
+        not changed for days, or has left the list of live orders.
         """
         judgement: DeliveryOutcome | None = None
+        latest: Order | None = None
 
         async def poll() -> tuple[bool, Sighting[Order]]:
-            nonlocal judgement
+            nonlocal judgement, latest
             sighting = await self.read()
-            if self._order_id in sighting.orders:
-                judgement = judge(sighting.orders[self._order_id])
+            latest = sighting.orders.get(self._order_id)
+            judgement = None if latest is None else judge(latest)
             return judgement is not None, sighting
 
         result = await poll_until(policy, poll, self._context.bell(self._account_number))
-        if self.order is None:
-            await self.read(back=START)
-            judgement = None if self.order is None else judge(self.order)
-        if judgement is None and settled is not None and self.order is not None and result is SearchResult.ABSENT:
-            judgement = settled(self.order)
+        if latest is None:
+            latest = (await self.read(back=START)).orders.get(self._order_id)
+            judgement = None if latest is None else judge(latest)
+        if judgement is None and settled is not None and latest is not None and result is SearchResult.ABSENT:
+            judgement = settled(latest)
         return judgement

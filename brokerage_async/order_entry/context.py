@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Protocol
@@ -13,7 +14,7 @@ import attrs
 
 from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
-from ..errors import ConfigurationError
+from ..errors import BrokerageError, ConfigurationError
 from ..journal.base import EntryKey, Journal
 from ..journal.memory import MemoryJournal
 from ..operation import Executor
@@ -60,8 +61,11 @@ class Context:
     doorbells: Doorbells | None = None
 
     def bell(self, account_number: str) -> Doorbell | None:
-        """Return the doorbell of an account, None without push."""
-        return None if self.doorbells is None else self.doorbells.doorbell((account_number,), ORDER_EVENTS)
+        """Return the doorbell of an account; None without push, and for an account that has no events."""
+        if self.doorbells is not None:
+            with suppress(BrokerageError):  # an order may have been sent: push fails no search
+                return self.doorbells.doorbell((account_number,), ORDER_EVENTS)
+        return None
 
     def now(self) -> datetime:
         """Return the time by the service's clock; by this machine's until an answer has shown it."""

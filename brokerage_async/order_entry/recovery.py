@@ -167,6 +167,8 @@ class _Sweep:
 
         async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
             nonlocal count, failure
+            if not wanted:  # a poll that was cut off has recorded the last one
+                return True, Sighting(orders={}, complete=True)
             sighting = await search.poll(wanted.keys())
             count, failure = count + 1, sighting.error
             for name, order in sighting.orders.items():

@@ -17,7 +17,8 @@ from urllib.parse import quote
 
 import attrs
 
-from ..config import base_address
+from .._version import __version__
+from ..config.addresses import base_address
 from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
 from ..operation import BoundCall, Guard, Operation, Parameter
 from .decoding import codec
@@ -83,6 +84,7 @@ class Response:
     body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
+DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
 _base = functools.lru_cache(maxsize=64)(base_address)
 
 

@@ -8,11 +8,12 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from .._generated.endpoints import Endpoints
-from ..config import DEFAULT_USER_AGENT, Environment
+from ..config import Environment
 from ..errors import ConfigurationError
 from ..http.network import is_loopback
 from ..http.session import BrokerageSession
 from ..http.websocket import SocketTransport, WebSocket, check_socket_url
+from ..protocol.request import DEFAULT_USER_AGENT
 
 __all__ = ["Connected", "StreamAccess"]
 

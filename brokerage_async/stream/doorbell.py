@@ -71,13 +71,19 @@ async def _listen(
                 stream.leave()  # no result waits until the connection is closed
         except SlowConsumerError:
             ring()
-        except BrokerageError as error:
-            if access.is_closed:
+        except Exception as error:  # a transport may raise anything
+            if access.is_closed or _is_cancelled():  # an error in place of a cancellation must not hold the searcher
                 return
-            logger.warning("push is not available, polling goes on alone: %s", error)
+            reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
+            logger.warning("push is not available, polling goes on alone: %s", reason)
             if isinstance(error, ConfigurationError | InvalidRequestError):
                 return
             await asyncio.sleep(RETRY_AFTER)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _own_accounts(access: StreamAccess) -> list[str]:

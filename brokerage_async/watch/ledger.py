@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
+from .._arguments import running_loop
+from ..errors import ConfigurationError
 from .codec import ChangeCodec
 from .diff import Change
 from .group_commit import GroupCommit, completed
@@ -59,6 +61,7 @@ class Ledger(Generic[T]):
         self._wake: Callable[[], None] = lambda: None
         self._identity: str | None = None
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._sequence = 0
         self._open: dict[Any, deque[Entry[T]]] = {}
         self._entries: dict[int, Entry[T]] = {}
@@ -120,17 +123,26 @@ class Ledger(Generic[T]):
 
     async def write(self) -> None:
         """Open the state, or store the changes taken. What a cancelled call began is completed by itself."""
+        self._loop = running_loop()
         if self._writing is None or self._writing.done():
             self._writing = completed(self._write() if self.is_open else self._read())
         await asyncio.shield(self._writing)
 
     async def acknowledge(self, sequence: int) -> None:
         """Record that the consumer is done with a change. What a cancelled call began is completed by itself."""
+        if running_loop() is not self._loop:
+            raise ConfigurationError(
+                "a change belongs to the event loop of its watcher: pass change.ack() to it with "
+                "asyncio.run_coroutine_threadsafe(change.ack(), loop)"
+            )
         await self._acknowledgements.add(sequence)
 
     async def aclose(self) -> None:
-        """Release the state, after the writes that are under way."""
+        """Release the state, after the writes that are under way; if cancelled, this is completed by itself."""
         self._closed = True
+        await asyncio.shield(completed(self._release()))
+
+    async def _release(self) -> None:
         if self._writing is not None and not self._writing.done():
             await asyncio.wait({self._writing})
         await self._acknowledgements.finish()

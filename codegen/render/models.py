@@ -43,6 +43,7 @@ def render(spec: Spec, header: str) -> str:
             "attrs",
             "typing.Any",
             "collections.abc.Mapping",
+            *(f"brokerage_async._open_enums.{name}" for name in _ENUMS),
             *(f"brokerage_async._values.{name}" for name in _VALUES),
             *(f"brokerage_async._terms.{name}" for name in _TERMS if _restatements(spec)),
         ],
@@ -72,18 +73,8 @@ def render(spec: Spec, header: str) -> str:
     return f"{source}\n\n__all__ = [\n{exported}]\n"
 
 
-_VALUES = (
-    "EMPTY",
-    "AnyCaseStrEnum",
-    "Model",
-    "OpenStrEnum",
-    "as_optional_object",
-    "as_optional_tuple",
-    "as_tuple",
-    "raw_object",
-)
-
-
+_ENUMS = ("AnyCaseStrEnum", "OpenStrEnum")
+_VALUES = ("EMPTY", "Model", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
 _TERMS = ("Amount", "restate")
 
 

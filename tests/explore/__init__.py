@@ -16,7 +16,8 @@ A journal statement takes effect without acknowledgement, is repeated after stat
 effect after it has failed, or is acknowledged late; the journal is unreachable for longer than a lease; its clock
 jumps. A submit is not sent, vanishes, is answered with 429 or 401, or is processed and its answer lost or replaced by
 that of a proxy. Lists are refused, lost, late, or hold absurd times. A process freezes (with or without its clock),
-dies, or is cancelled between any two callbacks of its loop.
+dies, or is cancelled between any two callbacks of its loop. An event of the account stream costs nothing and brings
+a look forward.
 
 Invariants of every history:
 

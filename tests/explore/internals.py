@@ -32,6 +32,7 @@ __all__ = [
     "lists",
     "outcome_by_code",
     "place",
+    "poll_counting_early_looks",
     "read_complex_orders_only",
     "read_orders_only",
     "recovery",
@@ -107,6 +108,18 @@ async def read_complex_orders_only(self: lists.OrderLists, *values: Any, **optio
         return await ORIGINAL_POLL(self, *values, **options)
     with patch.object(lists.OrderLists, "_live", nothing), patch.object(lists.OrderLists, "_all", nothing):
         return await ORIGINAL_POLL(self, *values, **options)
+
+
+async def poll_counting_early_looks(policy: Any, poll: Any, bell: Any = None) -> SearchResult:
+    """Count an early look as the poll that it comes before."""
+    loop, polls = asyncio.get_running_loop(), list[decisions.Poll]()
+    began = loop.time()
+    async with search.early_looks(bell) as looks:
+        while not isinstance(step := decisions.next_poll(policy, polls), SearchResult):
+            await looks.before(began + step)
+            found, sighting = await poll()
+            polls.append(decisions.Poll(at=step, complete=sighting.complete, found=found, conflict=sighting.conflict))
+    return step
 
 
 async def release_as_looked(context: Any, claim: Claim, note: str, *, looked: bool = False) -> None:

@@ -148,6 +148,12 @@ def moved_journal_unnoticed() -> Patches:
     return [patch.object(internals.FileIdentity, "check", lambda self: None)]
 
 
+@plant("push", 500, "listed-late", "lost", faults=2)
+def early_look_counts() -> Patches:
+    """An early look counts towards absence, as the poll that it comes before."""
+    return [patch.object(internals.submit, "poll_until", internals.poll_counting_early_looks)]
+
+
 @plant("one-place", 500, "html-502")
 def server_error_taken_for_refusal() -> Patches:
     """A 5xx answer counts as a refusal."""

@@ -6,6 +6,8 @@ import asyncio
 import contextvars
 import math
 from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -104,6 +106,9 @@ class Process:
         self.has_started = False
         self.call: Call | None = None
         self.calls: list[Call] = []
+        self.rings_left = world.scope.rings
+        self.rings: list[Callable[[], None]] = []
+        self._heard_at = -1.0
         self._summary: int | None = None
         self._steps = deque(program.steps)
         self._handles = 0
@@ -147,6 +152,7 @@ class Process:
         self.entry = new_order_entry(
             client,
             link,
+            stream=Stream(self) if self.rings_left else None,
             visibility_delay=times.visibility_delay,
             lease=times.lease,
             first=times.first,
@@ -173,6 +179,19 @@ class Process:
 
     def _is_idle(self) -> bool:
         return self.loop.next_timer() is None and all(task.done() for task in self.loop.tasks)
+
+    @property
+    def may_hear(self) -> bool:
+        """Return True if a search is under way that can hear an event, the first of this moment."""
+        return self.is_busy and bool(self.rings_left and self.rings) and self._heard_at < self.world.now
+
+    def hear(self) -> None:
+        """Let the doorbell ring for every search under way."""
+        self.rings_left -= 1
+        self._heard_at = self.world.now
+        self.observe("rings")
+        for ring in self.rings:
+            self.loop.call_soon(ring)
 
     def name_owner(self, owner: str | None) -> None:
         """Give the random name of an owner one that is the same in every run."""
@@ -241,6 +260,28 @@ class Process:
                 self.observe("cancelled", self._handles)
                 self.world.say(f"{call} is cancelled, before callback {self._handles}")
                 call.task.cancel()
+
+
+class Stream:
+    """The account stream of a process: its searches hear what the world decides."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def check_account(self) -> None:
+        """Do nothing: the stream can be used."""
+
+    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
+        """Return a doorbell; the world makes it ring."""
+        return self._listening
+
+    @asynccontextmanager
+    async def _listening(self, ring: Callable[[], None]) -> AsyncIterator[None]:
+        self._process.rings.append(ring)
+        try:
+            yield
+        finally:
+            self._process.rings.remove(ring)
 
 
 def summary(call: Call) -> tuple[object, ...]:

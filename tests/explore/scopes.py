@@ -48,6 +48,7 @@ class Scope:
 
     ``foreign``: another program has an order of the same terms under the same identifier, five days old.
     ``sharing``: another program has just placed a complex order that shares all but one component with ours.
+    ``rings``: how many events of the account stream each process may hear while it searches.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Scope:
     kinds: frozenset[str] = EVERYTHING
     foreign: bool = False
     sharing: bool = False
+    rings: int = 0
     journal: str = "sql"
     times: Times = Times()
 
@@ -91,6 +93,14 @@ EXHAUSTED = {
     scope.name: scope
     for scope in (
         Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+        Scope(
+            name="push",
+            programs=(ALONE,),
+            faults=2,
+            kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
+            rings=2,
+        ),
+        Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
         Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
         Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
         Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),

@@ -141,21 +141,32 @@ def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout
     return Client(ENVIRONMENT, CREDENTIALS, transport=transport, retry=retry, timeout=timeout)
 
 
+@attrs.frozen
+class Ringing:
+    """A client with other streams than its own."""
+
+    session: Any
+    environment: Environment
+    stream: Any
+
+
 def new_order_entry(
     client: Client,
     journal: Any,
     *,
+    stream: Any = None,
     visibility_delay: float,
     lease: float,
     first: float,
     max_interval: float,
     give_up: float,
 ) -> OrderEntry:
-    """Return order entry over ``journal`` with these times in seconds."""
+    """Return order entry over ``journal`` with these times in seconds, with push if there is a ``stream``."""
     policy = ReconcilePolicy(
         visibility_delay=visibility_delay, first=first, factor=2.0, max_interval=max_interval, give_up=give_up
     )
-    return OrderEntry(client, journal, reconcile=policy, lease=lease)
+    over = client if stream is None else Ringing(client.session, client.environment, stream)
+    return OrderEntry(over, journal, reconcile=policy, lease=lease, push=stream is not None)
 
 
 @functools.cache

@@ -25,7 +25,8 @@ assumptions the histories keep is written in `tests/explore/__init__.py`.
 ## Exhausted scopes
 
 Every history of these scopes was played, apart from those that come to a state where another history has been. A fault
-costs one of the faults that a history may hold; reordering costs nothing.
+costs one of the faults that a history may hold; reordering costs nothing. In `push`, the searches hear up to two events
+of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost.
 
 | Scope | Processes | Faults in one history | Kinds of faults | Histories | Violations |
 | --- | --- | --- | --- | --- | --- |

@@ -151,6 +151,8 @@ class World:
         if passing is not None and passing.cost <= budget:
             found.append((None, passing))
         found += lazy
+        if passing is not None:
+            found.extend((None, option) for option in self._rings())
         if budget:
             found.extend((None, option) for option in self._adversities())
         if not found:
@@ -237,6 +239,17 @@ class World:
         if self.allows("clock-back"):
             options.append(Option("the journal's clock jumps back", 1, lambda: self._jump(-times.nap)))
         return options
+
+    def _rings(self) -> list[Option]:
+        """Return the options that an event of the account stream brings a look of a search forward; no fault.
+
+        An event at another time of this moment, or a second one, would change nothing: the look begins later.
+        """
+        return [
+            Option(f"{process.name}: the doorbell rings", 0, process.hear)
+            for process in self.processes
+            if process.may_hear and not process.is_frozen
+        ]
 
     def _freeze(self, process: Process, seconds: float) -> None:
         process.frozen_until = self.now + seconds

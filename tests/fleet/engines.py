@@ -7,12 +7,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+
+from tests.fresh_server import fresh_server
 
 ENGINE = os.environ.get("FLEET_ENGINE", "redis-server")
 
@@ -43,7 +44,7 @@ class EngineServer:
     ) -> None:
         self._folder = folder
         self._password = password
-        self.port = _free_port()
+        self.port = free_port()
         options = {
             "bind": "127.0.0.1",
             "port": self.port,
@@ -110,19 +111,16 @@ def engine_server(
     engine: str = ENGINE, *, append_only: bool = False, password: str | None = None
 ) -> Iterator[EngineServer]:
     """Start a fresh server and yield it."""
-    folder = Path(tempfile.mkdtemp(prefix="engine-"))
-    try:
-        server = EngineServer(folder, engine=engine, append_only=append_only, password=password)
-        try:
-            server.start()
-            yield server
-        finally:
-            server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def make(folder: Path) -> EngineServer:
+        return EngineServer(folder, engine=engine, append_only=append_only, password=password)
+
+    with fresh_server(make, prefix="engine-") as server:
+        yield server
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a loopback port that was free a moment ago."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])

@@ -13,11 +13,12 @@ import sys
 
 import attrs
 
+from brokerage_async.fleet import Fleet
 from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.workers import read_and_cancel
 
-__all__ = ["Figures", "share_budget"]
+__all__ = ["Figures", "busiest_second", "settled", "share_budget"]
 
 
 @attrs.frozen(kw_only=True)
@@ -43,6 +44,11 @@ def busiest_second(moments: list[float]) -> int:
     """Return the most moments within any second, its end left out."""
     moments = sorted(moments)
     return max((bisect.bisect_left(moments, each + 1.0) - n for n, each in enumerate(moments)), default=0)
+
+
+async def settled(fleet: Fleet) -> None:
+    """Make the engine forget that it has just begun."""
+    await fleet.connection.command("HSET", fleet.connection.key("limits", "requests", "state"), "since", 1)
 
 
 async def share_budget(workers: int, budget: float, seconds: float) -> Figures:

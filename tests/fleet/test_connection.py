@@ -13,6 +13,7 @@ from brokerage_async.fleet.connection import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
 
 if missing() is None:
+    from redis import Redis as SyncRedis
     from redis.asyncio import Redis
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -93,14 +94,6 @@ async def test_silent_engine_costs_its_timeout_once(server: EngineServer) -> Non
     await connection.aclose()
 
 
-async def test_status_of_a_fleet_without_engine_says_why() -> None:
-    async with Fleet("redis://127.0.0.1:1/0", name="desk") as fleet:
-        found = await fleet.status()
-    assert found.engine.is_away
-    assert found.engine.reason == "ConnectionError"
-    assert found.engine.latency is None
-
-
 @pytest.mark.parametrize(
     ("engine", "name", "message"),
     [
@@ -130,3 +123,27 @@ async def test_closed_fleet_says_so(connection: Connection) -> None:
     await connection.aclose()
     with pytest.raises(ConfigurationError, match="the fleet is closed"):
         await connection.command("PING")
+
+
+async def test_argument_that_cannot_be_sent_does_not_count_as_an_engine_that_is_away(connection: Connection) -> None:
+    with pytest.raises(EngineUnavailableError, match="DATA") as caught:
+        await connection.command("GET", "a\udc80")
+    assert caught.value.code == "DATA"
+    assert not connection.is_away
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_engine_that_cannot_be_awaited_is_rejected(is_class: bool) -> None:
+    engine = Redis if is_class else SyncRedis()
+    with pytest.raises(ConfigurationError, match=r"engine must be a url or a redis.asyncio.Redis"):
+        Fleet(engine)  # type: ignore[arg-type]
+
+
+def test_variables_of_a_traceback_do_not_show_the_password() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Fleet("redis//:hunter2@127.0.0.1")
+    frames = [entry.frame.f_locals for entry in caught.traceback[1:]]
+    assert len(frames) == 3
+    values = [value for variables in frames for value in variables.values() if isinstance(value, str)]
+    assert values
+    assert "hunter2" not in repr(values)

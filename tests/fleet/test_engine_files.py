@@ -14,15 +14,9 @@ import pytest
 import yaml
 
 from tests.documents import ROOT
-from tests.fleet.engines import missing
+from tests.fleet.engines import free_port, missing
 
 FOLDER = ROOT / "engines"
-
-
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def answers(port: int) -> bool:

@@ -1,11 +1,20 @@
-"""Entries of a stream as the engine returns them."""
+"""Entries as the engine returns them, and their way to readers and groups."""
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
+from brokerage_async.fleet import Fleet, LeaseLostError
 from brokerage_async.fleet.feed import EntryCodec
+from brokerage_async.fleet.feed_poller import PublishingState, Turn
 from brokerage_async.fleet.feed_reader import Entry
+from brokerage_async.fleet.feed_scripts import JOIN
+from brokerage_async.watch import StoredChange
+from tests.fleet.engines import missing
+from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, quiet, take
 
 ENTRY = [
     b"7-0",
@@ -31,3 +40,154 @@ def test_restored_key_is_that_of_the_text_unless_there_is_a_function(key: object
     codec: EntryCodec[int] = EntryCodec(None, key)  # type: ignore[arg-type]
     change = codec.restore(Entry.read(ENTRY).stored)
     assert (change.key, change.after) == (expected, 1)
+
+
+def added(number: int) -> StoredChange:
+    """Return a change whose poller has a clock that is months off."""
+    at = "2026-03-02T12:00:00+00:00"
+    return StoredChange(sequence=number, key=f'"{number}"', kind="added", at=at, before=None, after=b'{"n": 1}')
+
+
+@pytest.mark.redis
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+class TestReaders:
+    async def test_readers_and_groups_get_every_change_from_where_they_start(self, fleet: Fleet) -> None:
+        feed, lists = feed_of(fleet), Lists(a=1, b=1)
+        async with publishing(feed, lists):
+            await published(feed, 2)
+            async with (
+                feed.read(start="beginning") as old,
+                feed.read() as new,
+                feed.read_group("one", start="beginning") as one,
+                feed.read_group("two") as two,
+            ):
+                await quiet(new)
+                await quiet(two)
+                lists.rows = {"a": 2}
+                assert await take(new, 2) == [("changed", "a", 2), ("removed", "b", None)]
+                assert await take(old, 4) == [
+                    ("added", "a", 1),
+                    ("added", "b", 1),
+                    ("changed", "a", 2),
+                    ("removed", "b", None),
+                ]
+                assert await take(one, 4) == [
+                    ("added", "a", 1),
+                    ("added", "b", 1),
+                    ("changed", "a", 2),
+                    ("removed", "b", None),
+                ]
+                assert await take(two, 2) == [("changed", "a", 2), ("removed", "b", None)]
+                assert (old.cursor, new.cursor) == (4, 4)
+                status = await feed.status()
+                assert (status.is_elected, status.published, status.lag) == (True, 4, {"one": 0, "two": 0})
+                assert status.poller is not None
+                assert status.poller.startswith(fleet.worker)
+            async with feed.read(start=2) as later:
+                assert await take(later, 1) == [("changed", "a", 2)]
+
+    async def test_lag_of_each_change_is_reported_when_it_is_handed_out(self, fleet: Fleet, lags: Lags) -> None:
+        feed = feed_of(fleet)
+        turn = Turn(feed._feed, "poller")
+        await turn.elect()
+        state = PublishingState(feed._feed, turn)
+        await state.open("things")
+        await state.report([added(1), added(2)], {})
+        await asyncio.sleep(0.2)
+        async with feed.read(start="beginning") as reader, feed.read_group("desk", start="beginning") as consumer:
+            for each, group in ((reader, ""), (consumer, "desk")):
+                await take(each, 1)
+                (first,) = lags.take()  # the second one is fetched, and not handed out
+                assert (first.feed, first.group) == ("things", group)
+                assert 0.2 <= first.lag < 20
+                await asyncio.sleep(0.1)
+                await take(each, 1)
+                (second,) = lags.take()
+                assert second.lag >= first.lag + 0.1 - 0.001, "it has waited for its consumer"
+
+    async def test_lag_counts_from_publishing_when_a_change_goes_to_another_consumer(
+        self, fleet: Fleet, lags: Lags
+    ) -> None:
+        feed, lists = feed_of(fleet), Lists(a=1)
+        async with publishing(feed, lists):
+            dead = feed.read_group("g", start="beginning")
+            await asyncio.wait_for(anext(dead), 20)
+            await dead.aclose()
+            async with feed.read_group("g") as other:
+                await take(other, 1)
+        first, again = lags.take()
+        assert again.lag >= first.lag + LEASE * 0.9
+
+    async def test_change_published_by_an_earlier_version_has_no_lag(self, fleet: Fleet, lags: Lags) -> None:
+        feed, run = feed_of(fleet), fleet.connection.command
+        fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
+        await run("XADD", feed._feed.key("stream"), "1-0", *fields)
+        await run("HSET", feed._feed.key("meta"), "sequence", 1)
+        async with feed.read(start="beginning") as reader, feed.read_group("g", start="beginning") as consumer:
+            for each in (reader, consumer):
+                assert await take(each, 1) == [("added", "a", 1)]
+        assert lags.take() == []
+
+    async def test_lag_is_not_negative_after_the_engine_was_set_back(self, fleet: Fleet, lags: Lags) -> None:
+        feed, run = feed_of(fleet), fleet.connection.command
+        fields = ("key", '"a"', "kind", "added", "at", "2026-03-02T12:00:00+00:00", "id", "k", "after", '{"n": 1}')
+        await run("XADD", feed._feed.key("stream"), "1-0", *fields, "published", 4_000_000_000_000_000)
+        await run("HSET", feed._feed.key("meta"), "sequence", 1)
+        async with feed.read(start="beginning") as reader:
+            await take(reader, 1)
+        assert [found.lag for found in lags.take()] == [0.0]
+
+    async def test_changes_of_a_dead_consumer_go_to_another_one(self, fleet: Fleet) -> None:
+        feed, lists = feed_of(fleet), Lists(a=1)
+        async with publishing(feed, lists):
+            dead = feed.read_group("g", start="beginning")
+            change = await asyncio.wait_for(anext(dead), 20)
+            await dead.aclose()  # its leases are not renewed any more
+            async with feed.read_group("g") as other:
+                again = await asyncio.wait_for(anext(other), 20)
+                assert again == change
+                assert again.idempotency_key == change.idempotency_key
+                with pytest.raises(LeaseLostError, match="change 1 of the feed 'things' went to another consumer"):
+                    await change.ack()
+                await again.ack()
+                await again.ack()
+                await quiet(other, 2 * LEASE)
+            assert (await feed.status()).lag == {"g": 0}
+
+    async def test_fetched_changes_are_dropped_when_their_lease_ends(self, fleet: Fleet) -> None:
+        feed, lists = feed_of(fleet), Lists(a=1, b=1)
+        async with publishing(feed, lists):
+            await published(feed, 2)
+            slow = feed.read_group("g", start="beginning")
+            assert (await anext(slow)).key == "a"
+            assert slow._keeping is not None
+            slow._keeping.cancel()  # as if the engine had been away for longer than the lease
+            await asyncio.sleep(LEASE * 1.1)
+            async with feed.read_group("g") as other:
+                assert await take(other, 2) == [("added", "a", 1), ("added", "b", 1)]
+                await quiet(slow)  # it has fetched b, too
+            await slow.aclose()
+
+    async def test_consumer_closed_while_it_joins_holds_nothing(self, fleet: Fleet) -> None:
+        feed, run = feed_of(fleet), fleet.connection.script
+        joining, closed = asyncio.Event(), asyncio.Event()
+
+        async def slow(script: Any, *arguments: Any, **options: Any) -> Any:
+            found = await run(script, *arguments, **options)
+            if script is JOIN:
+                joining.set()
+                await closed.wait()
+            return found
+
+        async with publishing(feed, Lists(a=1)):
+            await published(feed, 1)
+            fleet.connection.script = slow  # type: ignore[method-assign]
+            first = feed.read_group("g", start="beginning")
+            waiting = asyncio.create_task(anext(first))  # type: ignore[arg-type]
+            await joining.wait()
+            await first.aclose()
+            closed.set()
+            await asyncio.wait({waiting})
+            assert isinstance(waiting.exception(), StopAsyncIteration)
+            async with feed.read_group("g") as other:
+                assert await take(other, 1) == [("added", "a", 1)]

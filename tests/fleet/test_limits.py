@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,178 +12,19 @@ from brokerage_async import Client
 from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.fleet import Fleet, RedisLimits
-from brokerage_async.fleet.ask import ASK
-from brokerage_async.fleet.budget import Grant, bucket_of
 from brokerage_async.http.limiter import Lane, LaneName
 from brokerage_async.simulator import Simulator
 from tests.fleet.crowd import small_simulator
 from tests.fleet.engines import EngineServer, engine_server, missing
-from tests.fleet.shared_budget import busiest_second
+from tests.fleet.shared_budget import busiest_second, settled
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[EngineServer]:
-    with engine_server() as started:
-        yield started
-
-
-@pytest.fixture
-async def server(running: EngineServer) -> EngineServer:
-    async with Fleet(running.url) as fleet:
-        await fleet.connection.command("FLUSHALL")
-    return running
 
 
 @pytest.fixture
 async def sim() -> AsyncIterator[Simulator]:
     async with small_simulator() as started:
         yield started
-
-
-async def settled(fleet: Fleet) -> None:
-    """Make the engine forget that it has just begun."""
-    await fleet.connection.command("HSET", fleet.connection.key("limits", "requests", "state"), "since", 1)
-
-
-class Workers:
-    """Asks the script in the name of several workers."""
-
-    def __init__(self, fleet: Fleet, budget: float) -> None:
-        self._fleet, self._budget = fleet, budget
-        parts = ("state", "seen", "lost", "queue", "due", "tags")
-        self._keys = [fleet.connection.key("limits", "requests", part) for part in parts]
-
-    async def ask(
-        self, worker: str, *, trades: int = 0, reads: int = 0, held: int = 0, target: int = 0, local: bool = False,
-        pause: int = 0, spent: int = 0, share: float = 2.0,
-    ) -> Grant:  # fmt: skip
-        arguments = (
-            worker, *bucket_of(self._budget), trades, reads, held, target, int(share * 1000),
-            int(local), spent, pause, 40,
-        )  # fmt: skip
-        return Grant.read(await self._fleet.connection.script(ASK, self._keys, arguments), 0.0, 0.0)
-
-
-@asynccontextmanager
-async def workers(server: EngineServer, budget: float) -> AsyncIterator[Workers]:
-    async with Fleet(server.url) as fleet:
-        asking = Workers(fleet, budget)
-        await asking.ask("first", local=True)
-        await settled(fleet)
-        yield asking
-
-
-class TestScript:
-    async def test_new_state_grants_nothing_until_all_workers_could_be_seen(self, server: EngineServer) -> None:
-        async with Fleet(server.url) as fleet:
-            found = await Workers(fleet, 50).ask("a", trades=1, reads=1)
-        assert (found.trades, found.reads, found.hold) == ((), (), 0)
-        assert 2.0 < found.grace <= 2.5
-
-    async def test_trades_go_at_once_while_reads_wait(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            await asyncio.sleep(0.15)  # the bucket fills up
-            reads = await fleet.ask("a", reads=20)
-            assert 1 <= len(reads.reads) < 8
-            assert reads.wait > 0
-            trades = await fleet.ask("b", trades=2)
-            assert len(trades.trades) == 2
-            assert max(trades.trades) < 0.08
-
-    async def test_any_second_has_at_most_the_budget(self, server: EngineServer) -> None:
-        """Greedy workers book whatever they get; moments are those of the slots."""
-        moments: list[float] = []
-        async with workers(server, 50) as fleet:
-            end = time.monotonic() + 2.5
-            while time.monotonic() < end:
-                for worker in "abc":
-                    found = await fleet.ask(worker, reads=10, trades=int(worker == "a"))
-                    now = time.monotonic()
-                    moments += [now + delay for delay in (*found.reads, *found.trades)]
-                await asyncio.sleep(0.003)
-        assert busiest_second(moments) <= 51
-        assert len(moments) > 80
-
-    async def test_reads_are_granted_in_turn(self, server: EngineServer) -> None:
-        counts = dict.fromkeys("abcde", 0)
-        async with workers(server, 50) as fleet:
-            end = time.monotonic() + 2
-            while time.monotonic() < end:
-                for number, worker in enumerate(counts):
-                    for _ in range(number + 1):  # some ask more often, and for more
-                        counts[worker] += len((await fleet.ask(worker, reads=1 + 5 * number)).reads)
-                await asyncio.sleep(0.002)
-        assert max(counts.values()) - min(counts.values()) <= 2, counts
-
-    async def test_worker_that_does_not_come_back_is_passed_over(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            for worker in "abcdefgh":
-                await fleet.ask(worker, reads=10)
-            began, got = time.monotonic(), 0
-            while got < 20:
-                got += len((await fleet.ask("z", reads=10)).reads)
-                await asyncio.sleep(0.005)
-            assert time.monotonic() - began < 1.5
-
-    async def test_held_tokens_count_as_still_in_the_bucket(self, server: EngineServer) -> None:
-        async with workers(server, 1000) as fleet:
-            await asyncio.sleep(0.12)  # the bucket fills up: 100 tokens
-            held = sum([(await fleet.ask(name, target=64)).hold for name in "abc"])
-            assert 36 <= held <= 50  # at most half of the bucket
-            await asyncio.sleep(0.2)
-            burst = await fleet.ask("d", trades=200)
-            assert sum(moment == 0.0 for moment in burst.trades) <= 100 - held + 5
-
-    async def test_many_workers_together_hold_no_more_than_half_the_bucket(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            assert sum([(await fleet.ask(f"w{n}", target=64)).hold for n in range(100)]) <= 3
-
-    async def test_429_halves_the_rate_once_and_pauses_all(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            before = (await fleet.ask("a")).rate
-            after = await fleet.ask("a", pause=2000)
-            assert after.rate == pytest.approx((before + 2) / 2 - 2, abs=0.5)
-            again = await fleet.ask("b", pause=100)
-            assert again.rate == pytest.approx(after.rate, abs=0.5)
-            blocked = await fleet.ask("c", trades=1, reads=1)
-            assert (blocked.trades, blocked.reads) == ((), ())
-            assert 0.5 < blocked.paused <= 2.0
-            await asyncio.sleep(2.0)
-            assert (await fleet.ask("c", trades=1)).trades
-
-    async def test_local_workers_keep_their_share(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            assert (await fleet.ask("a", local=True)).rate == 45 - 2 * 2
-            assert (await fleet.ask("b", local=True)).rate == 45 - 3 * 2
-            assert (await fleet.ask("b")).rate == 45 - 2 * 2
-
-    async def test_clock_set_back_delays_little(self, server: EngineServer) -> None:
-        async with Fleet(server.url) as fleet:
-            asking = Workers(fleet, 50)
-            await asking.ask("a")
-            ahead = 4_000_000_000_000
-            state = fleet.connection.key("limits", "requests", "state")
-            moments = ("empty_at", "gate", "throttled_at", "factor_at", "asked_at", "since")
-            await fleet.connection.command("HSET", state, *(word for name in moments for word in (name, ahead)))
-            assert (await asking.ask("a", trades=1)).grace <= 2.5  # as if the engine were new
-            await settled(fleet)
-            assert (await asking.ask("a", trades=1)).trades[0] < 0.1
-
-    async def test_a_thousand_workers_fit(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            began = time.monotonic()
-            found = [await fleet.ask(f"w{number}", reads=1) for number in range(1000)]
-            assert found[-1].workers == 1001
-            assert found[-1].waiting > 500
-            assert found[-1].wait > 10
-            assert time.monotonic() - began < 30
-
-    async def test_spent_tokens_are_paid_for_later(self, server: EngineServer) -> None:
-        async with workers(server, 50) as fleet:
-            first = (await fleet.ask("a", trades=1, spent=20)).trades[0]
-            assert 0.2 < first < 0.6
 
 
 @asynccontextmanager
@@ -319,6 +159,27 @@ class TestEngineAway:
             finally:
                 server.resume()
 
+    async def test_engine_that_falls_silent_while_a_trade_waits_its_turn_holds_it_up_no_longer(
+        self, server: EngineServer, sim: Simulator
+    ) -> None:
+        async with Fleet(server.url, timeout=5) as fleet:
+            limits = RedisLimits(fleet, requests_per_second=1.5, local_share=0.7)
+            async with sim.client(limits=limits) as one:
+                await one.authorize()
+                await asyncio.sleep(3.2)
+                began = asyncio.get_running_loop().time()
+                calls = [
+                    asyncio.create_task(one.orders.cancel(sim.account_numbers[0], str(number))) for number in range(5)
+                ]
+                await asyncio.sleep(0.2)  # the engine has said when to ask again for the last of them
+                server.pause()
+                try:
+                    await asyncio.wait(calls)
+                finally:
+                    server.resume()
+                assert asyncio.get_running_loop().time() - began < 5.5
+                assert all(isinstance(call.exception(), NotFoundError) for call in calls)
+
     async def test_budget_is_shared_again_when_the_engine_is_back(self, sim: Simulator) -> None:
         with engine_server() as mortal:
             moments = new_requests(sim)
@@ -394,6 +255,8 @@ class TestArguments:
             {"requests_per_second": 50, "local_share": 0},
             {"requests_per_second": 50, "local_share": 1.5},
             {"requests_per_second": 50, "limits": 5},
+            {"requests_per_second": 50, "name": 5},
+            {"requests_per_second": 50, "name": "a:b"},
         ],
     )
     async def test_limits_refuse_what_they_cannot_use(self, options: dict[str, object]) -> None:

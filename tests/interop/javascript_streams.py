@@ -27,7 +27,8 @@ PATIENCE = 30.0
 
 ANSWERS = ("connect", "quote-alerts-subscribe", "public-watchlists-subscribe")
 EVENTS = ("Order", "ComplexOrder", "CurrentPosition", "AccountBalance", "OrderChain", "TradingStatus",
-          "ExternalTransaction", "QuoteAlert", "PublicWatchlists", "heartbeat")  # fmt: skip
+          "UnderlyingYearGainSummary", "ExternalTransaction", "QuoteAlert",
+          "PublicWatchlists", "heartbeat")  # fmt: skip
 MARKET = ("Quote", "Trade", "Summary", "Profile", "Greeks", "Underlying", "Candle")
 
 

@@ -52,7 +52,11 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
     streamer.base_url = simulator.streamer_url
     number = simulator.account_numbers[0]
     account = account_module.Account.model_construct(account_number=number)
-    found = dict.fromkeys(("PlacedOrder", "CurrentPosition", "AccountBalance", "QuoteAlert"), "")
+    kinds = (
+        order_module.PlacedOrder, account_module.CurrentPosition, account_module.AccountBalance,
+        streamer_module.UnderlyingYearGainSummary, streamer_module.QuoteAlert,
+    )  # fmt: skip
+    found = {kind.__name__: "" for kind in kinds}
     async with streamer:
         await streamer.subscribe_accounts([account])
         await streamer.subscribe_quote_alerts()
@@ -72,10 +76,6 @@ async def _account(simulator: Simulator, session: Any) -> dict[str, str]:
             )  # fmt: skip
             await client.quote_alerts.create(alert)
             simulator.set_price("SPY", 5001)
-        kinds = (
-            order_module.PlacedOrder, account_module.CurrentPosition, account_module.AccountBalance,
-            streamer_module.QuoteAlert,
-        )  # fmt: skip
         for kind in kinds:
             async with asyncio.timeout(15):
                 event = await anext(streamer.listen(kind))

@@ -126,6 +126,27 @@ class TestCancel:
         assert desk.sent("orders.list_live") == 3
 
     @on_virtual_time
+    async def test_order_that_leaves_the_live_list_is_read_back_from_further_away(self) -> None:
+        """An old order works, is cancelled, and is not live any more on the next day of the service."""
+        days = [listed()] * 3 + [listed(order("Cancelled"))]
+        desk = Desk(orders__cancel=LOST, orders__list_live=[listed(order("Live")), listed()], orders__list=days)
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", POLICY)
+        assert change.outcome is APPLIED
+        assert change.order is not None
+        assert change.order.status == "Cancelled"
+        assert desk.sent("orders.list") == 4
+
+    @pytest.mark.parametrize("later", [listed(), fail(500)])
+    @on_virtual_time
+    async def test_order_that_was_seen_cancelled_too_early_and_never_again_settles_nothing(self, later: Any) -> None:
+        lists = [listed(order("Cancelled")), later]
+        desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=later)
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", POLICY)
+        assert change.outcome is UNKNOWN
+
+    @on_virtual_time
     async def test_order_that_names_its_successor_later_than_it_reads_cancelled_still_works(self) -> None:
         lists = [listed(order("Cancelled")), listed(order("Cancelled", replacing_order_id=2))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)

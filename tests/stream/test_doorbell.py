@@ -11,6 +11,7 @@ import pytest
 
 from brokerage_async import Client, errors, models
 from brokerage_async.simulator import Simulator
+from brokerage_async.stream.doorbell import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
 from tests.stream.world import SMALL, buy, drain, within, world
@@ -180,6 +181,33 @@ async def test_closing_the_client_ends_push_without_a_warning(caplog: pytest.Log
         with pytest.raises(errors.ConfigurationError, match="the client is closed"):
             await task
     assert caplog.text == ""
+
+
+class FailingStreams:
+    """Streams that fail with an error of their own when they are cancelled, and when they are left."""
+
+    def account(self, account_numbers: Any, *, alerts: bool = False) -> Any:
+        return self
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            await asyncio.sleep(1000)
+        except asyncio.CancelledError:
+            raise OSError("the connection was cut off") from None
+
+    def leave(self) -> None:
+        raise RuntimeError("left")
+
+
+@on_virtual_time
+async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up() -> None:
+    async with world() as (_, client):
+        access = client.stream._access
+        async with asyncio.timeout(5), ringing(FailingStreams(), access, frozenset({"A1"}), frozenset(), print):
+            await asyncio.sleep(1)
 
 
 def test_hour_with_a_dead_socket_is_exactly_an_hour_without_push() -> None:

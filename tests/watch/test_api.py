@@ -4,65 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from brokerage_async import Client, Environment, StaticToken, errors
 from brokerage_async._generated.models import Order, OrderStatus
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
-from brokerage_async.watch import Change, Watch, Watcher, WatchStateError, is_terminal
-from tests.fake_transport import FakeTransport, fail, ok
+from brokerage_async.watch import Change, Watcher, WatchStateError, is_terminal
+from tests.fake_transport import FakeTransport, ok
 from tests.watch.memory_state import MemoryState
-
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+from tests.watch.scripted_service import NOON, Service
 
 pytestmark = pytest.mark.virtual_time
 
 
-class Service(FakeTransport):
-    """Answers each request with what ``answers`` has for its path at that time: rows, a status, or a function."""
-
-    def __init__(self) -> None:
-        super().__init__(self._answer)
-        self.answers: dict[str, Any] = {}
-
-    @property
-    def targets(self) -> list[str]:
-        return [request.url.removeprefix("https://service") for request in self.requests]
-
-    def times_of(self, path: str) -> list[float]:
-        return [at for at, target in zip(self.times, self.targets, strict=True) if target.startswith(path)]
-
-    def _answer(self, request: Request) -> Response:
-        target = self.targets[-1]
-        answer = self.answers[target.partition("?")[0]]
-        if callable(answer):
-            answer = answer(target)
-        if "page-offset=0" not in target and "page-offset" in target:
-            answer = []
-        return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
-
-
 LIVE = "/customers/me/orders/live"
 SEARCH = "/customers/me/orders?"
-
-
-@pytest.fixture
-def service() -> Service:
-    return Service()
-
-
-@pytest.fixture
-async def client(service: Service) -> AsyncIterator[Client]:
-    options: Any = {"transport": service, "retry": RetryPolicy.none()}
-    async with Client(Environment.sandbox("https://service"), StaticToken("token"), **options) as client:
-        client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
-        yield client
 
 
 def row(id: int, status: str, **fields: Any) -> dict[str, Any]:
@@ -332,123 +294,6 @@ async def test_quote_alerts_kinds_come_from_timestamps(service: Service, client:
         assert kinds == [("created", "y"), ("expired", "y"), ("removed", "x")]
 
 
-# Markets
-
-
-SESSIONS = "/market-time/sessions"
-
-
-def session(day: str, opens: str, closes: str) -> dict[str, Any]:
-    return {
-        "session-date": day,
-        "start-at": f"{day}T08:00:00.000-05:00",
-        "open-at": f"{day}T{opens}",
-        "close-at": f"{day}T{closes}",
-        "close-at-ext": f"{day}T20:00:00.000-05:00",
-        "instrument-collection": "Equity",
-    }
-
-
-WEEK = [
-    session("2026-02-27", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-02", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-03", "09:30:00.000-05:00", "13:00:00.000-05:00"),  # a half-day, then a holiday
-    session("2026-03-05", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-06", "09:30:00.000-05:00", "16:00:00.000-05:00"),
-    session("2026-03-09", "09:30:00.000-04:00", "16:00:00.000-04:00"),  # daylight-saving time has begun
-]
-
-
-def market_brief(change: Change[Any]) -> str:
-    elapsed = asyncio.get_running_loop().time()
-    assert abs((NOON + timedelta(seconds=elapsed) - change.at).total_seconds()) < 1e-3, "reported when it happens"
-    assert change.item.session_date == change.key
-    return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
-
-
-@pytest.mark.virtual_time
-async def test_market_opens_and_closes_by_its_timetable(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = WEEK
-    market = client.watch.market("Equity", interval=86_400)
-    reported = [market_brief(await anext(market)) for _ in range(10)]
-    await market.aclose()
-    assert reported == [
-        "opened 03-02 14:30",
-        "closed 03-02 21:00",
-        "opened 03-03 14:30",
-        "closed 03-03 18:00",
-        "opened 03-05 14:30",
-        "closed 03-05 21:00",
-        "opened 03-06 14:30",
-        "closed 03-06 21:00",
-        "opened 03-09 13:30",
-        "closed 03-09 20:00",
-    ]
-    assert service.times_of(SESSIONS) == [day * 86_400 for day in range(8)]
-    assert "from-date=2026-02-23" in service.targets[0]
-    assert "to-date=2026-03-12" in service.targets[0]
-    assert "instrument-collection=Equity" in service.targets[0]
-
-
-@pytest.mark.virtual_time
-async def test_market_extended_hours_and_initial_state(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = WEEK
-    market = client.watch.market("Equity", extended=True, initial=True)
-    reported = [await anext(market) for _ in range(6)]
-    await market.aclose()
-    assert [(change.kind, f"{change.key:%m-%d}") for change in reported] == [
-        ("ended", "02-27"),
-        ("started", "03-02"),
-        ("opened", "03-02"),
-        ("closed", "03-02"),
-        ("ended", "03-02"),
-        ("started", "03-03"),
-    ]
-
-
-async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
-    early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
-
-    def revised(target: str) -> Any:
-        return WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
-
-    service.answers[SESSIONS] = revised
-    market = client.watch.market()
-    reported = [await anext(market) for _ in range(3)]
-    await market.aclose()
-    assert [(change.kind, change.key.day) for change in reported] == [("opened", 2), ("closed", 2), ("opened", 3)]
-    assert reported[1].at.hour == 12
-
-
-async def test_market_slow_consumer_gets_every_boundary(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = WEEK
-    market = client.watch.market(interval=86_400)
-    await anext(market)
-    await asyncio.sleep(2 * 86_400)
-    reported = [await anext(market) for _ in range(3)]
-    await market.aclose()
-    assert [(change.kind, change.key.day) for change in reported] == [("closed", 2), ("opened", 3), ("closed", 3)]
-
-
-async def test_market_inaccessible_raises(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = 422
-    with pytest.raises(errors.UnprocessableError):
-        await anext(client.watch.market("Equity"))
-
-
-async def test_market_hours_pace_polls_while_closed(service: Service, client: Client) -> None:
-    service.answers |= {SESSIONS: WEEK, LIVE: []}
-    pace = client.watch.market_hours(trading=60, resting=3600)
-    async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(watcher), 24 * 3600)
-    times = service.times_of(LIVE)
-    opening, closing = 2.5 * 3600, 9 * 3600
-    assert times[:4] == pytest.approx([0, 3600, 7200, opening])
-    assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
-    assert len([at for at in times if at >= closing]) <= 16
-
-
 async def test_orders_watcher_during_the_end_of_a_feed_gets_a_new_one(client: Client) -> None:
     async def slow_to_leave(request: Request) -> Response:
         try:
@@ -529,23 +374,6 @@ async def test_order_invalid_arguments_raise_at_once(
 ) -> None:
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
         await client.watch.order("me", "A1", id, **options)
-    assert service.requests == []
-
-
-@pytest.mark.parametrize("wrong", ["x", None, 0, -1, True, float("inf"), float("nan")], ids=str)
-@pytest.mark.parametrize("name", ["trading", "resting"])
-async def test_market_hours_invalid_seconds_raise(service: Service, client: Client, name: str, wrong: Any) -> None:
-    seconds: Any = {"trading": 1, "resting": 60, name: wrong}
-    with pytest.raises(errors.ConfigurationError, match=name):
-        client.watch.market_hours(**seconds)
-
-
-@pytest.mark.parametrize("wrong", [None, 5, "", b"Equity"], ids=repr)
-async def test_market_invalid_collection_raises(service: Service, client: Client, wrong: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
-        client.watch.market(wrong)
-    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
-        client.watch.market_hours(wrong, trading=1)
     assert service.requests == []
 
 

@@ -8,10 +8,12 @@ import json
 import logging
 import random
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from brokerage_async.errors import ConfigurationError
 from brokerage_async.watch import Change, ChangeKind, Watcher, WatchStateError, poll
 from brokerage_async.watch.durable import MAX_UNACKNOWLEDGED, DurableCursor
 from brokerage_async.watch.feed import Feed
@@ -384,3 +386,31 @@ async def finish(change: Change[Item], done: dict[str, Item], keys: list[str]) -
 @pytest.mark.parametrize("seed", range(10))
 async def test_random_changes_and_crashes_keep_every_key_in_order(seed: int) -> None:
     await play(random.Random(seed))
+
+
+async def test_cancelled_aclose_releases_the_state_by_itself() -> None:
+    state = Slow()
+    watcher = watch(Lists(a=1), state)
+    change = await anext(watcher)
+    acking = asyncio.create_task(change.ack())
+    await asyncio.sleep(0.5)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(watcher.aclose(), 0.1)
+    await acking
+    await asyncio.sleep(0.1)
+    assert not state.is_open
+    async with watch(Lists(a=1, b=2), state) as successor:
+        assert await take(successor, 1) == [("added", "b", None, 2)]
+
+
+async def test_ack_in_another_event_loop_is_rejected_and_changes_nothing() -> None:
+    lists, state = Lists(a=1), MemoryState()
+    async with watch(lists, state) as watcher:
+        change = await anext(watcher)
+        with ThreadPoolExecutor(1) as thread:
+            outcome = thread.submit(asyncio.run, change.ack())
+            with pytest.raises(ConfigurationError, match="belongs to the event loop of its watcher"):
+                outcome.result()
+        assert state.acknowledged == []
+        await change.ack()
+        assert len(state.acknowledged) == 1

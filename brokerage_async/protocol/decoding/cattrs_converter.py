@@ -10,7 +10,8 @@ import cattrs
 import msgspec
 
 from ..._decimals import decimal_text, finite, read_decimal
-from ..._values import OpenStrEnum, as_tuple
+from ..._open_enums import OpenStrEnum
+from ..._values import as_tuple
 from ..registry import wires
 from .adaptive import REGISTRY
 from .fields import UNREADABLE

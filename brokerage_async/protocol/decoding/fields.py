@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import attrs
 import msgspec
 
-from ..._values import OpenStrEnum
+from ..._open_enums import OpenStrEnum
 from ..._wire import Wire
 from ..registry import wires
 

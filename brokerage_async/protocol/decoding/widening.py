@@ -15,7 +15,8 @@ import attrs
 import msgspec
 
 from ..._decimals import MAX_CACHED_LENGTH, read_decimal
-from ..._values import OpenStrEnum, read_epoch
+from ..._open_enums import OpenStrEnum
+from ..._values import read_epoch
 from ..._wire import DecimalText, Moment, Wire
 from .fields import UNFIT, UNREADABLE, WireField, equivalents, fitting, wire_fields
 

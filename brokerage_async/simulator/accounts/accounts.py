@@ -104,13 +104,13 @@ class Account:
         Return its value before fees: the proceeds, negative for a purchase, or the gain on the part of a future that it
         closes.
         """
-        gain = self._hold(instrument, change, price, now)
+        gain = self.hold(instrument, change, price, now)
         value = gain if instrument.is_future else -change * price * instrument.multiplier
         self.version += 1
         self.cash += value - fees
         return value
 
-    def _hold(self, instrument: Instrument, change: Decimal, price: Decimal, now: float) -> Decimal:
+    def hold(self, instrument: Instrument, change: Decimal, price: Decimal, now: float) -> Decimal:
         """Change the position and return the gain on the part that is closed."""
         position, gain = self.positions.get(instrument.symbol), Decimal(0)
         if position is None:

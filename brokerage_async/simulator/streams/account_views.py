@@ -25,6 +25,7 @@ from ..state import State
 from ..trading.complex_orders import ComplexOrder
 from ..trading.orders import Order
 from .order_chains import order_chain
+from .year_gains import year_gains
 
 __all__ = ["AccountViews"]
 
@@ -65,6 +66,11 @@ class AccountViews:
         """Return the chain of orders in an underlying, None without one."""
         chain = order_chain(account, underlying)
         return None if chain is None else _json(chain)
+
+    def year_gains(self, account: Account, underlying: str, now: float) -> dict[str, Any] | None:
+        """Return the gains in an underlying this year, None if it was not traded."""
+        gains = year_gains(account, underlying, now)
+        return None if gains is None else _json(gains)
 
     def external_transaction(self, account: Account, movement: Transaction) -> dict[str, Any]:
         """Return a transfer of cash from or to a bank."""

@@ -32,7 +32,8 @@ ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
 
 DELAYS: Mapping[str, float] = {
     "Order": 0.0, "ComplexOrder": 0.005, "CurrentPosition": 0.01, "AccountBalance": 0.02, "TradingStatus": 0.02,
-    "OrderChain": 0.03, "ExternalTransaction": 0.0, "PublicWatchlists": 0.0, "QuoteAlert": 0.0,
+    "OrderChain": 0.03, "UnderlyingYearGainSummary": 0.03, "ExternalTransaction": 0.0, "PublicWatchlists": 0.0,
+    "QuoteAlert": 0.0,
 }  # fmt: skip
 """Seconds from a change to its event, by type of the event."""
 
@@ -148,7 +149,11 @@ class StreamServer:
         for leg in order.legs:
             self._later("CurrentPosition", now, partial(self._send_position, account, leg.instrument, order))
         for underlying in dict.fromkeys(leg.instrument.underlying for leg in order.legs):
-            self._once("OrderChain", account, underlying, now, partial(self._views.order_chain, account, underlying))
+            for kind, view in (
+                ("OrderChain", self._views.order_chain),
+                ("UnderlyingYearGainSummary", self._views.year_gains),
+            ):
+                self._once(kind, account, underlying, now, partial(view, account, underlying))
         count = day_trade_count(account, now)
         if count != self._day_trades.get(account.number, 0):
             self._once("TradingStatus", account, "", now, partial(self._views.trading_status, account))

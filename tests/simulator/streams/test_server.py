@@ -37,11 +37,11 @@ class Peer:
         return list(dict.fromkeys(message["type"] for message in self.received))
 
 
-def test_fill_sends_order_position_balance_and_chain(harness: Harness) -> None:
+def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> None:
     peer, other = Peer(harness, harness.account), Peer(harness, harness.accounts[2])
     harness.place(market(leg(quantity="3")))
     harness.wait(10)
-    assert peer.kinds == ["Order", "AccountBalance", "CurrentPosition", "OrderChain"]
+    assert peer.kinds == ["Order", "AccountBalance", "CurrentPosition", "OrderChain", "UnderlyingYearGainSummary"]
     assert other.received == []
     assert peer.events("Order")[-1]["status"] == "Filled"
     position = peer.events("CurrentPosition")[-1]

@@ -1,0 +1,70 @@
+"""The arguments of a client from environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import ConfigurationError, ErrorDetail
+from .credentials import RefreshToken
+from .environment import Environment
+from .fields import hidden
+
+__all__ = ["settings_from_env"]
+
+_FLAGS = ("TRUST_ENV", "ALLOW_HTTP")
+
+
+def _read_hosts(listed: str) -> dict[str, str] | None:
+    """Return the addresses in ``name=address, name=address``, or None if it has another form."""
+    pairs = [pair.strip().partition("=") for pair in listed.split(",") if pair.strip()]
+    return {name: address for name, _, address in pairs} if all(sign for _, sign, _ in pairs) else None
+
+
+def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Read the arguments of a client from the ``BROKERAGE_*`` variables.
+
+    ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
+    ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
+    ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
+    ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
+    optional, and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
+
+    Raises:
+        ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
+    """
+
+    def read(name: str) -> str | None:  # the variables themselves stay out of the frames that an error shows
+        return (os.environ if environ is None else environ).get(f"BROKERAGE_{name}", "").strip() or None
+
+    def problems() -> Iterable[ErrorDetail]:
+        for name in ("BASE_URL", "CLIENT_SECRET", "REFRESH_TOKEN"):
+            if read(name) is None:
+                yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
+        if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
+            yield ErrorDetail("invalid", "must be production or sandbox", "BROKERAGE_ENVIRONMENT")
+        if hosts is None:
+            yield ErrorDetail("invalid", "must list hosts as name=address, separated by commas", "BROKERAGE_HOSTS")
+        for name in _FLAGS:
+            if (read(name) or "true").lower() not in {"true", "false"}:
+                yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
+
+    hosts = _read_hosts(read("HOSTS") or "")
+    if found := tuple(problems()):
+        raise ConfigurationError("the environment variables do not configure a client", errors=found)
+    settings: dict[str, Any] = {
+        "environment": Environment(
+            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts, streamer_url=read("STREAMER_URL")
+        ),
+        "credentials": RefreshToken(
+            client_secret=hidden(read("CLIENT_SECRET")),
+            refresh_token=hidden(read("REFRESH_TOKEN")),
+            client_id=read("CLIENT_ID"),
+            scope=read("SCOPE"),
+        ),
+    }
+    optional = {name.lower(): read(name) for name in ("USER_AGENT", "ACCEPT_VERSION")}
+    optional["proxy"] = None if read("PROXY") is None else hidden(read("PROXY"))
+    flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
+    return settings | flags | {name: value for name, value in optional.items() if value is not None}

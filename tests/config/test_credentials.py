@@ -1,0 +1,78 @@
+"""Credentials, and the secrets in them."""
+
+from __future__ import annotations
+
+import pickle
+import pprint
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken, TokenProvider
+from brokerage_async.errors import ConfigurationError
+from tests.loops import on_real_time
+
+HIDDEN = "s3cr3t-value"
+CREDENTIALS = [
+    RefreshToken(client_secret=HIDDEN, refresh_token=HIDDEN, client_id="app", scope="read"),
+    AuthorizationCode(client_id="app", client_secret=HIDDEN, redirect_uri="https://app.example/back", code=HIDDEN),
+    StaticToken(HIDDEN),
+]
+
+
+@pytest.mark.parametrize("credentials", CREDENTIALS, ids=lambda value: type(value).__name__)
+class TestSecrets:
+    def test_show_in_no_dump(self, credentials: Any) -> None:
+        dumps = [repr(credentials), str(credentials), f"{credentials}", pprint.pformat(credentials)]
+        dumps += [repr(attrs.asdict(credentials)), repr([credentials]), pprint.pformat(attrs.astuple(credentials))]
+        assert not [dump for dump in dumps if HIDDEN in dump]
+
+    def test_have_no_dict_to_dump(self, credentials: Any) -> None:
+        with pytest.raises(TypeError):
+            vars(credentials)
+
+    def test_survive_pickling(self, credentials: Any) -> None:
+        assert pickle.loads(pickle.dumps(credentials)) == credentials
+
+    def test_cannot_be_changed(self, credentials: Any) -> None:
+        with pytest.raises(attrs.exceptions.FrozenInstanceError):
+            credentials.client_secret = "other"
+
+
+def test_secret_is_its_text_except_in_a_repr() -> None:
+    secret = Secret("abc")
+    assert secret == "abc"
+    assert f"Bearer {secret}" == "Bearer abc"
+    assert "abc" not in repr({"Authorization": secret})
+
+
+@pytest.mark.parametrize("wrong", ["", "  ", None, 5])
+def test_missing_secret_is_named_not_shown(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
+        RefreshToken(client_secret="x", refresh_token=wrong)
+
+
+@on_real_time
+async def test_static_token_gives_itself_and_nothing_else() -> None:
+    token = StaticToken("abc")
+    assert isinstance(token, TokenProvider)
+    assert await token.get_token() == "abc"
+    assert token.invalidate("abc") is False
+
+
+@pytest.mark.parametrize("wrong", ["token\n", "to\0ken", "\udc80"])
+def test_secrets_that_no_header_could_carry(wrong: str) -> None:
+    for make in (
+        lambda: StaticToken(wrong),
+        lambda: RefreshToken(client_secret=wrong, refresh_token="r"),
+        lambda: RefreshToken(client_secret="s", refresh_token=wrong),
+        lambda: RefreshToken(client_secret="s", refresh_token="r", client_id=5),
+        lambda: AuthorizationCode(client_id=wrong, client_secret="s", redirect_uri="u", code="c"),
+        lambda: AuthorizationCode(client_id=5, client_secret="s", redirect_uri="u", code="c"),
+        lambda: AuthorizationCode(client_id="i", client_secret="s", redirect_uri="", code="c"),
+        lambda: RefreshToken(client_secret="s", refresh_token="r", scope=["read"]),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            make()
+        assert "ken" not in str(caught.value).replace("Token", "").replace("token", "")

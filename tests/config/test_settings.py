@@ -1,0 +1,72 @@
+"""The arguments of a client from environment variables."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import pytest
+
+from brokerage_async.config import Environment, RefreshToken, settings_from_env
+from brokerage_async.errors import ConfigurationError
+
+HIDDEN = "s3cr3t-value"
+
+COMPLETE = {
+    "BROKERAGE_BASE_URL": "https://a.example/",
+    "BROKERAGE_CLIENT_SECRET": "cs",
+    "BROKERAGE_REFRESH_TOKEN": "rt",
+}
+
+
+def test_least_variables_make_a_client_of_the_sandbox() -> None:
+    settings = settings_from_env(COMPLETE)
+    assert settings == {
+        "environment": Environment.sandbox("https://a.example"),
+        "credentials": RefreshToken(client_secret="cs", refresh_token="rt"),
+    }
+
+
+def test_optional_variables_are_read() -> None:
+    more = {"ENVIRONMENT": "production", "CLIENT_ID": "id", "SCOPE": "read", "USER_AGENT": "me/1",
+            "ACCEPT_VERSION": "20261012"}  # fmt: skip
+    settings = settings_from_env(COMPLETE | {f"BROKERAGE_{key}": value for key, value in more.items()})
+    assert settings["environment"].is_production
+    assert settings["credentials"].client_id == "id"
+    assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
+
+
+def test_hosts_are_listed_by_name() -> None:
+    settings = settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"})
+    assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
+
+
+@pytest.mark.parametrize("wrong", ["https://lab.example", "lab=https://lab.example,far"])
+def test_hosts_without_names_are_wrong(wrong: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
+    assert [problem.domain for problem in caught.value.errors] == ["BROKERAGE_HOSTS"]
+
+
+def test_everything_wrong_is_named_at_once_without_values() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})
+    assert [problem.domain for problem in caught.value.errors] == [
+        "BROKERAGE_BASE_URL",
+        "BROKERAGE_REFRESH_TOKEN",
+        "BROKERAGE_ENVIRONMENT",
+    ]
+    assert HIDDEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", [HIDDEN, f"{HIDDEN}\a"], ids=["missing", "unusable"])
+def test_no_secret_in_the_frames_of_an_error(monkeypatch: pytest.MonkeyPatch, secret: Any) -> None:
+    monkeypatch.setenv("BROKERAGE_CLIENT_SECRET", secret)
+    if secret != HIDDEN:
+        monkeypatch.setenv("BROKERAGE_BASE_URL", "http://a.example")
+        monkeypatch.setenv("BROKERAGE_REFRESH_TOKEN", secret)
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env()
+    _, *frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True).stack
+    assert frames
+    assert HIDDEN not in repr([frame.locals for frame in frames])

@@ -1,0 +1,290 @@
+"""Early looks under attack: cut off in the middle, cancelled in the middle, over streams that fail."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async.client import Client
+from brokerage_async.config import RetryPolicy
+from brokerage_async.errors import OrderOutcomeUnknownError, RequestNotSentError
+from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
+from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Floor, Recorder, floor, order
+
+POLICY = ReconcilePolicy(first=2.0, max_interval=4.0)
+
+
+class Bell:
+    """Streams whose doorbell rings at the given seconds after each search begins."""
+
+    def __init__(self, *times: float) -> None:
+        self._times = times
+
+    def check_account(self) -> None:
+        pass
+
+    def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
+        @asynccontextmanager
+        async def rings(ring: Callable[[], None]) -> AsyncIterator[None]:
+            timers = [asyncio.get_running_loop().call_later(seconds, ring) for seconds in self._times]
+            try:
+                yield
+            finally:
+                for timer in timers:
+                    timer.cancel()
+
+        return rings
+
+
+@attrs.frozen
+class Rung:
+    """A client whose doorbell rings as planned."""
+
+    client: Client
+    stream: Bell
+
+    @property
+    def session(self) -> Any:
+        return self.client.session
+
+    @property
+    def environment(self) -> Any:
+        return self.client.environment
+
+
+def entry_of(here: Floor, *rings: float, journal: MemoryJournal | None = None) -> OrderEntry:
+    return OrderEntry(
+        Rung(here.client, Bell(*rings)), here.journal if journal is None else journal, reconcile=POLICY, push=True
+    )
+
+
+class SlowClose(MemoryJournal):
+    """Takes its time to record an outcome, and counts the records."""
+
+    def __init__(self, seconds: float, clock: Any) -> None:
+        super().__init__(clock=clock)
+        self._seconds = seconds
+        self.records: list[str] = []
+
+    async def close(self, key: EntryKey, **outcome: Any) -> bool:
+        await asyncio.sleep(self._seconds / 2)
+        closed = await super().close(key, **outcome)
+        self.records.append(key.external_identifier)
+        await asyncio.sleep(self._seconds / 2)
+        return closed
+
+
+@pytest.mark.parametrize("seconds", [0.3, 3.0])
+@pytest.mark.parametrize("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
+def test_early_look_cut_off_while_it_records_reports_each_order_once(ring: float, seconds: float) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            journal = SlowClose(seconds, here.sim.clock.now)
+            for name in ("one", "two"):
+                await here.client.orders.submit(here.account, order(name))
+                await journal.open(here.key(name), b"{}", owner="dead", lease=0)
+            found = await entry_of(here, ring, journal=journal).recover()
+            assert [(each.external_identifier, each.outcome) for each in found] == [
+                ("one", Outcome.PLACED),
+                ("two", Outcome.PLACED),
+            ]
+            assert sorted(journal.records) == ["one", "two"]
+            entries = await journal.entries("sandbox")
+            assert [(each.state, each.owner) for each in entries] == [(EntryState.PLACED, None)] * 2
+
+    run()
+
+
+@on_virtual_time
+async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() -> None:
+    async with floor() as here:
+        journal = SlowClose(3.0, here.sim.clock.now)
+        await here.client.orders.submit(here.account, order("one"))
+        await journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
+        await asyncio.sleep(1.6)
+        here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+        (found,) = await recovering
+        assert found.outcome is Outcome.PLACED
+        assert loop.time() - start < 6
+
+
+@pytest.mark.parametrize("rings", [(), (5.0,)])
+def test_order_that_was_seen_before_the_delay_alone_settles_no_cancellation(rings: tuple[float, ...]) -> None:
+    """Cancelled, it may have been replaced: only a poll after the delay could show by what."""
+
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            placed = await here.entry.place(here.account, order("one"))
+            here.sim.faults.add("DELETE", r"/orders/", "drop_after")
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=4)
+            cancelling = asyncio.ensure_future(entry_of(here, *rings).cancel(here.account, str(placed.order_id)))
+            await asyncio.sleep(4.5)
+            here.sim.faults.clear()
+            await asyncio.sleep(1)
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+            change = await cancelling
+            assert change.outcome is ChangeOutcome.UNKNOWN
+
+    run()
+
+
+def lingering() -> list[str]:
+    """Return the tasks and timers of searches that are still there."""
+    loop: Any = asyncio.get_running_loop()
+    tasks = [task.get_name() for task in asyncio.all_tasks() if task.get_name() == "doorbell"]
+    timers = [repr(timer) for timer in loop._scheduled if not timer.cancelled() and "Event.set" in repr(timer)]
+    return tasks + timers
+
+
+@pytest.mark.parametrize("kind", ["place", "recover"])
+@on_virtual_time
+async def test_cancellation_at_every_third_turn_with_push_leaves_nothing_behind(kind: str) -> None:
+    loop: Any = asyncio.get_running_loop()
+    run_once = loop._run_once
+    for turns in itertools.count(1, 3):  # the explorer does it at every callback
+        async with floor() as here:
+            await prepare(here, kind)
+            entry = OrderEntry(here.client, here.journal, reconcile=POLICY, push=True)
+            left, hit = turns, False
+            raining = asyncio.ensure_future(rain(here))
+            work = entry.recover() if kind == "recover" else entry.place(here.account, order("one"))
+            running = asyncio.create_task(work)
+
+            def turn(running: Any = running) -> None:
+                nonlocal left, hit
+                left -= 1
+                if left == 0:
+                    hit = running.cancel()
+                run_once()
+
+            loop._run_once = turn
+            await asyncio.wait({running})
+            loop._run_once = run_once
+            raining.cancel()
+            await asyncio.wait({raining})
+            assert lingering() == []
+            await asyncio.sleep(1)
+            assert not here.sim.streams.sessions, "the connection is closed"
+            if not hit:
+                assert turns > 50
+                running.result()
+                return
+            assert running.cancelled(), running
+            await here.entry.recover()
+            assert all(each.owner is None for each in await here.journaled())
+
+
+async def prepare(here: Floor, kind: str) -> None:
+    """Let the order arrive, and be listed some polls later, looks of the push included."""
+    if kind == "recover":
+        await here.client.orders.submit(here.account, order("one"))
+        await here.journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+    else:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=6)
+
+
+async def rain(here: Floor) -> None:
+    while True:
+        await asyncio.sleep(0.37)
+        data: dict[str, Any] = {"id": 1, "account-number": here.account, "status": "Live"}
+        here.sim.streams.send_account_event(here.account, "Order", data, here.sim.clock.now())
+
+
+class NoStream(Recorder):
+    """A transport that opens no connection."""
+
+    def __init__(self, inner: Any, error: Exception) -> None:
+        super().__init__(inner)
+        self._error = error
+
+    async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [RequestNotSentError("no route"), OSError("no route"), RuntimeError("a defect")])
+def test_stream_that_cannot_connect_fails_no_call(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    @on_virtual_time
+    async def run() -> None:
+        async with floor() as here:
+            wire = NoStream(here.sim.transport(), error)
+            async with here.sim.client(transport=wire, timeout=5.0) as client:
+                entry = OrderEntry(client, here.journal, reconcile=POLICY, push=True)
+                here.sim.faults.add("POST", SUBMIT, "drop_after")
+                placement = await entry.place(here.account, order("one"))
+                assert placement.outcome is Outcome.PLACED
+                here.sim.faults.add("POST", SUBMIT, "drop_before")
+                with pytest.raises(OrderOutcomeUnknownError) as caught:
+                    await entry.place(here.account, order("two"))
+                assert caught.value.code == "absent"
+                (two,) = await entry.recover()
+                assert (two.outcome, two.code) == (Outcome.UNKNOWN, "absent")
+
+    run()
+    warned = [record.getMessage() for record in caplog.records if "push is not available" in record.getMessage()]
+    if isinstance(error, RuntimeError):  # the others are met by connecting again
+        assert warned[0] == "push is not available, polling goes on alone: RuntimeError"
+
+
+@pytest.mark.parametrize("account", ["", "5WX99999", "5WX 1/é"])
+def test_recover_of_an_account_without_events_ends_as_it_does_without_push(account: str) -> None:
+    @on_virtual_time
+    async def run(push: bool) -> list[tuple[str, Outcome, str | None]]:
+        async with floor() as here, here.client.stream.account([here.account]) as stream:
+            await stream.ready()
+            await here.journal.open(attrs.evolve(here.key("one"), account_number=account), b"{}", owner="dead", lease=0)
+            await here.client.orders.submit(here.account, order("mine"))
+            await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+            found = await OrderEntry(here.client, here.journal, reconcile=POLICY, push=push).recover()
+            await here.client.orders.submit(here.account, order("later"))
+            async for event in stream:
+                if getattr(getattr(event, "data", None), "external_identifier", None) == "later":
+                    break  # the stream of the caller goes on
+            return [(each.external_identifier, each.outcome, each.code) for each in found]
+
+    assert len(run(False)) == 2
+    assert run(True) == run(False)
+
+
+@pytest.mark.parametrize("trouble", ["absent", "conflict", "unreadable"])
+@pytest.mark.parametrize("seconds", [0.11, 0.9, 3.3])
+def test_early_looks_change_neither_what_is_concluded_nor_when(trouble: str, seconds: float) -> None:
+    """Rings while nothing new is listed: every send and every end comes when it would without them."""
+
+    @on_virtual_time
+    async def run(*rings: float) -> tuple[Any, ...]:
+        async with floor(retry=RetryPolicy(jitter=lambda: 0.5)) as here:
+            loop = asyncio.get_running_loop()
+            start = loop.time()
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            if trouble == "conflict":
+                here.sim.faults.clear()
+                await here.client.orders.submit(here.account, order("mine", 11))
+                here.sim.faults.add("POST", SUBMIT, "drop_before")
+            elif trouble == "unreadable":
+                here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+            try:
+                end: Any = (await entry_of(here, *rings).place(here.account, order("mine"), resubmit=1)).outcome
+            except OrderOutcomeUnknownError as unknown:
+                end = unknown.code
+            sent = [round(each.at, 2) for each in here.sim.ledger.requests if each.operation == "orders.submit"]
+            return end, sent, round(loop.time() - start, 2)
+
+    alone = run()
+    assert run(*(seconds * number for number in range(1, int(130 / seconds)))) == alone
+    expected = {"conflict": "identifier_conflict", "unreadable": "undetermined"}
+    assert alone[0] == expected.get(trouble, Outcome.PLACED)

@@ -1,0 +1,38 @@
+"""A service whose answers a test sets by their paths."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from tests.fake_transport import FakeTransport, fail, ok
+
+__all__ = ["NOON", "Service"]
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+class Service(FakeTransport):
+    """Answers each request with what ``answers`` has for its path at that time: rows, a status, or a function."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.answers: dict[str, Any] = {}
+
+    @property
+    def targets(self) -> list[str]:
+        return [request.url.removeprefix("https://service") for request in self.requests]
+
+    def times_of(self, path: str) -> list[float]:
+        return [at for at, target in zip(self.times, self.targets, strict=True) if target.startswith(path)]
+
+    def _answer(self, request: Request) -> Response:
+        target = self.targets[-1]
+        answer = self.answers[target.partition("?")[0]]
+        if callable(answer):
+            answer = answer(target)
+        if "page-offset=0" not in target and "page-offset" in target:
+            answer = []
+        return fail(answer, f"code_{answer}") if isinstance(answer, int) else ok({"items": answer})
