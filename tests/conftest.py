@@ -8,7 +8,7 @@ import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import hypothesis
@@ -34,10 +34,16 @@ def pytest_sessionstart() -> None:
     pytest.MonkeyPatch().setattr(socket.socket, "connect", connect_to_loopback_only)
 
 
-def pytest_collection_finish() -> None:
-    """Leave modules and tests to themselves: a test that collects garbage need not walk through a million objects."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave modules and tests out of garbage collection: there are a million objects, and none becomes garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_asyncio_loop_factories(
