@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -71,14 +72,33 @@ def module_of(path: Path) -> str:
 FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
-def imports_of(module: str) -> Iterator[str]:
-    """Every module of the package that a module imports: at its top, inside functions, or for types only."""
-    path = FILES[module]
-    folder = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements within a node, at any depth; no expression holds one."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield child
+            yield from statements(child)
+
+
+@cache
+def import_statements(module: str) -> list[ast.Import | ast.ImportFrom]:
+    """Return the import statements of a module: at its top, inside functions, or for types only."""
+    found = statements(ast.parse(FILES[module].read_text(encoding="utf-8")))
+    return [node for node in found if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """Return every module of the package that a module imports."""
+    return frozenset(_imports_of(module))
+
+
+def _imports_of(module: str) -> Iterator[str]:
+    folder = module if FILES[module].name == "__init__.py" else module.rpartition(".")[0]
+    for node in import_statements(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = node.module or ""
             if node.level:
                 above = folder.split(".")[: len(folder.split(".")) - node.level + 1]
@@ -89,7 +109,6 @@ def imports_of(module: str) -> Iterator[str]:
                     yield inner if inner in FILES else base
 
 
-IMPORTS = {module: set(imports_of(module)) for module in FILES}
 WITHIN = [module for module in FILES if module != PACKAGE]
 
 
@@ -105,7 +124,7 @@ def layer(module: str) -> int:
     raise AssertionError(f"{module} has no place in the layers")
 
 
-def breaches(module: str, imported: set[str]) -> set[str]:
+def breaches(module: str, imported: frozenset[str]) -> set[str]:
     """Return the imports of a module that lead upwards, through a wall, or to the package root."""
     room = place(module)
     found = {name for name in imported if name == PACKAGE}
@@ -122,7 +141,7 @@ def breaches(module: str, imported: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("module", WITHIN)
 def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
-    assert not breaches(module, IMPORTS[module])
+    assert not breaches(module, imports_of(module))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +162,7 @@ def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
 def test_forbidden_import_is_found(module: str, forbidden: str) -> None:
     """What a wall forbids would be noticed: it is added to the real imports of the module here."""
     name = f"{PACKAGE}.{forbidden}".rstrip(".")
-    assert breaches(f"{PACKAGE}.{module}", IMPORTS[f"{PACKAGE}.{module}"] | {name}) == {name}
+    assert breaches(f"{PACKAGE}.{module}", imports_of(f"{PACKAGE}.{module}") | {name}) == {name}
 
 
 @pytest.mark.parametrize("room", sorted({place(module) for module in WITHIN if FILES[module].parent != ROOT}))
@@ -153,7 +172,7 @@ def test_door_of_a_room_is_small(room: str) -> None:
 
 
 def test_there_are_no_cycles() -> None:
-    graph = {module: IMPORTS[module] - {module} for module in WITHIN}
+    graph = {module: imports_of(module) - {module} for module in WITHIN}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -163,7 +182,7 @@ def test_there_are_no_cycles() -> None:
 @pytest.mark.parametrize("module", [module for module in WITHIN if place(module) == "simulator"])
 def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
     """Else one mistake could be made on both sides and cancel out; only its shell hands out clients."""
-    seen = {place(name) for name in IMPORTS[module]}
+    seen = {place(name) for name in imports_of(module)}
     allowed = SIMULATOR_SEES | ({"client", "config"} if module in SIMULATOR_SHELL else set())
     assert seen <= allowed
 
@@ -183,10 +202,10 @@ def test_the_protocol_does_no_io() -> None:
 
 def imported_packages(module: str) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+    for node in import_statements(module):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             found.add(node.module.split(".")[0])
     return found
 

@@ -134,14 +134,16 @@ def quiet() -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     gc.collect()
-    gc.freeze()
+    if is_first := not gc.get_freeze_count():  # a test run has frozen what it has collected
+        gc.freeze()
     gc.disable()
     try:
         with wall_clock.in_place():
             yield
     finally:
         gc.enable()
-        gc.unfreeze()
+        if is_first:
+            gc.unfreeze()
         logger.setLevel(level)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import gzip
 import inspect
@@ -508,6 +509,7 @@ class BrotliCompressor:
         return self._compressor.finish()
 
 
+@functools.cache
 def bomb(codec: str, size: int) -> bytes:
     """Compress ``size`` zero bytes without ever holding them."""
     compressor = CODECS[codec]()

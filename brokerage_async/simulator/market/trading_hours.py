@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import lru_cache
 
+from ..._generated.models import InstrumentCollection
 from .calendar import CALENDARS, TradingSession, local_date, local_epoch
 from .instrument import Instrument
 
@@ -21,9 +23,13 @@ def trading_session(instrument: Instrument, now: float, *, extended: bool) -> Tr
 
     None if the instrument trades around the clock.
     """
-    if instrument.collection is None:
-        return None
-    return CALENDARS[instrument.collection].trading(now, extended=extended)
+    collection = instrument.collection
+    return None if collection is None else _trading(collection, now, extended)
+
+
+@lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
+def _trading(collection: InstrumentCollection, now: float, extended: bool) -> TradingSession:
+    return CALENDARS[collection].trading(now, extended=extended)
 
 
 def opening(instrument: Instrument, now: float, *, extended: bool) -> float:

@@ -220,11 +220,11 @@ class Exchange:
 
         Negative when it brings money in.
         """
+        if len(order.legs) == 1:
+            [leg] = order.legs
+            return self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) * leg.sign
         units = order.units
         prices = ((leg, self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)) for leg in order.legs)
-        if len(order.legs) == 1:
-            leg, price = next(prices)
-            return price * leg.sign
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:

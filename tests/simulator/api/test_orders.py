@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from tests.simulator.harness import Harness, leg, limit, market
 
 
-@pytest.fixture
-def busy(harness: Harness) -> Harness:
-    """Build two accounts with orders of three days: filled, resting, cancelled, on shares, a future and its option."""
+@pytest.fixture(scope="module")
+def busy() -> Harness:
+    """Return accounts with orders for tests that only read them."""
+    return traded(Harness().login())
+
+
+def traded(harness: Harness) -> Harness:
+    """Give two accounts orders of three days: filled, resting, cancelled, on shares, a future and its option."""
     harness.place(market())
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
@@ -85,7 +90,8 @@ def test_list_of_one_account(busy: Harness) -> None:
     assert busy.get(target)["pagination"]["per-page"] == 100
 
 
-def test_live_list_shows_all_orders_of_today(busy: Harness) -> None:
+def test_live_list_shows_all_orders_of_today(harness: Harness) -> None:
+    busy = traded(harness)
     customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
     assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)] == [
         ("F", "Live"),
