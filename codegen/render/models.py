@@ -12,7 +12,7 @@ from typing import Any
 
 from datamodel_code_generator import GenerateConfig, generate
 from datamodel_code_generator.enums import DataModelType, InputFileType, OpenAPIScope
-from datamodel_code_generator.format import DateClassType, DatetimeClassType, Formatter, PythonVersion
+from datamodel_code_generator.format import DateClassType, DatetimeClassType, PythonVersion
 
 from ..spec import Enum, Field, Model, Spec, Type
 from . import docstrings
@@ -64,7 +64,7 @@ def render(spec: Spec, header: str) -> str:
         extra_template_data=_restatements(spec) | _enum_bases(spec),
         use_double_quotes=True,
         use_type_checking_imports=False,
-        formatters=[Formatter.RUFF_CHECK, Formatter.RUFF_FORMAT],
+        formatters=[],  # `write` formats, in the style of the project from any directory
     )
     source = generate(_document(spec), config=config)
     if not isinstance(source, str):
