@@ -203,7 +203,8 @@ class IdentifierSearch:
         while current is not None and current.id not in followed:
             followed.add(current.id)
             yield current
-            current = self._carriers[name].get(current.replaces_order_id or "")
+            replaced = current.replaces_order_id
+            current = self._carriers[name].get(replaced) if replaced else None
 
     def _predates(self, name: str, order: Order) -> bool:
         window = self._window

@@ -176,6 +176,13 @@ async def test_poll_with_absurd_times_reads_on(year: int) -> None:
 
 
 @on_virtual_time
+async def test_order_without_an_id_precedes_no_other_one() -> None:
+    nameless = Order(external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(11))
+    found = await searching(Account([[]], [[nameless, carrier(1, price=Decimal(10))]]), attempts=2).poll(["a"])
+    assert found.orders["a"].id == "1"
+
+
+@on_virtual_time
 async def test_orders_that_replace_each_other_are_followed_once() -> None:
     """A service in disorder: each of two orders names the other one as its predecessor."""
     circle = [carrier(1, replaces_order_id="2"), carrier(2, replaces_order_id="1")]
