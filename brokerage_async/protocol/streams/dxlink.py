@@ -177,7 +177,7 @@ class DxLinkConnection:
         channel = self._by_number.get(frame.channel)
         match frame.type:
             case "SETUP":
-                self._sends_token = self._must_send = not self._sent_token
+                self._ask_for_token()
             case "AUTH_STATE":
                 self._authorize(frame.state)
             case "ERROR":
@@ -198,7 +198,11 @@ class DxLinkConnection:
             raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
         else:
             self._asked = True
-            self._sends_token = self._must_send = not self._sent_token
+            self._ask_for_token()
+
+    def _ask_for_token(self) -> None:
+        if not self._sent_token:
+            self._sends_token = self._must_send = True
 
     def _fail(self, frame: _Frame, channel: Channel | None) -> None:
         """Report an error: that of a channel leaves the connection open."""

@@ -253,6 +253,14 @@ def test_error_of_a_channel_delays_no_subscription_that_waits_to_be_sent() -> No
     assert [message["add"] for message in sent(link)] == [[{"type": "Quote", "symbol": "B"}]]
 
 
+def test_second_setup_of_the_service_delays_no_subscription_that_waits_to_be_sent() -> None:
+    link = opened(QUOTE)
+    link.add([Subscription("Quote", "OTHER")])
+    receive(link, "SETUP", version="1.0-9.9.9")
+    assert link.must_send
+    assert [message["type"] for message in sent(link)] == ["FEED_SUBSCRIPTION"]
+
+
 def test_refused_channel_leaves_the_others() -> None:
     link = authorized(QUOTE, CANDLE)
     assert len(sent(link)) == 2
