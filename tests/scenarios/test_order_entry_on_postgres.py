@@ -104,8 +104,8 @@ async def test_a_repeated_outcome_never_closes_the_entry_of_another_worker(
     assert proxy.dropped == 1
 
 
-LEASE = 1.5
-LINK = 0.01
+LEASE = 3.0
+LINK = 0.02
 """Seconds that every message to the database takes. 200 orders need longer for one statement each than the lease."""
 ORDERS = 200
 
@@ -113,7 +113,7 @@ ORDERS = 200
 async def test_no_live_claim_expires_while_many_orders_share_a_slow_link(
     server: journal_servers.PostgresServer, table: str
 ) -> None:
-    """A twentieth of the usual lease over a twentieth of a slow link, with submits that outlast the lease."""
+    """A tenth of the usual lease over a tenth of a slow link, with submits that outlast the lease."""
 
     async def slowly(_: bytes) -> bool:
         await asyncio.sleep(LINK)
