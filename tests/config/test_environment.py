@@ -109,3 +109,17 @@ class TestAuthorizationUrl:
     def test_needs_the_page(self) -> None:
         with pytest.raises(ConfigurationError, match="auth_page_url"):
             authorization_url(Environment.sandbox("https://a.example"), client_id="i", redirect_uri="u")
+
+    @pytest.mark.parametrize(
+        "values", [{"client_id": 5}, {"redirect_uri": b"u"}, {"scope": ["read"]}, {"state": "a\n"}]
+    )
+    def test_needs_strings_that_can_be_shown(self, values: Any) -> None:
+        environment = Environment.sandbox("https://a.example", "https://my.example/auth")
+        with pytest.raises(ConfigurationError, match=f"{next(iter(values))} must be a string"):
+            authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", **values})
+
+    @pytest.mark.parametrize("missing", ["client_id", "redirect_uri"])
+    def test_needs_an_application_and_an_address_to_go_back_to(self, missing: str) -> None:
+        environment = Environment.sandbox("https://a.example", "https://my.example/auth")
+        with pytest.raises(ConfigurationError, match="client_id and redirect_uri are required"):
+            authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", missing: ""})
