@@ -7,7 +7,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -85,8 +85,8 @@ class Connection:
         self.name: str = check_name(name)
         self._timeout = check_seconds("timeout", timeout)
         self._owned = isinstance(engine, str)
-        self._redis = _client(Secret(engine)) if isinstance(engine, str) else cast("Any", engine)
-        if isinstance(engine, type) or not callable(getattr(self._redis, "aclose", None)):  # redis.Redis has no aclose
+        self._redis: Any = _client(Secret(engine)) if isinstance(engine, str) else engine
+        if isinstance(self._redis, type) or not callable(getattr(self._redis, "aclose", None)):  # redis.Redis has none
             raise ConfigurationError(f"engine must be a url or a redis.asyncio.Redis, got {type(engine).__name__}")
         pool = getattr(self._redis, "connection_pool", None)
         if getattr(pool, "connection_kwargs", {}).get("decode_responses"):
