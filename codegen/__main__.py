@@ -13,7 +13,7 @@ from .bundle.document import render as render_bundle
 from .read.clients import load_clients
 from .read.document import Document
 from .read.load import SchemaError, read
-from .render import index, reference
+from .render import behaviours, index, reference
 from .render.write import render, render_typing_checks, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     if comparison is not None:
         checks = render_typing_checks(spec)
         codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
-        page = {"operations.md": reference.render(spec, comparison)}
+        page = {
+            "operations.md": reference.render(spec, comparison),
+            "reference/behaviours.md": behaviours.render_page(spec.behaviours),
+        }
         codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
 

@@ -157,6 +157,19 @@ class Operation:
 
 
 @attrs.frozen(kw_only=True)
+class RecordedBehaviour:
+    """Entry of the list of recorded behaviour, see the head of ``schema/behaviours.yaml``."""
+
+    id: str
+    statement: str
+    grade: str
+    source: str
+    test: str
+    switch: bool = True
+    facts: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
 class Spec:
     """Whole schema: models and enumerations in file order, operations in path order.
 
@@ -168,6 +181,7 @@ class Spec:
     operations: tuple[Operation, ...]
     namespaces: dict[str, str]
     digest: str
+    behaviours: tuple[RecordedBehaviour, ...] = ()
 
     def request_models(self) -> Iterator[Model]:
         """Yield the models of request bodies, nested models first."""

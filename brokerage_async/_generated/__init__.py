@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "d43d1d1358f08df9cf8ab0f7089a2a1bcccc11de1e9986e86e1c17118d553c9c"
+SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

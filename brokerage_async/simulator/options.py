@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import attrs
 
+from .._generated.behaviours import BEHAVIOURS
 from .market.catalogue import Sizes
 
 __all__ = ["check_options"]
@@ -25,6 +26,7 @@ def check_options(
     cash: object,
     rate_limit: object,
     prices: Mapping[str, Any] | None,
+    without: Collection[object] = (),
 ) -> None:
     """Raise ValueError for the first option that is not valid."""
     if environment not in _ENVIRONMENTS:
@@ -40,6 +42,10 @@ def check_options(
         raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
     if rate_limit is not None and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
         raise ValueError(f"rate_limit must be None or a number of requests per second, got {rate_limit!r}")
+    known = [name for name, behaviour in BEHAVIOURS.items() if behaviour.switch]
+    for behaviour in without:
+        if behaviour not in known:
+            raise ValueError(f"without must name behaviours of {', '.join(known)}; got {behaviour!r}")
     for symbol, source in (prices or {}).items():
         if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
             raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")

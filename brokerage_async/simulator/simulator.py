@@ -70,6 +70,7 @@ class Simulator(Controls):
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
         withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
+        without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
 
     Attributes:
         clock: simulated time; ``clock.advance(seconds)`` moves it forward.
@@ -99,18 +100,33 @@ class Simulator(Controls):
         control_port: int | None = None,
         wire: WireForm = "observed",
         withdrawn_versions: Iterable[str] = (),
+        without: Iterable[str] = (),
     ) -> None:
+        left_out = frozenset(without)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         check_options(
-            environment=environment, seed=seed, wire=wire, sizes=sizes, cash=cash, rate_limit=rate_limit, prices=prices
+            environment=environment,
+            seed=seed,
+            wire=wire,
+            sizes=sizes,
+            cash=cash,
+            rate_limit=rate_limit,
+            prices=prices,
+            without=left_out,
         )
         self.clock: Clock = Clock(start)
         file = None if state is None else StateFile(state)
         if file is not None:
-            start = _continued(file, start, environment=environment, seed=seed, sizes=sizes, cash=cash, wire=wire)
+            options = {"seed": seed, "sizes": sizes, "cash": cash, "wire": wire, "without": sorted(left_out)}
+            start = _continued(file, start, environment=environment, **options)
             self.clock = Clock(start)
         settings = Settings(
-            environment=environment, seed=seed, start=start.timestamp(), sizes=sizes, cash=Decimal(cash)
+            environment=environment,
+            seed=seed,
+            start=start.timestamp(),
+            sizes=sizes,
+            cash=Decimal(cash),
+            without=left_out,
         )
         self.brokerage: Brokerage = Brokerage(
             settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import attrs
 
+from .._generated.behaviours import BEHAVIOURS
 from .._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -74,13 +75,18 @@ _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """Parameters of an environment: name, seed, start (epoch seconds), list sizes and initial cash."""
+    """Parameters of an environment: name, seed, start (epoch seconds), sizes, initial cash, behaviours left out."""
 
     environment: str
     seed: int
     start: float
     sizes: Sizes = attrs.field(factory=Sizes)
     cash: Decimal = Decimal(10_000_000)
+    without: frozenset[str] = frozenset()
+
+    def has(self, behaviour: str) -> bool:
+        """Return True unless an entry of the list of recorded behaviour is switched off."""
+        return BEHAVIOURS[behaviour].id not in self.without
 
 
 class State:

@@ -8,6 +8,7 @@ import attrs
 
 from ..naming import constant, pascal, snake
 from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
+from .behaviours import read_behaviours
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -69,9 +70,17 @@ def read(document: Document) -> Spec:
     for namespace in namespaces:
         if pascal(namespace) in (models.keys() | enums.keys()):
             root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
+    behaviours = read_behaviours(document)
     if document.problems:
         raise SchemaError(sorted(document.problems))
-    return Spec(models=models, enums=enums, operations=operations, namespaces=namespaces, digest=document.digest)
+    return Spec(
+        models=models,
+        enums=enums,
+        operations=operations,
+        namespaces=namespaces,
+        digest=document.digest,
+        behaviours=behaviours,
+    )
 
 
 def _read_component(name: str, node: Node, models: dict[str, Model], enums: dict[str, Enum]) -> None:

@@ -20,4 +20,8 @@ def schema_files() -> dict[str, dict[str, Any]]:
 
 @cache
 def _parsed() -> dict[str, dict[str, Any]]:
-    return {path.name: parse(path.read_text("utf-8")) for path in FOLDER.glob("*.yaml")}
+    return {
+        path.name: parse(path.read_text("utf-8"))
+        for path in FOLDER.glob("*.yaml")
+        if path.name != "behaviours.yaml"  # a list beside the OpenAPI document
+    }

@@ -94,6 +94,9 @@ def simulator(
         list[str] | None,
         typer.Option(help="fault of every request, such as 'status(503)', or 'METHOD PATH-REGEX FAULT'; repeatable"),
     ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="id of a recorded behaviour to switch off; repeatable")
+    ] = None,
     control_port: Annotated[
         int, typer.Option(min=0, max=65535, help="port of the control API and its page; 0 takes a free one")
     ] = 0,
@@ -113,6 +116,6 @@ def simulator(
         serve(
             environment=environment.value, host=host, port=port, seed=seed, latency=latency,
             wire=wire.value, rate_limit=rate_limit, state=state,
-            speed=speed, faults=fault or (), control_port=control_port, **options,
+            speed=speed, faults=fault or (), control_port=control_port, without=without or (), **options,
         )
     )  # fmt: skip

@@ -1,0 +1,36 @@
+"""The list of recorded behaviour: every test that it names exists, every switch is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from brokerage_async._generated.behaviours import BEHAVIOURS
+from brokerage_async.simulator import Simulator
+from codegen.read.loader import parse
+
+ROOT = Path(__file__).parents[2]
+ENTRIES = parse((ROOT / "schema" / "behaviours.yaml").read_text("utf-8"))["behaviours"]
+
+
+def test_behaviours_named_tests_exist() -> None:
+    missing = []
+    for name, entry in ENTRIES.items():
+        file, _, function = entry["test"].partition("::")
+        if function and not re.search(rf"def {function}\(", (ROOT / file).read_text("utf-8")):
+            missing.append((name, entry["test"]))
+    assert missing == []
+
+
+def test_behaviours_with_a_switch_are_read_by_the_simulator() -> None:
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "brokerage_async" / "simulator").rglob("*.py"))
+    unused = [name for name, each in BEHAVIOURS.items() if each.switch and f'"{name}"' not in source]
+    assert unused == []
+
+
+def test_simulator_without_unknown_behaviour_is_refused() -> None:
+    for name in ("no_such_thing", *(name for name, each in BEHAVIOURS.items() if not each.switch)):
+        with pytest.raises(ValueError, match="without must name behaviours"):
+            Simulator(without=[name])
