@@ -7,13 +7,14 @@ import random
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import NewComplexOrder, NewOrder
+from brokerage_async._generated.models import InstrumentType, LegAction, NewComplexOrder, NewOrder
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -127,6 +128,17 @@ def bracket_order(external_identifier: str | None = None, quantity: int = 10) ->
         order(external_identifier, quantity),
         profit=tickets.limit(exits, price="900"),
         loss=tickets.stop(exits, trigger="5"),
+    )
+
+
+def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
+    """Give the account a long position."""
+    state, now = here.sim.brokerage.state, here.sim.clock.now()
+    share = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
+    account = state.accounts.of(state.owner)[0]
+    assert share is not None
+    state.bookkeeping.open_position(
+        account, share, LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
     )
 
 

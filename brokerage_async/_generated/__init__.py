@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
+SCHEMA: str = "bd6d8f95caf57d28c64b0eda5b6e6ee552897682bbfc7d65f499d2c4f0462e2e"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

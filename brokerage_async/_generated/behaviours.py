@@ -33,5 +33,25 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="answers of the live service, 2025",
             switch=False,
         ),
+        Behaviour(
+            id="close_becomes_open",
+            statement=(
+                "A leg that closes a position which the account does not have is listed and "
+                "filled as the opening leg: the service decides by its own record of "
+                "positions, which follows a fill after 2 to 57 ms on live accounts and 1 to 3 "
+                "s in a loaded sandbox. Strict validation of the position effect makes it a "
+                "refusal instead."
+            ),
+            grade="recorded",
+            source=("reports of 2026-07 to 2026-09, live accounts and sandbox; by design, says an older guide"),
+            switch=True,
+        ),
+        Behaviour(
+            id="closing_with_no_position",
+            statement=("The dry-run of a close without a position warns with the code closing_with_no_position."),
+            grade="recorded",
+            source="an answer reported publicly; its text is invented",
+            switch=True,
+        ),
     )
 }

@@ -23,7 +23,15 @@ from ..errors import ResponseDecodeError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation
 from ..protocol.decoding.lenient import parse
-from .matching import asked_components, complex_differs_in, components_of, differs_in, terms_of
+from .matching import (
+    asked_components,
+    complex_differs_in,
+    complex_effect_changes,
+    components_of,
+    differs_in,
+    effect_changes,
+    terms_of,
+)
 
 __all__ = ["AskedOrder", "PlacedOrder", "asked_complex", "asked_in", "asked_single", "submit_of"]
 
@@ -53,6 +61,10 @@ class AskedOrder(ABC):
     @abstractmethod
     def is_another(self, seen: PlacedOrder) -> bool:
         """Return True if the answer to a submit shows another order, by its identifiers or terms."""
+
+    @abstractmethod
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        """Return, in words, which legs the service opens instead of closing, or the other way round."""
 
     @abstractmethod
     def id_of(self, listed: Order) -> str | None:
@@ -96,6 +108,10 @@ class _Single(AskedOrder):
         terms = self.components[self.name]
         return terms is not None and differs_in(terms, seen) is not None
 
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        terms = self.components[self.name]
+        return effect_changes(terms, seen) if terms is not None and isinstance(seen, Order) else []
+
     def id_of(self, listed: Order) -> str | None:
         return listed.id
 
@@ -131,6 +147,11 @@ class _Complex(AskedOrder):
 
     def is_another(self, seen: PlacedOrder) -> bool:
         return bool(self._difference(seen))
+
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        if self.terms is None or not isinstance(seen, ComplexOrder):
+            return []
+        return complex_effect_changes(self.terms, seen)
 
     def id_of(self, listed: Order) -> str | None:
         return listed.complex_order_id

@@ -18,9 +18,9 @@ from .decisions import ReconcilePolicy, SearchResult
 from .kinds import PlacedOrder
 from .lists import Sighting, Window
 from .place import close
-from .results import Outcome, Placement, placement_of
+from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
-from .submit import code_of, joined
+from .submit import code_of
 
 __all__ = ["OTHER_ORIGIN", "recover"]
 

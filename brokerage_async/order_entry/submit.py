@@ -16,10 +16,10 @@ from .context import Context
 from .decisions import DeliveryOutcome, ReconcilePolicy, SearchResult, Step, decide, delivery_of
 from .kinds import AskedOrder, PlacedOrder
 from .lists import Sighting, Window
-from .results import Outcome, Placement, placement_of
+from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
 
-__all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of", "joined"]
+__all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -32,11 +32,6 @@ def code_of(search: SearchResult | None) -> str:
     if search is SearchResult.ABSENT:
         return ABSENT
     return CONFLICT if search is SearchResult.CONFLICT else UNDETERMINED
-
-
-def joined(*notes: str) -> str:
-    """Join the notes that are not empty."""
-    return "; ".join(filter(None, notes))
 
 
 @attrs.frozen

@@ -109,7 +109,7 @@ class State:
         self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
-        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
+        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator, settings.has)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect

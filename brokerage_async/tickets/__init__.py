@@ -10,6 +10,9 @@ Legs name action and instrument; the order adds price and duration::
 
 Money and quantities are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely
 the intended number. Rules of single orders are checked at placing. Set other fields with ``attrs.evolve(order, ...)``.
+
+An order whose legs all close, placed alone or in an OCO, asks for strict validation of the position effect: the service
+refuses it rather than opening a position. ``attrs.evolve(order, advanced_instructions=None)`` switches that off.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair

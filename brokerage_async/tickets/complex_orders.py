@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+import attrs
+
 from .._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -22,6 +24,7 @@ from ..errors import InvalidRequestError
 from ..protocol.validation.requests import problems_of
 from .amounts import positive
 from .legs import BUYING, REVERSED
+from .orders import STRICT
 
 __all__ = ["bracket", "one_cancels_other", "one_triggers_other", "pair"]
 
@@ -176,7 +179,18 @@ def _check_sides(first: NewOrder, second: NewOrder) -> None:
 
 
 def _checked(order: NewComplexOrder) -> NewComplexOrder:
-    """Return a complex order that keeps the rules of the schema."""
+    """Return a complex order that keeps the rules of the schema.
+
+    Only those of an OCO order ask for strict validation: behind a trigger order the position does not exist yet, and
+    nobody has recorded what the service makes of it there.
+    """
+    if order.type != ComplexOrderType.OCO:
+        trigger = order.trigger_order and _without_validation(order.trigger_order)
+        order = attrs.evolve(order, trigger_order=trigger, orders=tuple(map(_without_validation, order.orders)))
     if problems := problems_of(order):
         raise InvalidRequestError(f"invalid {order.type} order", errors=problems)
     return order
+
+
+def _without_validation(order: NewOrder) -> NewOrder:
+    return attrs.evolve(order, advanced_instructions=None) if order.advanced_instructions == STRICT else order

@@ -18,7 +18,7 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Plac
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
-from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, order
+from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, hold, order
 
 SUBMIT = COMPLEX.submit
 SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
@@ -67,6 +67,7 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
 @on_virtual_time
 async def test_every_type_is_placed_and_found_again(kind: str) -> None:
     async with floor() as here:
+        hold(here)
         one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
@@ -426,6 +427,7 @@ async def test_two_workers_with_different_exits_under_one_name_place_one() -> No
 @on_virtual_time
 async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
     async with floor() as here:
+        hold(here)
         here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
         for place in (
             here.entry.place_complex(here.account, bracket_order("complex")),
