@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
@@ -99,10 +99,17 @@ class Floor:
 
 
 @asynccontextmanager
-async def floor(*, seed: int = 0, latency: float = 0.1, **options: Any) -> AsyncIterator[Floor]:
-    sim = Simulator(seed=seed, latency=latency, **SMALL)
+async def floor(
+    *,
+    seed: int = 0,
+    latency: float = 0.1,
+    without: Collection[str] = (),
+    over: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> AsyncIterator[Floor]:
+    sim = Simulator(seed=seed, latency=latency, without=without, **SMALL)
     journal = MemoryJournal(clock=sim.clock.now)
-    wire = Recorder(sim.transport())
+    wire = Recorder(sim.transport() if over is None else over(sim.transport()))
     retry = RetryPolicy(jitter=random.Random(seed).random)
     async with sim.client(timeout=TIMEOUT, transport=wire, **{"retry": retry, **options}) as client:
         yield Floor(

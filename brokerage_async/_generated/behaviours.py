@@ -53,5 +53,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="an answer reported publicly; its text is invented",
             switch=True,
         ),
+        Behaviour(
+            id="external_identifier_echoed",
+            statement=(
+                "Orders show the external identifier that they were sent with, in the answer "
+                "to a submit, in every list and in events. It is echoed, not enforced, and no "
+                "recording shows it."
+            ),
+            grade="published",
+            source="guide to orders, 2026",
+            switch=True,
+        ),
     )
 }

@@ -17,6 +17,7 @@ from .._generated.operations import (
     COMPLEX_ORDERS_GET,
     COMPLEX_ORDERS_SUBMIT,
     ORDERS_DRY_RUN,
+    ORDERS_GET,
     ORDERS_SUBMIT,
 )
 from ..errors import ResponseDecodeError
@@ -28,7 +29,6 @@ from .matching import (
     complex_differs_in,
     complex_effect_changes,
     components_of,
-    differs_in,
     effect_changes,
     terms_of,
 )
@@ -61,6 +61,14 @@ class AskedOrder(ABC):
     @abstractmethod
     def is_another(self, seen: PlacedOrder) -> bool:
         """Return True if the answer to a submit shows another order, by its identifiers or terms."""
+
+    def is_named_by(self, seen: PlacedOrder) -> bool:
+        """Return True if a whole order carries an identifier of this one."""
+        return any(order.external_identifier in self.components for order in self.listed_in(seen))
+
+    @abstractmethod
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> PlacedOrder:
+        """Read a whole order by its id. Raise BrokerageError if it could not be read."""
 
     @abstractmethod
     def effect_changes(self, seen: PlacedOrder) -> list[str]:
@@ -101,12 +109,10 @@ class _Single(AskedOrder):
         return answer.order
 
     def is_another(self, seen: PlacedOrder) -> bool:
-        if not isinstance(seen, Order):
-            return True
-        if seen.external_identifier:
-            return seen.external_identifier != self.name
-        terms = self.components[self.name]
-        return terms is not None and differs_in(terms, seen) is not None
+        return not isinstance(seen, Order) or seen.external_identifier != self.name
+
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> Order:
+        return await executor.execute(ORDERS_GET.bind(account_number=account_number, id=order_id))
 
     def effect_changes(self, seen: PlacedOrder) -> list[str]:
         terms = self.components[self.name]
@@ -148,6 +154,13 @@ class _Complex(AskedOrder):
     def is_another(self, seen: PlacedOrder) -> bool:
         return bool(self._difference(seen))
 
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> ComplexOrder:
+        seen: ComplexOrder = await executor.execute(COMPLEX_ORDERS_GET.bind(account_number=account_number, id=order_id))
+        if seen.id != order_id:
+            reason = f"id must be {order_id}, got {seen.id}: read the complex order again"
+            raise ResponseDecodeError(reason, operation=COMPLEX_ORDERS_GET.name)
+        return seen
+
     def effect_changes(self, seen: PlacedOrder) -> list[str]:
         if self.terms is None or not isinstance(seen, ComplexOrder):
             return []
@@ -160,11 +173,7 @@ class _Complex(AskedOrder):
         return "" if listed.complex_order_id else "belongs to no complex order"
 
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
-        call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=str(listed.complex_order_id))
-        seen = await executor.execute(call)
-        if seen.id != listed.complex_order_id:
-            reason = f"id must be {listed.complex_order_id}, got {seen.id}: read the complex order again"
-            raise ResponseDecodeError(reason, operation=COMPLEX_ORDERS_GET.name)
+        seen = await self.read(executor, account_number, str(listed.complex_order_id))
         return seen, self._difference(seen)
 
     @staticmethod

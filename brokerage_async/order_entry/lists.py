@@ -32,9 +32,9 @@ MAX_POLL = 120.0
 """Seconds that one poll may take: a list may be endless, or arrive a row at a time."""
 MARGIN = timedelta(days=3).total_seconds()
 """How far the listing is read beyond the oldest order that can be meant."""
-FRESH_TOLERANCE, CLOCK_TOLERANCE = 10.0, 900.0
+FRESH_TOLERANCE, CLOCK_TOLERANCE = 300.0, 900.0
 """Seconds by which an order may seem older than its journal entry and still be ours: journaled by this call, or by the
-clock of an earlier one."""
+clock of an earlier one. The service's time is that of its gateway, whose clock may be ahead of the order system."""
 
 
 @attrs.frozen

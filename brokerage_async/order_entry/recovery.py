@@ -178,8 +178,14 @@ class _Sweep:
 
         result = await poll_until(self._policy, poll, self._context.bell(account))
         for name, entry in wanted.items():
-            note = _finding(result, search.conflict(name), count, self._policy, failure)
-            code = code_of(SearchResult.CONFLICT if search.conflict(name) else result)
+            conflict = search.conflict(name)
+            if result is SearchResult.ABSENT and not conflict:
+                order, conflict = await search.nameless(name)
+                if order is not None:
+                    await self._close(placement_of(entry, Outcome.PLACED, order=order, note="found by recover()"))
+                    continue
+            note = _finding(result, conflict, count, self._policy, failure)
+            code = code_of(SearchResult.CONFLICT if conflict else result)
             note = joined(note, search.duplicates(name))
             await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
 

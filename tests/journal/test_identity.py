@@ -11,9 +11,9 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState, Journal
-from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
+from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.simulator import Simulator, faults
-from tests.trading import LISTS, SMALL, exclusive_orders
+from tests.trading import LISTS, SMALL, bracket_order, exclusive_orders, order
 
 POLICY = ReconcilePolicy(first=0.01, visibility_delay=0.05, max_interval=0.02, give_up=0.1)
 BOTH = "AAPL was sent as Sell to Close and the service has Sell to Open"
@@ -68,6 +68,39 @@ async def test_close_that_became_an_opening_is_ours_in_every_journal(
             assert {entry.state for entry in entries} == {EntryState.PLACED}
             assert [entry.note for entry in entries if BOTH not in entry.note] == []
             assert sim.ledger.count(f"{'complex_orders' if components > 1 else 'orders'}.submit") == 3
+
+
+async def test_order_that_shows_no_identifier_is_known_by_everything_else(journal: Journal) -> None:
+    """Answered, lost, recovered and asked for again; it is cancelled by its id."""
+    for kind, make in (("place", order), ("place_complex", bracket_order)):
+        sim = Simulator(**SMALL, without=["external_identifier_echoed"])
+        account, name = sim.account_numbers[0], "complex_orders" if kind == "place_complex" else "orders"
+        async with sim.client(transport=sim.transport()) as client:
+            entry = OrderEntry(client, journal, reconcile=POLICY)
+            place: Any = getattr(entry, kind)
+            ids = []
+
+            def check_unnamed(placement: Placement, ids: list[str] = ids) -> None:
+                assert placement.outcome is Outcome.PLACED
+                assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
+                assert "shows no external identifier" in placement.note
+                ids.append(placement.order_id)
+
+            check_unnamed(await place(account, make(f"{kind} answered")))
+            sim.faults.add("POST", r"orders$", "drop_after")
+            check_unnamed(await place(account, make(f"{kind} lost")))
+            sim.faults.add("POST", r"orders$", "drop_after")
+            sim.faults.add("GET", rf"{LISTS}|/complex-orders", faults.status(403), times=None)
+            with pytest.raises(OrderOutcomeUnknownError):
+                await place(account, make(f"{kind} left"))
+            sim.faults.clear()
+            (found,) = await entry.recover()
+            check_unnamed(found)
+            check_unnamed(await place(account, make(f"{kind} left")))
+            assert ids[2] == ids[3]
+            assert len(set(ids)) == 3 == sim.ledger.count(f"{name}.submit")
+            change = await (entry.cancel if kind == "place" else entry.cancel_complex)(account, ids[0])
+            assert change.outcome is ChangeOutcome.APPLIED
 
 
 async def test_close_of_nothing_is_refused_by_default() -> None:

@@ -221,8 +221,6 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
         (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
         (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}')),
     ],
-    "no names at all": [(r"/(complex-)?orders", unnamed())],
-    "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
     "no orders in it": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", emptied())],
     "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
 }
@@ -242,6 +240,21 @@ async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
         (found,) = await here.another_entry().recover()
         assert found.outcome is Outcome.PLACED
         assert found.complex_order is not None
+
+
+@on_virtual_time
+async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> None:
+    for listing in (
+        [(r"/(complex-)?orders", unnamed())],
+        [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
+    ):
+        async with floor() as here:
+            here.sim.faults.add("POST", SUBMIT, "drop_after")
+            for path, fault in listing:
+                here.sim.faults.add("GET", path, fault, times=None)
+            placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+            assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
+            assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
 
 
 @on_virtual_time

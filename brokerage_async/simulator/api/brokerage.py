@@ -90,7 +90,7 @@ class Brokerage:
         sources: Mapping[str, PriceSource] | None = None,
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
-        self._dialect = dialect = Dialect(wire)
+        self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
         self.settings: Settings = settings
         self.faults: FaultPlan = FaultPlan()
         self.sources: Mapping[str, PriceSource] = dict(sources or {})
