@@ -103,7 +103,8 @@ class OrderEntry:
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``
                 (another order carries the identifier, or orders without one may be this order), ``in_progress``
-                (another worker holds the entry) or ``claim_lost`` (not sent by this call, but the journal cannot show that no other worker sent it).
+                (another worker holds the entry) or ``claim_lost`` (not sent by this call, but the journal cannot show
+                that no other worker sent it).
             asyncio.CancelledError: with the attributes ``account_number``, ``external_identifier`` and ``placement``
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.

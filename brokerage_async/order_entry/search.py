@@ -302,8 +302,9 @@ class IdentifierSearch:
         return predates(order.received_at, self._age(entry) + tolerance, self._context.service_now())
 
     def _is_after(self, entry: JournalEntry, order: Order) -> bool:
-        """Return True if an order was received after an entry was opened, as far as the clocks can show it."""
+        """Return True if an order was received after an entry was opened, and by now, as far as the clocks show it."""
         now = self._context.service_now()
         if self._window.tolerance is None or order.received_at is None or now is None:
             return False
-        return not predates(order.received_at, self._age(entry) + CLOCK_PRECISION, now)
+        is_future = predates(now, self._window.tolerance, order.received_at)
+        return not is_future and not predates(order.received_at, self._age(entry) + CLOCK_PRECISION, now)
