@@ -140,7 +140,7 @@ def test_repr_secret_is_hidden(models: ModuleType) -> None:
 def test_build_without_class_swap_returns_an_equal_model(wires: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = {"name": "Rose", "harvests": [{"kilograms": "1"}], "price": ""}
     swapped = msgspec.convert(raw, wires.PlantWire).build()
-    monkeypatch.setattr(wires, "CLASS_SWAP", False)
+    monkeypatch.setattr("brokerage_async._values.CLASS_SWAP", False)
     made = msgspec.convert(raw, wires.PlantWire).build()
     assert made == swapped
     assert type(made) is type(swapped)
