@@ -14,6 +14,7 @@ import pytest
 from codegen.read.load import load
 from codegen.render.models import render
 from tests.codegen.support import Package, edit
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_model_of_a_request_requires_documented_fields_only(models: ModuleType) 
     assert all(field.default is not attrs.NOTHING for field in attrs.fields(models.Plant))
 
 
-@pytest.mark.parametrize("sequence", [list, tuple, iter])
+@for_each("sequence", [list, tuple, iter])
 def test_model_array_is_stored_as_a_tuple(sequence: Any, models: ModuleType) -> None:
     assert models.Plant(neighbours=sequence(["a", "b"])).neighbours == ("a", "b")
     assert models.Plant(neighbours=None).neighbours is None
