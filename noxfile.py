@@ -270,7 +270,7 @@ def books(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/reference/reports/interop.md``."""
+    """Clients that others wrote, unchanged, call by call against the simulator; writes a report."""
     session.install("-e", ".", *group("interop"))
     options = []
     if shutil.which("node") and shutil.which("npm"):
