@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "e7c1322f810fae382e1220492be044543953922b5a920ed3f3be6d9e71249963"
+SCHEMA: str = "0a1679bfcde46ef909118a1b1b47dc56e671a1c9a8c24a93a01f4b9dcd5d9ce5"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
