@@ -173,10 +173,11 @@ class Streams:
 
         ::
 
-            async for event in client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]):
-                match event:
-                    case models.Quote():
-                        print(event.event_symbol, event.bid_price, event.ask_price)
+            async with client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]) as events:
+                async for event in events:
+                    match event:
+                        case models.Quote():
+                            print(event.event_symbol, event.bid_price, event.ask_price)
 
         Events bear streamer symbols; ``stream.symbols`` has them by the symbols that were given. The rows of a candle
         history come as one `Snapshot`, later ones singly: a candle with the same ``index`` replaces the one before.

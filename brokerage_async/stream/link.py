@@ -117,18 +117,14 @@ class Link(ABC, Generic[C]):
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            return
-        try:
-            is_here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            is_here = False
-        if is_here:
-            self._remove(sink)
-        else:
-            loop.call_soon_threadsafe(self._remove, sink)
+        """Stop filling ``sink``; disconnect if it was the last."""
+        self._remove(sink)
+
+    def abandon(self, sink: Sink) -> None:
+        """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._remove, sink)
 
     async def wait_ready(self, sink: Sink) -> None:
         """Wait until everything that the consumers asked for is subscribed."""

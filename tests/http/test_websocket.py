@@ -179,7 +179,8 @@ async def test_connect_redirected_address_is_refused_before_the_token_goes_out(b
                     with pytest.raises(RequestNotSentError, match="redirect") as caught:
                         await client.stream._access.open_socket(client.stream._access.account_url(), 5)
                     assert caught.value.__context__ is None, status
-                with pytest.raises(TimeoutError):
-                    await within(0.3, client.stream.account(["5WT00001"]))
+                async with client.stream.account(["5WT00001"]) as stream:
+                    with pytest.raises(TimeoutError):
+                        await within(0.3, stream)
                 assert len(server.requests) > 3
         assert taken == []
