@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -133,6 +133,7 @@ class Link(ABC, Generic[C]):
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
             await self._changed.wait()
+        sink.check()  # a refusal makes the others ready, and ends this one
 
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
@@ -276,10 +277,14 @@ class Link(ABC, Generic[C]):
 
     def _lose(self, reason: str) -> None:
         """Note the loss of a connection for every consumer."""
+        self._interrupt(self._sinks, reason)
+
+    def _interrupt(self, sinks: Iterable[Sink], reason: str) -> None:
+        """Note for some consumers that events since the last message may be missing."""
         since = None
         if self._last_received is not None:
             since = self._now() - timedelta(seconds=running_loop().time() - self._last_received)
-        for sink in self._sinks:
+        for sink in sinks:
             sink.lose(since, reason)
 
     def _resume(self) -> None:

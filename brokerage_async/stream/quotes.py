@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import Subscription
+from ..protocol.streams.channel import Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Backoff, Timing
@@ -168,6 +169,32 @@ class QuoteLink(Link[DxLinkConnection]):
                     last[key] = event
             for sink in sinks:
                 sink.put(event)
+
+    def _check_ready(self, connection: DxLinkConnection) -> None:
+        while connection.interruptions:
+            self._settle(connection.interruptions.pop(0))
+            self._is_ready = False  # the gap is delivered once everything is subscribed again
+        super()._check_ready(connection)
+
+    def _settle(self, it: Interruption) -> None:
+        """End the streams whose subscriptions are refused; the others of the type get a gap.
+
+        An error does not name its subscription: those in doubt went out shortly before and have brought no event.
+        """
+        model = MARKET_EVENTS[it.type]
+        refused: dict[QuoteSink, list[str]] = {}
+        for symbol in sorted(it.symbols):
+            if (key := (model, symbol)) not in self._last:
+                for sink in self._routes.get(key, ()):
+                    refused.setdefault(sink, []).append(symbol)
+        for sink, symbols in refused.items():
+            names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
+            reason = f"the market-data stream refused {it.type} of {names}: {it.reason}"
+            sink.fail(StreamRefusedError(reason, code=it.code))
+            self._remove(sink)
+        of_type = {sink: None for (kind, _), sinks in self._routes.items() if kind is model for sink in sinks}
+        self._interrupt(of_type, it.reason)
+        self._last = {key: event for key, event in self._last.items() if key[0] is not model}
 
     def _lose(self, reason: str) -> None:
         self._last.clear()  # a later consumer must not take these for the present state

@@ -11,7 +11,7 @@ import msgspec
 
 from .feed_data import default_columns
 
-__all__ = ["MAX_MESSAGE", "Channel", "Subscription"]
+__all__ = ["MAX_MESSAGE", "Channel", "Interruption", "Subscription"]
 
 MAX_MESSAGE = 8_000
 """Bytes of subscriptions in one message; the service closes a connection that sends far longer ones."""
@@ -24,6 +24,23 @@ class Subscription:
     type: str
     symbol: str
     from_time: int | None = attrs.field(default=None, eq=False)
+
+
+@attrs.frozen
+class Interruption:
+    """The service refused a part of a channel, or closed it.
+
+    Attributes:
+        type: event type of the channel.
+        reason: words of the service.
+        code: code of its error, empty for a closed channel, which is opened again.
+        symbols: subscriptions that went out shortly before and may be refused; all if the channel is.
+    """
+
+    type: str
+    reason: str
+    code: str = ""
+    symbols: frozenset[str] = frozenset()
 
 
 class _State(enum.Enum):
@@ -56,7 +73,18 @@ class Channel:
         self._wanted: dict[str, Subscription] = {}
         self._add: dict[str, Subscription] = {}
         self._remove: set[str] = set()
+        self._sent: dict[str, float] = {}
         self._state = _State.NEW
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the service refused to open it."""
+        return self._state is _State.REFUSED
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the service has not yet opened it."""
+        return self._state is _State.REQUESTED
 
     @property
     def is_settled(self) -> bool:
@@ -77,6 +105,7 @@ class Channel:
     def remove(self, subscription: Subscription) -> None:
         """End the subscription to a symbol."""
         self._add.pop(subscription.symbol, None)
+        self._sent.pop(subscription.symbol, None)
         if self._wanted.pop(subscription.symbol, None) is not None and self._state is _State.SET_UP:
             self._remove.add(subscription.symbol)
 
@@ -85,11 +114,16 @@ class Channel:
         if self._state is _State.REQUESTED:
             self._state, self.answer_due = _State.OPENED, None
 
-    def fail(self) -> None:
-        """Take an error of the service: one that answers the request refuses the channel, later ones leave it open."""
+    def fail(self, now: float) -> frozenset[str]:
+        """Take an error of the service, and return the symbols that it may concern.
+
+        One that answers the request refuses the channel, later ones leave it open.
+        """
         self.errors += 1
         if self._state is _State.REQUESTED:
             self._state, self.answer_due = _State.REFUSED, None
+            return frozenset(self._wanted)
+        return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
     def configure(self, fields: object) -> None:
         """Take the columns that the service announced; those of other types stay."""
@@ -125,6 +159,7 @@ class Channel:
                 )
             )
         if self._state is _State.SET_UP:
+            self._sent |= dict.fromkeys(self._add, answer_due)
             messages += self._subscriptions(reset=is_first)
         return messages
 

@@ -17,7 +17,7 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import Channel, Subscription
+from .channel import Channel, Interruption, Subscription
 from .events import INDEXED, MARKET_EVENTS
 from .feed_data import events_of
 from .snapshots import SnapshotAssembler
@@ -57,6 +57,10 @@ class DxLinkConnection:
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
     sets `must_send`.
 
+    Attributes:
+        is_authorized: whether the service has accepted the token.
+        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
+
     Args:
         token: quote token, as the service returned it.
         now: time of the loop, in seconds.
@@ -82,6 +86,7 @@ class DxLinkConnection:
         self._last_sent = self._last_received = now
         self._must_send = True
         self.is_authorized: bool = False
+        self.interruptions: list[Interruption] = []
 
     @property
     def is_ready(self) -> bool:
@@ -211,7 +216,8 @@ class DxLinkConnection:
         report = self._token.conceal_in(f"{frame.error}: {frame.message}")
         if channel is not None:
             logger.warning("market-data stream: %s: %s", channel.type, report)
-            channel.fail()
+            symbols = channel.fail(self._last_received)
+            self.interruptions.append(Interruption(channel.type, report, str(frame.error), symbols))
             self._must_send = True
         elif frame.channel:  # of a channel that was closed in the meantime
             logger.warning("market-data stream: channel %d: %s", frame.channel, report)
@@ -220,17 +226,25 @@ class DxLinkConnection:
 
     def _channel(self, kind: str) -> Channel:
         channel = self._channels.get(kind)
-        if channel is None:
+        if channel is None or channel.is_refused:
             channel = self._channels[kind] = Channel(kind)
             self._number(channel)
         return channel
 
     def _reopen(self, channel: Channel) -> None:
-        """Open a channel that the service has closed once more, under a new number.
+        """Open a channel that the service has closed once more, under a new number, unless it was never open.
 
         Raises:
             TransportError: it has closed the channel too often.
         """
+        if channel.is_refused:
+            return
+        reason = f"the service closed the channel of {channel.type}"
+        if channel.is_requested:
+            self.interruptions.append(Interruption(channel.type, reason, "CLOSED", channel.fail(self._last_received)))
+            self._must_send = True
+            return
+        self.interruptions.append(Interruption(channel.type, reason))
         channel.closures += 1
         if channel.closures > MAX_CLOSURES:
             raise TransportError(
