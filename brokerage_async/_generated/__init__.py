@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "088db2319952b82dc22969aa4a5acac2e48fcfe9182d7978afe6f1d8c36f09b2"
+SCHEMA: str = "b21d9def301ba76ea5de42c570f339570288113a029028e4e572d53330185b06"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

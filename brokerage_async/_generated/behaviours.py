@@ -43,5 +43,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="answers of the live service, 2025",
             switch=False,
         ),
+        Behaviour(
+            id="candle_history_contract",
+            statement=(
+                "Candles with a start come with their past on a channel requested with "
+                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
+                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
+            ),
+            grade="recorded",
+            source="one report of 2026-09, repeated with both contracts; the end time twice",
+            switch=True,
+        ),
     )
 }

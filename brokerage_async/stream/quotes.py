@@ -28,6 +28,8 @@ RENEWAL_MARGIN = 600.0
 MIN_LIFETIME = 60.0
 """Minimum seconds for which a connection serves, whatever its token says."""
 
+AUTO, HISTORY = "AUTO", "HISTORY"
+
 Key = tuple[type[Any], str]
 
 
@@ -56,6 +58,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._aggregation = aggregation
         self._routes: dict[Key, list[QuoteSink]] = {}
         self._last: dict[Key, Any] = {}
+        self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
 
     # Subscriptions of consumers
@@ -108,6 +111,7 @@ class QuoteLink(Link[DxLinkConnection]):
             sinks.remove(sink)
         if not sinks and self._routes.pop(key, None) is not None:
             self._last.pop(key, None)
+            self._contracts.pop(key, None)
             if self._connection is not None:
                 self._connection.remove([subscription])
 
@@ -115,7 +119,8 @@ class QuoteLink(Link[DxLinkConnection]):
         """Return the subscription that serves all consumers of a key: from the earliest start."""
         wanted = [sink.subscriptions[key] for sink in self._routes[key]]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        return Subscription(wanted[0].type, wanted[0].symbol, min(starts, default=None))
+        contract = self._contracts.get(key, HISTORY if starts else AUTO)
+        return Subscription(wanted[0].type, wanted[0].symbol, min(starts, default=None), contract)
 
     def _must_send(self) -> None:
         self._is_ready = False
@@ -159,7 +164,10 @@ class QuoteLink(Link[DxLinkConnection]):
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
-                sinks = routes.get((event.type, event.symbol), ())
+                key = (event.type, event.symbol)
+                sinks = routes.get(key, ())
+                if not event.events and sinks and self._tries_other_contract(key):
+                    continue
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
             else:
@@ -175,6 +183,19 @@ class QuoteLink(Link[DxLinkConnection]):
             self._settle(connection.interruptions.pop(0))
             self._is_ready = False  # the gap is delivered once everything is subscribed again
         super()._check_ready(connection)
+
+    def _tries_other_contract(self, key: Key) -> bool:
+        """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
+
+        Under the wrong contract the service answers with an empty snapshot, and one report alone says which is right.
+        """
+        merged = self._merged(key)
+        if self._connection is None or merged.from_time is None or key in self._contracts:
+            return False
+        self._contracts[key] = AUTO if merged.contract == HISTORY else HISTORY
+        self._connection.add([self._merged(key)])
+        self._must_send()
+        return True
 
     def _settle(self, it: Interruption) -> None:
         """End the streams whose subscriptions are refused; the others of the type get a gap.

@@ -19,11 +19,15 @@ MAX_MESSAGE = 8_000
 
 @attrs.frozen
 class Subscription:
-    """Subscription to the events of one type of one streamer symbol, time series from ``from_time`` (epoch ms) on."""
+    """Subscription to the events of one type of one streamer symbol, time series from ``from_time`` (epoch ms) on.
+
+    ``contract`` is the one of its channel. A series has its past under ``HISTORY`` alone.
+    """
 
     type: str
     symbol: str
     from_time: int | None = attrs.field(default=None, eq=False)
+    contract: str = attrs.field(default="AUTO", eq=False)
 
 
 @attrs.frozen
@@ -52,10 +56,11 @@ class _State(enum.Enum):
 
 
 class Channel:
-    """Channel for the events of one type.
+    """Channel for the events of one type under one contract.
 
     Attributes:
         type: the event type.
+        contract: the contract.
         number: odd number of the channel.
         columns: names of the columns that the service announced, by event type; those asked for until then.
         answer_due: when the service must have answered, None while it owes nothing.
@@ -63,8 +68,9 @@ class Channel:
         closures: how many times the service has closed it.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, contract: str = "AUTO") -> None:
         self.type: str = kind
+        self.contract: str = contract
         self.number: int = 0
         self.columns: Mapping[str, Sequence[str]] = {kind: default_columns(kind)}
         self.answer_due: float | None = None
@@ -145,7 +151,7 @@ class Channel:
         """Return the messages that the channel has to send now."""
         if self._state is _State.NEW and self._wanted:
             self._state, self.answer_due = _State.REQUESTED, answer_due
-            return [self._message("CHANNEL_REQUEST", service="FEED", parameters={"contract": "AUTO"})]
+            return [self._message("CHANNEL_REQUEST", service="FEED", parameters={"contract": self.contract})]
         messages: list[dict[str, Any]] = []
         is_first = self._state is _State.OPENED
         if is_first:

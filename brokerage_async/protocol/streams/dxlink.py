@@ -1,7 +1,7 @@
 """Protocol of the market-data stream (DXLink): the client's side of one connection.
 
-Each event type has a channel of its own, so that an error of one, such as too many subscriptions, leaves the others
-alone. Channels have odd numbers, because the service refuses even ones.
+Each event type and contract has another channel, so that an error of one, such as too many subscriptions, leaves the
+others alone. Channels have odd numbers, because the service refuses even ones.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class DxLinkConnection:
         self._timing = timing
         self._aggregation = aggregation
         self._issues = Issues("stream.quotes", strict)
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[tuple[str, str], Channel] = {}
         self._by_number: dict[int, Channel] = {}
         self._assemblers: dict[str, SnapshotAssembler] = {}
         self._next_number = 1
@@ -109,14 +109,14 @@ class DxLinkConnection:
         """Subscribe; one of the same type and symbol replaces that before and brings a new snapshot."""
         self._must_send = True
         for each in subscriptions:
-            self._channel(each.type).add(each)
+            self._remove(each, but=each.contract)
+            self._channel(each.type, each.contract).add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions; unknown ones are ignored."""
         self._must_send = True
         for each in subscriptions:
-            if (channel := self._channels.get(each.type)) is not None:
-                channel.remove(each)
+            self._remove(each)
             if (assembler := self._assemblers.get(each.type)) is not None:
                 assembler.drop(each.symbol)
 
@@ -172,7 +172,7 @@ class DxLinkConnection:
         columns: Mapping[str, Any] = {} if channel is None else channel.columns
         found: list[Any] = []
         for kind, events in events_of(frame.data, columns, self._issues):
-            if kind in self._channels and MARKET_EVENTS[kind] in INDEXED:
+            if kind in MARKET_EVENTS and MARKET_EVENTS[kind] in INDEXED and self._of(kind):
                 found += self._assembler(kind).add(events)
             else:
                 found += events
@@ -224,10 +224,18 @@ class DxLinkConnection:
         else:
             raise TransportError(f"the market-data stream reported {report}")
 
-    def _channel(self, kind: str) -> Channel:
-        channel = self._channels.get(kind)
+    def _of(self, kind: str) -> list[Channel]:
+        return [channel for (each, _), channel in self._channels.items() if each == kind]
+
+    def _remove(self, subscription: Subscription, but: str | None = None) -> None:
+        for channel in self._of(subscription.type):
+            if channel.contract != but:
+                channel.remove(subscription)
+
+    def _channel(self, kind: str, contract: str) -> Channel:
+        channel = self._channels.get((kind, contract))
         if channel is None or channel.is_refused:
-            channel = self._channels[kind] = Channel(kind)
+            channel = self._channels[kind, contract] = Channel(kind, contract)
             self._number(channel)
         return channel
 
@@ -263,7 +271,9 @@ class DxLinkConnection:
     def _assembler(self, kind: str) -> SnapshotAssembler:
         found = self._assemblers.get(kind)
         if found is None:
-            found = self._assemblers[kind] = SnapshotAssembler(MARKET_EVENTS[kind], self._channels[kind].wants)
+            found = self._assemblers[kind] = SnapshotAssembler(
+                MARKET_EVENTS[kind], lambda symbol: any(each.wants(symbol) for each in self._of(kind))
+            )
         return found
 
     def _check_alive(self, now: float) -> None:
