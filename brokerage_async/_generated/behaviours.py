@@ -54,5 +54,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="one report of 2026-09, repeated with both contracts; the end time twice",
             switch=True,
         ),
+        Behaviour(
+            id="mute_streams",
+            statement=(
+                "A stream may bring no event for hours while its connection is healthy and "
+                "heartbeats are answered. The client opens it again when a lively "
+                "subscription falls silent while its market is open; the times are a guess."
+            ),
+            grade="recorded",
+            source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
+            switch=False,
+        ),
     )
 }

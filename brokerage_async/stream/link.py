@@ -71,7 +71,15 @@ C = TypeVar("C", bound=Connection)
 
 
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
-    """The connection must be opened once more with a fresh token."""
+    """The connection must be opened once more, at once.
+
+    ``since`` is the time of the loop since when events may be missing, None for the last message.
+    """
+
+    def __init__(self, reason: str = "the token was renewed", since: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.since = since
 
 
 class Link(ABC, Generic[C]):
@@ -188,11 +196,11 @@ class Link(ABC, Generic[C]):
             await asyncio.wait(before)
         failures = refusals = 0
         while self._sinks:
-            reason = "the connection was lost"
+            reason, since = "the connection was lost", None
             try:
                 await self._serve()
-            except RenewalDue:
-                failures, reason = -1, "the token was renewed"
+            except RenewalDue as due:
+                failures, reason, since = -1, due.reason, due.since
             except Exception as error:
                 failures = 0 if self._was_stable() else failures
                 refusals = 0 if self._ready_at is not None else refusals
@@ -205,7 +213,7 @@ class Link(ABC, Generic[C]):
                 reason = _describe(error)
             failures += 1
             if self._has_served:
-                self._lose(reason)
+                self._lose(reason, since)
             if failures:
                 chance = random.random()  # noqa: S311 - spreads load, guards no secret
                 pause = self._backoff.pause(failures, chance)
@@ -275,17 +283,16 @@ class Link(ABC, Generic[C]):
         now = running_loop().time()
         return self._ready_at is not None and now - self._ready_at >= self._backoff.maximum
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, since: float | None) -> None:
         """Note the loss of a connection for every consumer."""
-        self._interrupt(self._sinks, reason)
+        self._interrupt(self._sinks, reason, since)
 
-    def _interrupt(self, sinks: Iterable[Sink], reason: str) -> None:
-        """Note for some consumers that events since the last message may be missing."""
-        since = None
-        if self._last_received is not None:
-            since = self._now() - timedelta(seconds=running_loop().time() - self._last_received)
+    def _interrupt(self, sinks: Iterable[Sink], reason: str, since: float | None = None) -> None:
+        """Note for some consumers that events since a time, by default the last message, may be missing."""
+        since = self._last_received if since is None else since
+        moment = None if since is None else self._now() - timedelta(seconds=running_loop().time() - since)
         for sink in sinks:
-            sink.lose(since, reason)
+            sink.lose(moment, reason)
 
     def _resume(self) -> None:
         for sink in self._sinks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,13 +12,17 @@ from ..http.websocket import WebSocket
 from ..protocol.streams.channel import Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
+from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Backoff, Timing
 from .access import StreamAccess
 from .consumer import Sink
+from .hours import TradingHours
 from .link import CONNECT_TIMEOUT, Link, RenewalDue
 from .policies import Policy
 
 __all__ = ["QuoteLink", "QuoteSink"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 TOKEN_LIFETIME = 24 * 3600.0
 """Seconds for which a quote token serves, unless it says when it expires."""
@@ -27,6 +32,12 @@ RENEWAL_MARGIN = 600.0
 
 MIN_LIFETIME = 60.0
 """Minimum seconds for which a connection serves, whatever its token says."""
+
+SAMPLE = 5.0
+"""Seconds between two looks at which subscriptions had events."""
+
+STALE = "stale"
+"""Reason of the gap after a connection that was open but mute."""
 
 AUTO, HISTORY = "AUTO", "HISTORY"
 
@@ -51,7 +62,15 @@ class QuoteSink(Sink):
 class QuoteLink(Link[DxLinkConnection]):
     """Connection to the market-data stream."""
 
-    def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff, aggregation: float) -> None:
+    def __init__(
+        self,
+        access: StreamAccess,
+        *,
+        timing: Timing,
+        backoff: Backoff,
+        aggregation: float,
+        liveliness: Liveliness | None = None,
+    ) -> None:
         super().__init__("market-data stream", backoff)
         self._access = access
         self._timing = timing
@@ -60,6 +79,11 @@ class QuoteLink(Link[DxLinkConnection]):
         self._last: dict[Key, Any] = {}
         self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
+        self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
+        self._pulse = Pulse[Key](liveliness or Liveliness())
+        self._sample_at = 0.0
+        self._stale: list[Key] = []
+        self._hours = TradingHours(access)
 
     # Subscriptions of consumers
 
@@ -112,6 +136,7 @@ class QuoteLink(Link[DxLinkConnection]):
         if not sinks and self._routes.pop(key, None) is not None:
             self._last.pop(key, None)
             self._contracts.pop(key, None)
+            self._pulse.forget([key])
             if self._connection is not None:
                 self._connection.remove([subscription])
 
@@ -154,18 +179,21 @@ class QuoteLink(Link[DxLinkConnection]):
         now = asyncio.get_running_loop().time()
         if now >= self._renew_at:
             raise RenewalDue
+        if now >= self._sample_at:
+            await self._check_pulse(now)
         return connection.send(now)
 
     def _next_due(self, connection: DxLinkConnection) -> float:
-        return min(connection.due, self._renew_at)
+        return min(connection.due, self._renew_at, self._sample_at)
 
     def _dispatch(self, events: list[Any]) -> None:
-        routes, last = self._routes, self._last
+        routes, last, seen = self._routes, self._last, self._seen
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
                 key = (event.type, event.symbol)
                 sinks = routes.get(key, ())
+                seen.add(key)
                 if not event.events and sinks and self._tries_other_contract(key):
                     continue
             elif kind is UnknownEvent:
@@ -173,6 +201,7 @@ class QuoteLink(Link[DxLinkConnection]):
             else:
                 key = (kind, event.event_symbol)
                 sinks = routes.get(key, ())
+                seen.add(key)
                 if sinks and kind not in INDEXED:
                     last[key] = event
             for sink in sinks:
@@ -217,9 +246,34 @@ class QuoteLink(Link[DxLinkConnection]):
         self._interrupt(of_type, it.reason)
         self._last = {key: event for key, event in self._last.items() if key[0] is not model}
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, since: float | None) -> None:
         self._last.clear()  # a later consumer must not take these for the present state
-        super()._lose(reason)
+        self._seen.clear()
+        mute = () if reason != STALE else [key for key in self._stale if key in self._routes and key[0] not in INDEXED]
+        self._pulse.renew(mute, asyncio.get_running_loop().time())
+        super()._lose(reason, since)
+
+    async def _check_pulse(self, now: float) -> None:
+        """Open the connection once more when a lively subscription fell silent while its market is open.
+
+        Raises:
+            RenewalDue: one did.
+        """
+        self._pulse.note(self._seen & self._routes.keys(), now)
+        self._seen.clear()
+        self._sample_at = now + SAMPLE
+        mute = self._pulse.mute(now)
+        for key, since in list(mute.items()):
+            was_open = await self._hours.was_open(key[1], now - since)
+            if was_open is False:
+                self._pulse.forget([key])
+            if not was_open or key in self._seen:
+                del mute[key]
+        if mute:
+            names = ", ".join(sorted(f"{kind.__name__} of {symbol}" for kind, symbol in mute)[:10])
+            logger.warning("market-data stream: no event for %.0f s: %s", now - min(mute.values()), names)
+            self._stale = list(mute)
+            raise RenewalDue(STALE, min(mute.values()) - SAMPLE)
 
     def _now(self) -> Any:
         return self._access.now()

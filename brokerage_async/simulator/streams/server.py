@@ -98,6 +98,11 @@ class StreamServer:
         for session in list(self.sessions):
             session.close()
 
+    def mute(self) -> None:
+        """Push no further event over the connections that are open now, which answer heartbeats as before."""
+        for session in self.sessions:
+            session.is_mute = True
+
     def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
         """Push an event to all who have connected the account."""
         message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
