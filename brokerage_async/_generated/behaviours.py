@@ -65,5 +65,33 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
             switch=False,
         ),
+        Behaviour(
+            id="account_stream_errors",
+            statement=(
+                "The account stream answers a token without `Bearer` with `Unknown domain`, "
+                "and a connect without accounts with `value missing or not valid`; a token "
+                "that it does not accept with `failed`."
+            ),
+            grade="recorded",
+            source="recordings of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_tokens",
+            statement="Every message to the account stream needs a valid token, heartbeats too.",
+            grade="published",
+            source="AsyncAPI description of the streams, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="quote_token_address",
+            statement=(
+                "The address of the market-data stream changes, the last time in June 2026. "
+                "It is the one in the answer with the token, fetched for each connection."
+            ),
+            grade="recorded",
+            source="reports of 2026-06",
+            switch=False,
+        ),
     )
 }

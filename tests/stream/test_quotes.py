@@ -322,3 +322,24 @@ async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_it
         assert abs(gap.since - before) < timedelta(seconds=1)
         assert symbols(events) == {"SPY"}
         assert await drain(trades) == []
+
+
+@on_virtual_time
+async def test_each_connection_goes_to_the_address_that_came_with_its_token() -> None:
+    async with world() as (sim, client):
+        tokens, opened, open_session = sim.brokerage.state.quote_tokens, [], sim.streams.open
+
+        def note(path: str, now: float) -> Any:
+            opened.append(path)
+            return open_session("/streams/market-data", now)
+
+        sim.streams.open = note  # type: ignore[method-assign]
+        known = tokens.url
+        async with client.stream.quotes(["SPY"]) as stream:
+            await stream.ready()
+            for path in ("/moved", "/moved/again"):
+                tokens.url = f"{known.removesuffix('/streams/market-data')}{path}"
+                sim.streams.drop()
+                await asyncio.sleep(2)
+        assert opened == ["/streams/market-data", "/moved", "/moved/again"]
+        assert sim.ledger.count("market_data.quote_token") == 3

@@ -77,7 +77,8 @@ class StreamServer:
             session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, strict_contracts=strict)
         elif path == ACCOUNT_PATH:
             server, accounts = self._state.authorization_server, self._state.accounts
-            session = AccountSession(server, accounts, self.faults, now, self._opened)
+            has_words = self._state.settings.has("account_stream_errors")
+            session = AccountSession(server, accounts, self.faults, now, self._opened, has_words=has_words)
         else:
             return None
         self.sessions.append(session)
