@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "d22a902b976f2fe4cadee6dce87c05e0930010b6edf1032a0c59da5cb2ec6c64"
+SCHEMA: str = "034d9ae0a66b6eb1838319d9ef0115a5ce603066439f46cd28ce2a12c54973ec"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -93,5 +93,15 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="reports of 2026-06",
             switch=False,
         ),
+        Behaviour(
+            id="unknown_streamer_symbols",
+            statement=(
+                "A subscription to a symbol that the market-data stream does not have is "
+                "answered with silence, without an error."
+            ),
+            grade="client",
+            source=("issues of two clients of the service about indices without events, 2024 and 2025"),
+            switch=False,
+        ),
     )
 }

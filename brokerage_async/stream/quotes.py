@@ -36,6 +36,9 @@ MIN_LIFETIME = 60.0
 SAMPLE = 5.0
 """Seconds between two looks at which subscriptions had events."""
 
+MAX_WAIT = 10.0
+"""Seconds after which symbols without any event are named in a warning."""
+
 STALE = "stale"
 """Reason of the gap after a connection that was open but mute."""
 
@@ -80,6 +83,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
         self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
+        self._unheard: dict[str, float | None] = {}  # symbols without any event, and since when they could have one
         self._pulse = Pulse[Key](liveliness or Liveliness())
         self._sample_at = 0.0
         self._stale: list[Key] = []
@@ -120,6 +124,8 @@ class QuoteLink(Link[DxLinkConnection]):
         key = key_of(subscription)
         sinks = self._routes.setdefault(key, [])
         is_first = not sinks
+        if is_first:
+            self._unheard.setdefault(key[1], None)
         if sink not in sinks:
             sinks.append(sink)
         if is_first or key[0] in INDEXED:
@@ -137,6 +143,7 @@ class QuoteLink(Link[DxLinkConnection]):
             self._last.pop(key, None)
             self._contracts.pop(key, None)
             self._pulse.forget([key])
+            self._unheard.pop(key[1], None)
             if self._connection is not None:
                 self._connection.remove([subscription])
 
@@ -213,6 +220,21 @@ class QuoteLink(Link[DxLinkConnection]):
             self._is_ready = False  # the gap is delivered once everything is subscribed again
         super()._check_ready(connection)
 
+    def _warn_of_unheard(self, now: float) -> None:
+        """Name the symbols that had no event since they were subscribed, once: the service may not know them."""
+        if not self._unheard:
+            return
+        for _, symbol in self._seen:
+            self._unheard.pop(symbol, None)
+        found = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
+        for symbol in found:
+            del self._unheard[symbol]
+        if found:
+            names = ", ".join(found[:10]) + f" and {len(found) - 10} more" * (len(found) > 10)
+            logger.warning("market-data stream: no event within %g s: %s (unknown, or not traded?)", MAX_WAIT, names)
+        if self._is_ready:
+            self._unheard = {symbol: now if since is None else since for symbol, since in self._unheard.items()}
+
     def _tries_other_contract(self, key: Key) -> bool:
         """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
 
@@ -249,6 +271,7 @@ class QuoteLink(Link[DxLinkConnection]):
     def _lose(self, reason: str, since: float | None) -> None:
         self._last.clear()  # a later consumer must not take these for the present state
         self._seen.clear()
+        self._unheard = dict.fromkeys(self._unheard)
         mute = () if reason != STALE else [key for key in self._stale if key in self._routes and key[0] not in INDEXED]
         self._pulse.renew(mute, asyncio.get_running_loop().time())
         super()._lose(reason, since)
@@ -259,6 +282,7 @@ class QuoteLink(Link[DxLinkConnection]):
         Raises:
             RenewalDue: one did.
         """
+        self._warn_of_unheard(now)
         self._pulse.note(self._seen & self._routes.keys(), now)
         self._seen.clear()
         self._sample_at = now + SAMPLE

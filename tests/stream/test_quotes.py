@@ -343,3 +343,27 @@ async def test_each_connection_goes_to_the_address_that_came_with_its_token() ->
                 await asyncio.sleep(2)
         assert opened == ["/streams/market-data", "/moved", "/moved/again"]
         assert sim.ledger.count("market_data.quote_token") == 3
+
+
+@on_virtual_time
+async def test_symbols_without_any_event_are_named_once_in_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"]) as stream:
+        await stream.ready()
+        await asyncio.sleep(9)
+        assert "no event" not in caplog.text
+        await asyncio.sleep(11)
+        assert "no event within 10 s: ZZZZ (unknown, or not traded?)" in caplog.text
+        caplog.clear()
+        await stream.add(["SPY", "QQQ", *(f"ZZ{number:02}" for number in range(12))])
+        await stream.remove(["ZZ11"])
+        await asyncio.sleep(300)
+        [warning] = [record.getMessage() for record in caplog.records]
+        names = [f"ZZ{number:02}" for number in range(10)]
+        assert warning.endswith(f"no event within 10 s: {', '.join(names)} and 1 more (unknown, or not traded?)")
+        caplog.clear()
+        sim.streams.faults.is_half_open = True
+        sim.streams.drop()
+        await asyncio.sleep(1)
+        async with client.stream.quotes(["MSFT"]):
+            await asyncio.sleep(120)
+        assert "no event" not in caplog.text, "nothing can be said while the connection is away"
