@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
+SCHEMA: str = "58c3882d5f4f3fa6b150f53ad1dfabc8e3c9ba596a20bae845e2f5d21df71b50"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import Subscription
+from ..protocol.streams.channel import MAX_MESSAGE, Feed, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Backoff, Timing
@@ -27,12 +29,16 @@ RENEWAL_MARGIN = 600.0
 MIN_LIFETIME = 60.0
 """Minimum seconds for which a connection serves, whatever its token says."""
 
-Key = tuple[type[Any], str]
+CAREFUL_MESSAGE = 400
+"""Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
+
+Key = tuple[type[Any], str, str, float | None]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model and symbol of the events of a subscription."""
-    return MARKET_EVENTS[subscription.type], subscription.symbol
+    """Return model, symbol, contract and aggregation period of the events of a subscription."""
+    kind, contract, aggregation = subscription.feed
+    return MARKET_EVENTS[kind], subscription.symbol, contract, aggregation
 
 
 class QuoteSink(Sink):
@@ -114,7 +120,7 @@ class QuoteLink(Link[DxLinkConnection]):
         """Return the subscription that serves all consumers of a key: from the earliest start."""
         wanted = [sink.subscriptions[key] for sink in self._routes[key]]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        return Subscription(wanted[0].type, wanted[0].symbol, min(starts, default=None))
+        return attrs.evolve(wanted[0], from_time=min(starts, default=None))
 
     def _must_send(self) -> None:
         self._is_ready = False
@@ -140,6 +146,7 @@ class QuoteLink(Link[DxLinkConnection]):
             timing=self._timing,
             aggregation=self._aggregation,
             strict=self._access.strict,
+            max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
         connection.add(self._merged(key) for key in self._routes)
         return socket, connection
@@ -153,16 +160,17 @@ class QuoteLink(Link[DxLinkConnection]):
     def _next_due(self, connection: DxLinkConnection) -> float:
         return min(connection.due, self._renew_at)
 
-    def _dispatch(self, events: list[Any]) -> None:
+    def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
         routes, last = self._routes, self._last
+        contract, aggregation = ("AUTO", None) if source is None else source[1:]
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
-                sinks = routes.get((event.type, event.symbol), ())
+                sinks = routes.get((event.type, event.symbol, contract, aggregation), ())
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
             else:
-                key = (kind, event.event_symbol)
+                key = (kind, event.event_symbol, contract, aggregation)
                 sinks = routes.get(key, ())
                 if sinks and kind not in INDEXED:
                     last[key] = event
