@@ -36,7 +36,7 @@ class TestArguments:
             "user_agent": f"brokerage-async/{__version__}", "accept_version": None, "timeout": 30.0, "deadline": None,
             "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False, "http_session": None,
             "trace_configs": (), "observers": (), "transport": None, "token_store": None,
-            "proxy": None, "ssl": None, "trust_env": False, "allow_http": False,
+            "proxy": None, "ssl": None, "trust_env": False, "allow_http": False, "market_data": None,
         }  # fmt: skip
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "58c3882d5f4f3fa6b150f53ad1dfabc8e3c9ba596a20bae845e2f5d21df71b50"
+SCHEMA: str = "0d0da99789bdc339066fb5d9d617070a4396a2cd2f6201124d376327a79affb9"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

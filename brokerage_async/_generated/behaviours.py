@@ -25,6 +25,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     each.id: each
     for each in (
         Behaviour(
+            id="customer_is_me",
+            statement=(
+                "`me` is the one published customer identifier. The simulator answers a "
+                "number with 404, which is a guess."
+            ),
+            grade="published",
+            source="reference pages of 2026",
+            switch=True,
+        ),
+        Behaviour(
             id="versions_from_20240501",
             statement=(
                 "Dates from 20240501 on are interface versions; an older one gets a 406 whose code is a number."
@@ -32,6 +42,17 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             grade="recorded",
             source="answers of the live service, 2025",
             switch=False,
+        ),
+        Behaviour(
+            id="candle_history_contract",
+            statement=(
+                "Candles with a start come with their past on a channel requested with "
+                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
+                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
+            ),
+            grade="recorded",
+            source="one report of 2026-09, repeated with both contracts; the end time twice",
+            switch=True,
         ),
     )
 }

@@ -125,25 +125,27 @@ class AiohttpWebSocket:
 async def connect(
     url: str, *, user_agent: str, timeout: float, network: Network, session: aiohttp.ClientSession | None
 ) -> WebSocket:
-    """Return an open connection over aiohttp.
+    """Return an open connection over aiohttp, at this very address: a redirect is refused.
 
     It has a pool of its own, because one that lasts for hours would take a place from the calls; a borrowed ``session``
-    is used as it is.
+    with a guarded connector is used unchanged.
 
     Raises:
         RequestNotSentError: no connection came about.
     """
     import aiohttp
 
+    from .pool import OPENING, Pool
+
     owned = None
     if session is None:
-        connector = aiohttp.TCPConnector(limit=0, ssl=network.ssl if network.ssl is not None else True)
         session = owned = aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
         )
     proxy = network.proxy
     via = {} if proxy is None or proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
     failure: RequestNotSentError
+    opening = OPENING.set([])
     try:
         async with asyncio.timeout(timeout):
             socket = await session.ws_connect(
@@ -158,9 +160,11 @@ async def connect(
     except BaseException as error:
         if owned is not None:
             await owned.close()
-        if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+        if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError | RequestNotSentError):
             raise
         status = getattr(error, "status", None)
         reason = f"status {status}" if status else str(error) or type(error).__name__
         failure = RequestNotSentError(f"no connection to {urlsplit(url).netloc}: {reason}", status=status)
+    finally:
+        OPENING.reset(opening)
     raise failure  # out here, where the frames of aiohttp do not become its context

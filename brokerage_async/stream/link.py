@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -119,18 +119,14 @@ class Link(ABC, Generic[C]):
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            return
-        try:
-            is_here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            is_here = False
-        if is_here:
-            self._remove(sink)
-        else:
-            loop.call_soon_threadsafe(self._remove, sink)
+        """Stop filling ``sink``; disconnect if it was the last."""
+        self._remove(sink)
+
+    def abandon(self, sink: Sink) -> None:
+        """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._remove, sink)
 
     async def wait_ready(self, sink: Sink) -> None:
         """Wait until everything that the consumers asked for is subscribed."""
@@ -139,6 +135,7 @@ class Link(ABC, Generic[C]):
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
             await self._changed.wait()
+        sink.check()  # a refusal makes the others ready, and ends this one
 
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
@@ -288,10 +285,14 @@ class Link(ABC, Generic[C]):
 
     def _lose(self, reason: str) -> None:
         """Note the loss of a connection for every consumer."""
+        self._interrupt(self._sinks, reason)
+
+    def _interrupt(self, sinks: Iterable[Sink], reason: str) -> None:
+        """Note for some consumers that events since the last message may be missing."""
         since = None
         if self._last_received is not None:
             since = self._now() - timedelta(seconds=running_loop().time() - self._last_received)
-        for sink in self._sinks:
+        for sink in sinks:
             sink.lose(since, reason)
 
     def _resume(self) -> None:

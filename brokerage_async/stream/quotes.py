@@ -8,8 +8,9 @@ from typing import Any
 
 import attrs
 
+from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import MAX_MESSAGE, Feed, Subscription
+from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Backoff, Timing
@@ -29,6 +30,8 @@ RENEWAL_MARGIN = 600.0
 MIN_LIFETIME = 60.0
 """Minimum seconds for which a connection serves, whatever its token says."""
 
+AUTO, HISTORY = "AUTO", "HISTORY"
+
 CAREFUL_MESSAGE = 400
 """Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
 
@@ -36,9 +39,12 @@ Key = tuple[type[Any], str, str, float | None]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model, symbol, contract and aggregation period of the events of a subscription."""
+    """Return model, symbol, contract and aggregation period of the events of a subscription.
+
+    A series is the same under ``AUTO`` and ``HISTORY``.
+    """
     kind, contract, aggregation = subscription.feed
-    return MARKET_EVENTS[kind], subscription.symbol, contract, aggregation
+    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation
 
 
 class QuoteSink(Sink):
@@ -61,6 +67,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._aggregation = aggregation
         self._routes: dict[Key, list[QuoteSink]] = {}
         self._last: dict[Key, Any] = {}
+        self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
 
     # Subscriptions of consumers
@@ -113,6 +120,7 @@ class QuoteLink(Link[DxLinkConnection]):
             sinks.remove(sink)
         if not sinks and self._routes.pop(key, None) is not None:
             self._last.pop(key, None)
+            self._contracts.pop(key, None)
             if self._connection is not None:
                 self._connection.remove([subscription])
 
@@ -120,7 +128,10 @@ class QuoteLink(Link[DxLinkConnection]):
         """Return the subscription that serves all consumers of a key: from the earliest start."""
         wanted = [sink.subscriptions[key] for sink in self._routes[key]]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        return attrs.evolve(wanted[0], from_time=min(starts, default=None))
+        contract = wanted[0].contract
+        if contract in (AUTO, HISTORY):
+            contract = self._contracts.get(key, HISTORY if starts else AUTO)
+        return attrs.evolve(wanted[0], from_time=min(starts, default=None), contract=contract)
 
     def _must_send(self) -> None:
         self._is_ready = False
@@ -162,11 +173,15 @@ class QuoteLink(Link[DxLinkConnection]):
 
     def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
         routes, last = self._routes, self._last
-        contract, aggregation = ("AUTO", None) if source is None else source[1:]
+        _, contract, aggregation = source or ("", AUTO, None)
+        contract = AUTO if contract == HISTORY else contract
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
-                sinks = routes.get((event.type, event.symbol, contract, aggregation), ())
+                key = (event.type, event.symbol, contract, aggregation)
+                sinks = routes.get(key, ())
+                if not event.events and sinks and self._tries_other_contract(key):
+                    continue
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
             else:
@@ -176,6 +191,48 @@ class QuoteLink(Link[DxLinkConnection]):
                     last[key] = event
             for sink in sinks:
                 sink.put(event)
+
+    def _check_ready(self, connection: DxLinkConnection) -> None:
+        while connection.interruptions:
+            self._settle(connection.interruptions.pop(0))
+            self._is_ready = False  # the gap is delivered once everything is subscribed again
+        super()._check_ready(connection)
+
+    def _tries_other_contract(self, key: Key) -> bool:
+        """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
+
+        Under the wrong contract the service answers with an empty snapshot, and one report alone says which is right.
+        """
+        merged = self._merged(key)
+        if self._connection is None or merged.from_time is None or key in self._contracts:
+            return False
+        self._contracts[key] = AUTO if merged.contract == HISTORY else HISTORY
+        self._connection.add([self._merged(key)])
+        self._must_send()
+        return True
+
+    def _settle(self, it: Interruption) -> None:
+        """End the streams whose subscriptions are refused; the others of the feed get a gap.
+
+        An error does not name its subscription: those in doubt went out shortly before and have brought no event.
+        """
+        kind, contract, aggregation = it.feed
+        of_feed = [
+            key for key in self._routes if key == key_of(Subscription(kind, key[1], None, contract, aggregation))
+        ]
+        refused: dict[QuoteSink, list[str]] = {}
+        for key in sorted(of_feed, key=lambda key: key[1]):
+            if key[1] in it.symbols and key not in self._last:
+                for sink in self._routes[key]:
+                    refused.setdefault(sink, []).append(key[1])
+        for sink, symbols in refused.items():
+            names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
+            reason = f"the market-data stream refused {kind} of {names}: {it.reason}"
+            sink.fail(StreamRefusedError(reason, code=it.code))
+            self._remove(sink)
+        self._interrupt({sink: None for key in of_feed for sink in self._routes.get(key, ())}, it.reason)
+        for key in of_feed:
+            self._last.pop(key, None)
 
     def _lose(self, reason: str) -> None:
         self._last.clear()  # a later consumer must not take these for the present state

@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.network import Network
 from brokerage_async.http.transport import AiohttpTransport
@@ -18,6 +19,7 @@ from brokerage_async.http.websocket import MAX_MESSAGE, SocketTransport, WebSock
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
 from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
 from tests.stream.world import SMALL, buy, within
 
 
@@ -153,3 +155,32 @@ async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
         await socket.close()
         assert asyncio.get_running_loop().time() - start < 2
         release.set()
+
+
+@on_real_time
+@pytest.mark.parametrize("borrows", [False, True])
+async def test_connect_redirected_address_is_refused_before_the_token_goes_out(borrows: bool) -> None:
+    taken: list[str] = []
+
+    async def take(request: web.Request) -> web.StreamResponse:
+        taken.append(request.path)
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        taken.extend([message.data async for message in socket])
+        return socket
+
+    async with served(take) as url, RawServer() as server:
+        server.script = [answer(b"", status, f"Location: http{url.removeprefix('ws')}") for status in (301, 302, 307)]
+        environment = Environment.sandbox(server.url, streamer_url=f"ws{server.url.removeprefix('http')}/")
+        async with aiohttp.ClientSession() as session:
+            options = {"http_session": session} if borrows else {}
+            async with Client(environment, StaticToken("hush"), **options) as client:
+                for status in (301, 302, 307):
+                    with pytest.raises(RequestNotSentError, match="redirect") as caught:
+                        await client.stream._access.open_socket(client.stream._access.account_url(), 5)
+                    assert caught.value.__context__ is None, status
+                async with client.stream.account(["5WT00001"]) as stream:
+                    with pytest.raises(TimeoutError):
+                        await within(0.3, stream)
+                assert len(server.requests) > 3
+        assert taken == []

@@ -15,7 +15,7 @@ from .feed_data import default_columns
 from .quota import Quota
 from .snapshots import HeldRows, SnapshotAssembler
 
-__all__ = ["MAX_MESSAGE", "Channel", "Feed", "Subscription"]
+__all__ = ["MAX_MESSAGE", "Channel", "Feed", "Interruption", "Subscription"]
 
 MAX_MESSAGE = 8_000
 """Bytes of subscriptions in one message; the service closes a connection that sends far longer ones."""
@@ -31,20 +31,38 @@ Feed = tuple[str, str, float | None]
 class Subscription:
     """Subscription to the events of one type of one streamer symbol, time series from ``from_time`` (epoch ms) on.
 
-    ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``. ``aggregation`` is the period in seconds over which
-    the service may merge events, 0 for none, None for that of the connection.
+    ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``; a series has its past under ``HISTORY`` alone.
+    ``aggregation`` is the period in seconds over which the service may merge events, 0 for none, None for that of the
+    connection.
     """
 
     type: str
     symbol: str
     from_time: int | None = attrs.field(default=None, eq=False)
-    contract: str = "AUTO"
+    contract: str = attrs.field(default="AUTO", eq=False)
     aggregation: float | None = None
 
     @property
     def feed(self) -> Feed:
         """Feed that has its events."""
         return self.type, self.contract, self.aggregation
+
+
+@attrs.frozen
+class Interruption:
+    """The service refused a part of a channel, or closed it.
+
+    Attributes:
+        feed: type, contract and aggregation period of the channel.
+        reason: words of the service.
+        code: code of its error, empty for a closed channel, which is opened again.
+        symbols: subscriptions that went out shortly before and may be refused; all if the channel is.
+    """
+
+    feed: Feed
+    reason: str
+    code: str = ""
+    symbols: frozenset[str] = frozenset()
 
 
 class _State(enum.Enum):
@@ -90,7 +108,18 @@ class Channel:
         self._active: dict[str, Subscription] = {}
         self._add: dict[str, Subscription] = {}
         self._remove: dict[str, Subscription] = {}
+        self._sent: dict[str, float] = {}
         self._state = _State.NEW
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the service refused to open it."""
+        return self._state is _State.REFUSED
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the service has not yet opened it."""
+        return self._state is _State.REQUESTED
 
     @property
     def is_settled(self) -> bool:
@@ -115,6 +144,7 @@ class Channel:
         """End the subscription to a symbol."""
         symbol = subscription.symbol
         self._add.pop(symbol, None)
+        self._sent.pop(symbol, None)
         self.capped = 0
         if self._wanted.pop(symbol, None) is not None and symbol in self._active:
             self._remove[symbol] = self._active[symbol]
@@ -126,11 +156,16 @@ class Channel:
         if self._state is _State.REQUESTED:
             self._state, self.answer_due = _State.OPENED, None
 
-    def fail(self) -> None:
-        """Take an error of the service: one that answers the request refuses the channel, later ones leave it open."""
+    def fail(self, now: float) -> frozenset[str]:
+        """Take an error of the service, and return the symbols that it may concern.
+
+        One that answers the request refuses the channel, later ones leave it open.
+        """
         self.errors += 1
         if self._state is _State.REQUESTED:
             self._state, self.answer_due = _State.REFUSED, None
+            return frozenset(self._wanted)
+        return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
     def configure(self, fields: object) -> None:
         """Take the columns that the service announced; those of other types stay."""
@@ -170,10 +205,12 @@ class Channel:
                 )
             )
         if self._state is _State.SET_UP and (self._add or self._remove):
-            messages += self._subscriptions(now, max_message, reset=is_first)
+            messages += self._subscriptions(now, answer_due, max_message, reset=is_first)
         return messages
 
-    def _subscriptions(self, now: float, max_message: int, *, reset: bool) -> Iterator[dict[str, Any]]:
+    def _subscriptions(
+        self, now: float, answer_due: float, max_message: int, *, reset: bool
+    ) -> Iterator[dict[str, Any]]:
         """Yield as many changes as the service takes now; the others stay."""
         left = self._quota.changes(now)
         removed = [self._remove.pop(symbol) for symbol in list(self._remove)[:left]]
@@ -191,6 +228,7 @@ class Channel:
         self._quota.use(self.type, subscriptions=fresh, changes=len(added), now=now)
         for each in added:
             self._active[each.symbol] = self._add.pop(each.symbol)
+            self._sent[each.symbol] = answer_due
         is_paced = self._remove or (self._add and len(added) == left)
         self.next_send = self._quota.next_change() if is_paced else None
         self.capped = 0 if is_paced else len(self._add)

@@ -18,7 +18,7 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import MAX_MESSAGE, Channel, Feed, Subscription
+from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Subscription
 from .elements import LARGE
 from .feed_data import ROWS_PER_STEP, events_of, events_of_large
 from .quota import Quota
@@ -33,6 +33,8 @@ VERSION = "0.1-brokerage-async/1.0"
 """Version of the protocol, and name of the client."""
 
 DX_TIMING = Timing(heartbeat=30.0)
+
+AUTO, HISTORY = "AUTO", "HISTORY"
 
 MIN_HEARTBEAT = 0.5
 """Minimum seconds between two messages that keep the connection alive, whatever the service asks for."""
@@ -65,6 +67,10 @@ class DxLinkConnection:
 
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
     sets `must_send`.
+
+    Attributes:
+        is_authorized: whether the service has accepted the token.
+        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
 
     Args:
         token: quote token, as the service returned it.
@@ -107,6 +113,7 @@ class DxLinkConnection:
         self._must_send = True
         self.is_authorized: bool = False
         self.complaint: str | None = None
+        self.interruptions: list[Interruption] = []
 
     @property
     def is_ready(self) -> bool:
@@ -130,14 +137,14 @@ class DxLinkConnection:
         """Subscribe; one of the same type and symbol replaces that before and brings a new snapshot."""
         self._must_send = True
         for each in subscriptions:
+            self._remove(each, but=each.contract)
             self._channel(each.feed).add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions; unknown ones are ignored."""
         self._must_send = True
         for each in subscriptions:
-            if (channel := self._channels.get(each.feed)) is not None:
-                channel.remove(each)
+            self._remove(each)
 
     def send(self, now: float) -> list[str]:
         """Return the messages that are due.
@@ -280,7 +287,8 @@ class DxLinkConnection:
         report = self._token.conceal_in(f"{frame.error}: {frame.message}")
         if channel is not None:
             logger.warning("market-data stream: %s: %s", channel.type, report)
-            channel.fail()
+            symbols = channel.fail(self._last_received)
+            self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
             self._must_send = True
         elif frame.channel:  # of a channel that was closed in the meantime
             logger.warning("market-data stream: channel %d: %s", frame.channel, report)
@@ -288,19 +296,35 @@ class DxLinkConnection:
             logger.warning("market-data stream: %s", report)
             self.complaint = report
 
+    def _remove(self, subscription: Subscription, but: str | None = None) -> None:
+        """End a subscription; under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
+        either = (AUTO, HISTORY) if subscription.contract in (AUTO, HISTORY) else (subscription.contract,)
+        for contract in either:
+            channel = self._channels.get((subscription.type, contract, subscription.aggregation))
+            if channel is not None and contract != but:
+                channel.remove(subscription)
+
     def _channel(self, feed: Feed) -> Channel:
         channel = self._channels.get(feed)
-        if channel is None:
+        if channel is None or channel.is_refused:
             channel = self._channels[feed] = Channel(feed, self._quota, self._held)
             self._number(channel)
         return channel
 
     def _reopen(self, channel: Channel, now: float) -> None:
-        """Open a channel that the service has closed once more, under a new number.
+        """Open a channel that the service has closed once more, under a new number, unless it was never open.
 
         Raises:
             TransportError: it has closed the channel too often.
         """
+        if channel.is_refused:
+            return
+        reason = f"the service closed the channel of {channel.type}"
+        if channel.is_requested:
+            self.interruptions.append(Interruption(channel.feed, reason, "CLOSED", channel.fail(self._last_received)))
+            self._must_send = True
+            return
+        self.interruptions.append(Interruption(channel.feed, reason))
         channel.closures += 1
         if channel.closures > MAX_CLOSURES:
             raise TransportError(

@@ -73,7 +73,8 @@ class StreamServer:
         self._opened += 1
         session: Session
         if path == MARKET_PATH:
-            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now)
+            strict = self._state.settings.has("candle_history_contract")
+            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, strict_contracts=strict)
         elif path == ACCOUNT_PATH:
             server, accounts = self._state.authorization_server, self._state.accounts
             session = AccountSession(server, accounts, self.faults, now, self._opened)

@@ -29,15 +29,17 @@ def test_error_that_answers_the_request_refuses_the_channel() -> None:
     channel = quotes()
     channel.add(Subscription("Quote", "ACME"))
     kinds(channel)
-    channel.fail()
+    assert channel.fail(1.0) == {"ACME"}
     assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
     channel.reset(0.0)
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     channel.opened()
     kinds(channel)
-    channel.fail()
+    assert channel.fail(9.0) == {"ACME"}
+    assert channel.fail(10.0) == frozenset(), "an answer is due after ten seconds: the error concerns something else"
     channel.add(Subscription("Quote", "B"))
-    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 2)
+    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 3)
+    assert channel.fail(9.0) == {"ACME", "B"}
 
 
 def test_channel_is_requested_set_up_and_subscribed_once() -> None:

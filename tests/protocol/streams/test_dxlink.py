@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
-from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Subscription
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, MAX_TYPES, Interruption, Subscription
 from brokerage_async.protocol.streams.dxlink import VERSION, DxLinkConnection
 from brokerage_async.protocol.streams.events import Snapshot
 from brokerage_async.protocol.streams.feed_data import ROWS_PER_STEP, _decoder, default_columns
@@ -277,8 +277,23 @@ def test_channel_that_is_closed_again_and_again_loses_the_connection() -> None:
     for number in (1, 3, 5):
         receive(link, "CHANNEL_CLOSED", number)
         assert [message["channel"] for message in sent(link)] == [number + 2]
+        receive(link, "CHANNEL_OPENED", number + 2)
+        assert [message["type"] for message in sent(link)] == ["FEED_SETUP", "FEED_SUBSCRIPTION"]
+    assert link.interruptions == [Interruption(QUOTE.feed, "the service closed the channel of Quote")] * 3
     with pytest.raises(TransportError, match="closed the channel of Quote 4 times"):
         receive(link, "CHANNEL_CLOSED", 7)
+
+
+def test_channel_that_is_closed_instead_of_opened_is_refused() -> None:
+    link = authorized(QUOTE, CANDLE)
+    sent(link)
+    receive(link, "CHANNEL_CLOSED", 1)
+    receive(link, "CHANNEL_CLOSED", 1)
+    [refusal] = link.interruptions
+    assert (refusal.feed, refusal.code, refusal.symbols) == (QUOTE.feed, "CLOSED", {QUOTE.symbol})
+    assert sent(link) == []
+    link.add([Subscription("Quote", "OTHER")])
+    assert [(message["type"], message["channel"]) for message in sent(link)] == [("CHANNEL_REQUEST", 5)]
 
 
 def test_late_error_of_a_closed_channel_leaves_the_connection(caplog: pytest.LogCaptureFixture) -> None:
