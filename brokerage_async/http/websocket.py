@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-from ..errors import ConfigurationError, RequestNotSentError, ResponseLostError
+from ..errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from .network import Network, is_loopback
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ __all__ = ["MAX_MESSAGE", "SocketTransport", "WebSocket", "check_socket_url", "c
 
 MAX_MESSAGE = 16 * 1024 * 1024
 """Largest message in bytes that is read; a larger one ends the connection."""
+
+ERROR, MESSAGE_TOO_BIG = 0x102, 1009
+"""Type of a message of aiohttp that stands for an error, and the code with which a socket is closed for that one."""
 
 CLOSE_TIMEOUT = 1.0
 """Seconds to wait for the other side's goodbye."""
@@ -40,6 +43,7 @@ class WebSocket(Protocol):
 
         Raises:
             ResponseLostError: the connection is closed.
+            MessageTooLargeError: the message is larger than `MAX_MESSAGE`.
         """
         ...
 
@@ -105,6 +109,8 @@ class AiohttpWebSocket:
             data: str | bytes = message.data
             return data
         code = self._socket.close_code
+        if message.type == ERROR and code == MESSAGE_TOO_BIG:
+            raise MessageTooLargeError(f"the service sent a message of more than {MAX_MESSAGE >> 20} MiB")
         raise ResponseLostError(f"the service closed the connection (code {code})")
 
     async def close(self) -> None:

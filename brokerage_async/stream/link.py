@@ -10,7 +10,7 @@ import contextlib
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from ..errors import (
     AuthenticationError,
     BrokerageError,
     ConfigurationError,
+    MessageTooLargeError,
     RateLimitError,
     ResponseDecodeError,
     ServerError,
@@ -62,8 +63,8 @@ class Connection(Protocol):
         """Time at which messages are due at the latest."""
         ...
 
-    def receive(self, data: str | bytes, now: float) -> list[Any]:
-        """Return the events of one message."""
+    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
+        """Yield the events of one message and their source, after a few ms of work each."""
         ...
 
 
@@ -98,6 +99,7 @@ class Link(ABC, Generic[C]):
         self._endings: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = self._is_ready = False
+        self._is_careful = False  # after a message that was too large: the next one ends the streams
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._last_received: float | None = None
@@ -169,8 +171,8 @@ class Link(ABC, Generic[C]):
         """Return the messages that are due. Raise `RenewalDue` when the connection must be renewed."""
 
     @abstractmethod
-    def _dispatch(self, events: list[Any]) -> None:
-        """Hand events to the sinks that want them."""
+    def _dispatch(self, source: Any, events: list[Any]) -> None:
+        """Hand the events of one source to the sinks that want them."""
 
     @abstractmethod
     def _subscribe(self, sink: Sink) -> None:
@@ -205,6 +207,11 @@ class Link(ABC, Generic[C]):
                 failures = 0 if self._was_stable() else failures
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += isinstance(error, StreamRefusedError | AuthenticationError)
+                if isinstance(error, MessageTooLargeError):
+                    is_repeated, self._is_careful = self._is_careful, True
+                    if is_repeated:
+                        self._fail_all(error)
+                        return
                 if _is_fatal(error) or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
@@ -252,11 +259,12 @@ class Link(ABC, Generic[C]):
         while True:
             data = await socket.receive()
             self._last_received = now = clock()
-            events = connection.receive(data, now)
-            if events:
+            for step, (source, events) in enumerate(connection.steps(data, now)):
+                if step:
+                    await asyncio.sleep(0)
                 self._has_served = True
                 self._resume()
-                self._dispatch(events)
+                self._dispatch(source, events)
             if connection.must_send or not self._is_ready:
                 self._wake.set()
 
@@ -330,7 +338,7 @@ def _is_fatal(error: Exception) -> bool:
         return not error.transient
     transient = (
         TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError,
-        AuthenticationError,
+        AuthenticationError, MessageTooLargeError,
     )  # fmt: skip
     return not isinstance(error, transient)
 

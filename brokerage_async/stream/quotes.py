@@ -7,9 +7,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import Interruption, Subscription
+from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
 from ..protocol.streams.liveliness import Liveliness, Pulse
@@ -44,12 +46,19 @@ STALE = "stale"
 
 AUTO, HISTORY = "AUTO", "HISTORY"
 
-Key = tuple[type[Any], str]
+CAREFUL_MESSAGE = 400
+"""Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
+
+Key = tuple[type[Any], str, str, float | None]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model and symbol of the events of a subscription."""
-    return MARKET_EVENTS[subscription.type], subscription.symbol
+    """Return model, symbol, contract and aggregation period of the events of a subscription.
+
+    A series is the same under ``AUTO`` and ``HISTORY``.
+    """
+    kind, contract, aggregation = subscription.feed
+    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation
 
 
 class QuoteSink(Sink):
@@ -151,8 +160,10 @@ class QuoteLink(Link[DxLinkConnection]):
         """Return the subscription that serves all consumers of a key: from the earliest start."""
         wanted = [sink.subscriptions[key] for sink in self._routes[key]]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        contract = self._contracts.get(key, HISTORY if starts else AUTO)
-        return Subscription(wanted[0].type, wanted[0].symbol, min(starts, default=None), contract)
+        contract = wanted[0].contract
+        if contract in (AUTO, HISTORY):
+            contract = self._contracts.get(key, HISTORY if starts else AUTO)
+        return attrs.evolve(wanted[0], from_time=min(starts, default=None), contract=contract)
 
     def _must_send(self) -> None:
         self._is_ready = False
@@ -178,6 +189,7 @@ class QuoteLink(Link[DxLinkConnection]):
             timing=self._timing,
             aggregation=self._aggregation,
             strict=self._access.strict,
+            max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
         connection.add(self._merged(key) for key in self._routes)
         return socket, connection
@@ -193,12 +205,14 @@ class QuoteLink(Link[DxLinkConnection]):
     def _next_due(self, connection: DxLinkConnection) -> float:
         return min(connection.due, self._renew_at, self._sample_at)
 
-    def _dispatch(self, events: list[Any]) -> None:
+    def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
         routes, last, seen = self._routes, self._last, self._seen
+        _, contract, aggregation = source or ("", AUTO, None)
+        contract = AUTO if contract == HISTORY else contract
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
-                key = (event.type, event.symbol)
+                key = (event.type, event.symbol, contract, aggregation)
                 sinks = routes.get(key, ())
                 seen.add(key)
                 if not event.events and sinks and self._tries_other_contract(key):
@@ -206,7 +220,7 @@ class QuoteLink(Link[DxLinkConnection]):
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
             else:
-                key = (kind, event.event_symbol)
+                key = (kind, event.event_symbol, contract, aggregation)
                 sinks = routes.get(key, ())
                 seen.add(key)
                 if sinks and kind not in INDEXED:
@@ -224,8 +238,8 @@ class QuoteLink(Link[DxLinkConnection]):
         """Name the symbols that had no event since they were subscribed, once: the service may not know them."""
         if not self._unheard:
             return
-        for _, symbol in self._seen:
-            self._unheard.pop(symbol, None)
+        for key in self._seen:
+            self._unheard.pop(key[1], None)
         found = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
         for symbol in found:
             del self._unheard[symbol]
@@ -249,24 +263,27 @@ class QuoteLink(Link[DxLinkConnection]):
         return True
 
     def _settle(self, it: Interruption) -> None:
-        """End the streams whose subscriptions are refused; the others of the type get a gap.
+        """End the streams whose subscriptions are refused; the others of the feed get a gap.
 
         An error does not name its subscription: those in doubt went out shortly before and have brought no event.
         """
-        model = MARKET_EVENTS[it.type]
+        kind, contract, aggregation = it.feed
+        of_feed = [
+            key for key in self._routes if key == key_of(Subscription(kind, key[1], None, contract, aggregation))
+        ]
         refused: dict[QuoteSink, list[str]] = {}
-        for symbol in sorted(it.symbols):
-            if (key := (model, symbol)) not in self._last:
-                for sink in self._routes.get(key, ()):
-                    refused.setdefault(sink, []).append(symbol)
+        for key in sorted(of_feed, key=lambda key: key[1]):
+            if key[1] in it.symbols and key not in self._last:
+                for sink in self._routes[key]:
+                    refused.setdefault(sink, []).append(key[1])
         for sink, symbols in refused.items():
             names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
-            reason = f"the market-data stream refused {it.type} of {names}: {it.reason}"
+            reason = f"the market-data stream refused {kind} of {names}: {it.reason}"
             sink.fail(StreamRefusedError(reason, code=it.code))
             self._remove(sink)
-        of_type = {sink: None for (kind, _), sinks in self._routes.items() if kind is model for sink in sinks}
-        self._interrupt(of_type, it.reason)
-        self._last = {key: event for key, event in self._last.items() if key[0] is not model}
+        self._interrupt({sink: None for key in of_feed for sink in self._routes.get(key, ())}, it.reason)
+        for key in of_feed:
+            self._last.pop(key, None)
 
     def _lose(self, reason: str, since: float | None) -> None:
         self._last.clear()  # a later consumer must not take these for the present state
@@ -294,7 +311,7 @@ class QuoteLink(Link[DxLinkConnection]):
             if not was_open or key in self._seen:
                 del mute[key]
         if mute:
-            names = ", ".join(sorted(f"{kind.__name__} of {symbol}" for kind, symbol in mute)[:10])
+            names = ", ".join(sorted({f"{key[0].__name__} of {key[1]}" for key in mute})[:10])
             logger.warning("market-data stream: no event for %.0f s: %s", now - min(mute.values()), names)
             self._stale = list(mute)
             raise RenewalDue(STALE, min(mute.values()) - SAMPLE)

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError
+from brokerage_async.errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.network import Network
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.http.websocket import MAX_MESSAGE, SocketTransport, WebSocket, connect
@@ -111,7 +111,7 @@ async def test_message_beyond_the_limit_ends_the_connection() -> None:
     async with served(send_much) as url:
         socket = await opened(url)
         assert len(await socket.receive()) == 1000
-        with pytest.raises(ResponseLostError, match="code 1009"):
+        with pytest.raises(MessageTooLargeError, match="more than 16 MiB"):
             await socket.receive()
         await socket.close()
 

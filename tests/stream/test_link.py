@@ -471,3 +471,36 @@ def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> N
                 assert isinstance(result, errors.ConfigurationError | Snapshot)
 
     run()
+
+
+@on_virtual_time
+async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_second_one_ends_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    longest: list[int] = []
+    receive, send = MemorySocket.receive, MemorySocket.send
+
+    async def receive_too_much(self: MemorySocket) -> str | bytes:
+        message = await receive(self)
+        if "FEED_DATA" in str(message):
+            raise errors.MessageTooLargeError("a message of more than 16 MiB")
+        return message
+
+    async def note(self: MemorySocket, message: str) -> None:
+        if "SETUP" in str(message):
+            longest.append(0)
+        longest[-1] = max(longest[-1], len(str(message)))
+        await send(self, message)
+
+    monkeypatch.setattr(MemorySocket, "receive", receive_too_much)
+    monkeypatch.setattr(MemorySocket, "send", note)
+    async with world() as (_, client):
+        stream = client.stream.quotes(["AAPL", "SPY", *(f"S{number}" for number in range(300))])
+        gap = await within(60, stream)
+        assert isinstance(gap, Gap)
+        assert "more than 16 MiB" in gap.reason
+        with pytest.raises(errors.MessageTooLargeError, match="more than 16 MiB"):
+            await drain(stream, 60)
+    assert len(longest) == 4  # two connections, with two messages that contain SETUP each
+    assert longest[1] > 5_000
+    assert longest[3] < 600
