@@ -320,9 +320,10 @@ def order_entry(session: nox.Session) -> None:
 
 @nox.session
 def streams(session: nox.Session) -> None:
-    """Streams and watchers with push: 1,000 histories by seed, a day with 1,000 reconnects, the time to a report."""
+    """Streams and watchers with push: 1,000 histories by seed, mute and quiet days, reconnects, times to a report."""
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
+    session.run("python", "-m", "tests.stream.mute")
     session.run("python", "-m", "tests.stream.endurance")
     session.run("python", "-m", "tests.stream.latency")
 

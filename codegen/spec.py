@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -182,6 +183,7 @@ class Spec:
     namespaces: dict[str, str]
     digest: str
     behaviours: tuple[RecordedBehaviour, ...] = ()
+    stream_caps: dict[str, Any] = attrs.field(factory=dict)
 
     def request_models(self) -> Iterator[Model]:
         """Yield the models of request bodies, nested models first."""

@@ -23,6 +23,7 @@ KEYS = {
 EXTENSIONS = {
     "x-aliases",
     "x-body-name",
+    "x-caps",
     "x-effect",
     "x-enum-varnames",
     "x-environments",

@@ -23,9 +23,17 @@ class AccountSession(Session):
     """
 
     def __init__(
-        self, server: AuthorizationServer, accounts: Accounts, faults: StreamFaults, now: float, number: int
+        self,
+        server: AuthorizationServer,
+        accounts: Accounts,
+        faults: StreamFaults,
+        now: float,
+        number: int,
+        *,
+        has_words: bool = True,
     ) -> None:
         super().__init__(faults, now)
+        self._has_words = has_words
         self._server = server
         self._all_accounts = accounts
         self._id = f"{number:08x}"
@@ -36,8 +44,11 @@ class AccountSession(Session):
     def _process(self, message: dict[str, Any] | None, now: float) -> None:
         if message is None or not isinstance(action := message.get("action"), str):
             return
-        token = str(message.get("auth-token") or "").removeprefix("Bearer ")
-        identity = None if self._faults.refuses() else self._server.identify(token, now)
+        token = str(message.get("auth-token") or "")
+        if self._has_words and not token.startswith("Bearer "):
+            self._answer(action, {}, "Unknown domain")
+            return
+        identity = None if self._faults.refuses() else self._server.identify(token.removeprefix("Bearer "), now)
         if identity is None:
             self._answer(action, {}, "failed")
             return
@@ -60,6 +71,9 @@ class AccountSession(Session):
     def _connect(self, message: dict[str, Any]) -> None:
         value = message.get("value")
         asked = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        if self._has_words and not asked:
+            self._answer("connect", message, "value missing or not valid")
+            return
         own = [str(number) for number in asked if self._is_own(str(number))]
         if not own:
             self._answer("connect", message, "failed")

@@ -21,6 +21,7 @@ _NAN = "NaN"
 @attrs.define
 class _Channel:
     number: int
+    contract: str = "AUTO"
     is_compact: bool = True
     fields: dict[str, list[str]] = attrs.field(factory=dict)
     announced: set[str] = attrs.field(factory=set)
@@ -30,8 +31,11 @@ class _Channel:
 class DxLinkSession(Session):
     """Session that pushes market events on the channels that the client opens."""
 
-    def __init__(self, tokens: QuoteTokens, rows: MarketRows, faults: StreamFaults, now: float) -> None:
+    def __init__(
+        self, tokens: QuoteTokens, rows: MarketRows, faults: StreamFaults, now: float, *, strict_contracts: bool = True
+    ) -> None:
         super().__init__(faults, now)
+        self._strict_contracts = strict_contracts
         self._tokens = tokens
         self._rows = rows
         self._channels: dict[int, _Channel] = {}
@@ -95,8 +99,8 @@ class DxLinkSession(Session):
         if number % 2 == 0 or number in self._channels:
             self._error(0, "BAD_ACTION", "channel must be odd and new")
             return
-        self._channels[number] = _Channel(number)
         parameters = {"contract": "AUTO", **(message.get("parameters") or {}), "subFormat": "LIST"}
+        self._channels[number] = _Channel(number, str(parameters["contract"]))
         self.push({"type": "CHANNEL_OPENED", "channel": number, "service": "FEED", "parameters": parameters})
 
     def _configure(self, channel: _Channel, message: dict[str, Any]) -> None:
@@ -121,7 +125,8 @@ class DxLinkSession(Session):
         for each in _entries(message, "add"):
             kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
             channel.subscriptions[kind, symbol] = from_time
-            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now))
+            has_history = channel.contract == "HISTORY" or not self._strict_contracts
+            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
         for kind, some in rows.items():
             if some:  # a client without wishes gets all columns
                 channel.fields.setdefault(kind, list(some[0]))

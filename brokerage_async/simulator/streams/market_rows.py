@@ -19,6 +19,7 @@ MAX_CANDLES = 2_000
 """Candles of one history; older ones are cut off."""
 
 _NAN = "NaN"
+_PRICES = ("open", "high", "low", "close", "volume", "VWAP")
 _OPTION = re.compile(r"\.(?P<root>[A-Z0-9/.]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]+(?:\.[0-9]+)?)")
 _FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A-Z]+")
 _CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
@@ -55,9 +56,17 @@ class MarketRows:
         instrument = self._instrument(match["symbol"] if match else streamer_symbol)
         return None if instrument is None else instrument.underlying
 
-    def rows(self, kind: str, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state."""
-        if kind == "Candle":
+    def rows(
+        self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state.
+
+        Without a history the snapshot is a single row that begins, removes and ends.
+        """
+        if kind == "Candle" and from_time is not None and not has_history:
+            for candle in self._candles(symbol, None, now):
+                yield candle | {"eventFlags": 14} | dict.fromkeys(_PRICES, _NAN)
+        elif kind == "Candle":
             yield from self._candles(symbol, from_time, now)
         elif (row := self.row(kind, symbol, now)) is not None:
             yield row
@@ -173,7 +182,7 @@ class MarketRows:
             )
         if from_time is not None:
             marker = self._candle(symbol, instrument, start - count * step, step, 16 if is_cut else 10)
-            yield marker | dict.fromkeys(("open", "high", "low", "close", "volume", "VWAP"), _NAN)
+            yield marker | dict.fromkeys(_PRICES, _NAN)
 
     def _candle(self, symbol: str, instrument: Instrument, start: float, length: float, flags: int) -> dict[str, Any]:
         points = [start, start + min(PRICE_INTERVAL, length / 2), start + max(0.0, length - 1)]

@@ -73,10 +73,12 @@ class StreamServer:
         self._opened += 1
         session: Session
         if path == MARKET_PATH:
-            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now)
+            strict = self._state.settings.has("candle_history_contract")
+            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, strict_contracts=strict)
         elif path == ACCOUNT_PATH:
             server, accounts = self._state.authorization_server, self._state.accounts
-            session = AccountSession(server, accounts, self.faults, now, self._opened)
+            has_words = self._state.settings.has("account_stream_errors")
+            session = AccountSession(server, accounts, self.faults, now, self._opened, has_words=has_words)
         else:
             return None
         self.sessions.append(session)
@@ -96,6 +98,11 @@ class StreamServer:
         """Close every connection now."""
         for session in list(self.sessions):
             session.close()
+
+    def mute(self) -> None:
+        """Push no further event over the connections that are open now, which answer heartbeats as before."""
+        for session in self.sessions:
+            session.is_mute = True
 
     def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
         """Push an event to all who have connected the account."""

@@ -59,14 +59,17 @@ def test_connect_and_subscriptions(peer: Peer) -> None:
     assert peer.session.accounts == {account, peer.harness.accounts[1]}
 
 
-@pytest.mark.parametrize("form", ["Bearer wrong", "", None])
-def test_refused_token_has_no_request_id(peer: Peer, form: Any) -> None:
+@pytest.mark.parametrize(
+    ("form", "word"), [("Bearer wrong", "failed"), ("", "Unknown domain"), (None, "Unknown domain")]
+)
+def test_refused_token_has_no_request_id(peer: Peer, form: Any, word: str) -> None:
     answer = peer.send(action="connect", value=[peer.harness.account], request_id=1, auth_token=form)
-    assert answer["message"] == "failed"
+    assert answer["message"] == word
     assert "request-id" not in answer
 
 
-def test_raw_token_is_taken_as_well(peer: Peer) -> None:
+def test_raw_token_is_taken_without_the_recorded_errors() -> None:
+    peer = Peer(Harness(without=("account_stream_errors",)))
     assert peer.send(action="connect", value=[peer.harness.account], auth_token=peer.token)["status"] == "ok"
 
 
@@ -84,3 +87,17 @@ def test_other_messages_are_ignored(peer: Peer) -> None:
     for text in ("", "[]", '{"action": 7}'):
         peer.session.receive(text, peer.harness.now)
     assert peer.received == []
+
+
+def test_errors_have_the_recorded_words_unless_switched_off() -> None:
+    for without, words in (
+        ((), ("Unknown domain", "value missing or not valid", "failed")),
+        (("account_stream_errors",), (None, "failed", "failed")),  # a raw token serves
+    ):
+        peer = Peer(Harness(without=without))
+        bare = peer.send(action="connect", value=[peer.harness.account], auth_token=peer.token)
+        missing = [peer.send(action="connect", **value) for value in ({}, {"value": []}, {"value": None})]
+        wrong = peer.send(action="connect", value=[peer.harness.account], auth_token="Bearer wrong")
+        assert bare.get("message") == words[0], without
+        assert {answer["message"] for answer in missing} == {words[1]}, without
+        assert (wrong["message"], "request-id" in wrong) == (words[2], False), without

@@ -17,8 +17,8 @@ FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 class Peer:
     """Client of one session."""
 
-    def __init__(self) -> None:
-        self.harness = Harness()
+    def __init__(self, **settings: Any) -> None:
+        self.harness = Harness(**settings)
         session = self.harness.brokerage.streams.open(MARKET_PATH, self.harness.now)
         assert isinstance(session, DxLinkSession)
         self.session = session
@@ -41,9 +41,9 @@ class Peer:
         [state] = self.send("AUTH", token=token)
         assert state["state"] == "AUTHORIZED"
 
-    def open(self, data_format: str = "COMPACT") -> None:
+    def open(self, data_format: str = "COMPACT", contract: str = "AUTO") -> None:
         self.authorize()
-        self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
+        self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
         [config] = self.send("FEED_SETUP", 1, acceptDataFormat=data_format, acceptEventFields={"Quote": FIELDS})
         assert "eventFields" not in config
 
@@ -100,13 +100,23 @@ def test_full_rows_are_objects(peer: Peer) -> None:
 
 
 def test_candles_come_newest_first_with_a_marker_at_the_end(peer: Peer) -> None:
-    peer.open("FULL")
+    peer.open("FULL", "HISTORY")
     start = round(peer.harness.now * 1000) - 180_000
     *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
     assert [row["eventFlags"] for row in data["data"]] == [4, 0, 0, 0, 10]
     times = [row["time"] for row in data["data"]]
     assert times == sorted(times, reverse=True)
     assert data["data"][-1]["close"] == "NaN"
+
+
+def test_candles_with_a_start_are_empty_under_another_contract() -> None:
+    for without, flags in (((), [14]), (("candle_history_contract",), [4, 0, 0, 0, 10])):
+        peer = Peer(without=without)
+        peer.open("FULL")
+        start = round(peer.harness.now * 1000) - 180_000
+        *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
+        assert [row["eventFlags"] for row in data["data"]] == flags, without
+        assert data["data"][-1]["close"] == "NaN", without
 
 
 @pytest.mark.parametrize(
