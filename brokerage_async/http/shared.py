@@ -26,7 +26,10 @@ __all__ = ["BACKGROUND", "Closeable", "Engine", "Options", "Tokens"]
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """Options of a view of a client, and the switches that all views share."""
+    """Options of a view of a client, and the switches that all views share.
+
+    With ``own_versions`` operations ask for the interface versions that they were written for, in production.
+    """
 
     timeout: float | None
     deadline: float | None
@@ -34,6 +37,7 @@ class Options:
     headers: Mapping[str, str] = attrs.field(hash=False)
     strict: bool = False
     read_only: bool = False
+    own_versions: bool = True
 
 
 class Tokens(Protocol):
@@ -84,6 +88,7 @@ class Engine:
         "__weakref__",
         "_loop",
         "_made_by",
+        "announced",
         "budget",
         "closed",
         "environment",
@@ -111,6 +116,7 @@ class Engine:
         self.budget: RetryBudget = budget
         self.observers: ObserverList = observers
         self.service_clock: ServiceClock = ServiceClock()
+        self.announced: set[str] = set()
         self.closed: bool = False
         self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -23,6 +23,7 @@ KEYS = {
 EXTENSIONS = {
     "x-aliases",
     "x-body-name",
+    "x-default-start",
     "x-effect",
     "x-enum-varnames",
     "x-environments",
@@ -37,6 +38,7 @@ EXTENSIONS = {
     "x-links",
     "x-observed",
     "x-open-enum",
+    "x-page-size",
     "x-paginated",
     "x-path",
     "x-personal",
@@ -48,6 +50,7 @@ EXTENSIONS = {
     "x-scope",
     "x-section",
     "x-shared",
+    "x-version",
     "x-wire",
 }
 
