@@ -35,8 +35,8 @@ class TestArguments:
         assert list(found)[:2] == ["environment", "credentials"]
         assert defaults == {
             "user_agent": f"brokerage-async/{__version__}", "accept_version": PER_OPERATION, "timeout": 30.0,
-            "deadline": None, "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False, "http_session": None,
-            "trace_configs": (), "observers": (), "transport": None, "token_store": None,
+            "deadline": None, "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False,
+            "http_session": None, "trace_configs": (), "observers": (), "transport": None, "token_store": None,
             "proxy": None, "ssl": None, "trust_env": False, "allow_http": False,
         }  # fmt: skip
 

@@ -29,7 +29,8 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
     ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
     ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
-    optional (``none`` as the version asks for none), and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
+    optional (``none`` as the version asks for none), and ``BROKERAGE_HOSTS``: addresses of further hosts, as
+    ``backtester=https://...``, separated by commas.
 
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
