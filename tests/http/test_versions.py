@@ -23,6 +23,7 @@ ENVIRONMENTS = {
     for name in ("production", "sandbox")
 }
 ROWS = ok({"items": []})
+OWN = OPERATIONS["orders.live"].version
 
 
 def client_of(transport: FakeTransport, environment: str = "production", **options: Any) -> Client:
@@ -42,13 +43,13 @@ async def call_some(client: Client) -> None:
 
 
 def test_every_order_operation_names_the_version_and_no_other() -> None:
-    named = {name for name, operation in OPERATIONS.items() if operation.version == "20261012"}
+    named = {name for name, operation in OPERATIONS.items() if operation.version == OWN}
     assert named == {name for name in OPERATIONS if name.startswith(("orders.", "complex_orders."))}
-    assert {operation.version for operation in OPERATIONS.values()} == {"20261012", None}
+    assert {operation.version for operation in OPERATIONS.values()} == {OWN, None}
 
 
 async def test_version_is_sent_with_order_operations_in_production_only() -> None:
-    new, own = "20270101", "20261012"
+    new, own = "20280101", OWN
     cases: list[tuple[str, dict[str, Any], list[str | None]]] = [
         ("production", {}, [own, own, None, None]),
         ("production", {"accept_version": PER_OPERATION}, [own, own, None, None]),
@@ -100,7 +101,7 @@ async def test_searches_without_a_start_send_one_before_the_first_order() -> Non
 
 async def test_version_gone_says_which_was_sent() -> None:
     body = json.dumps({"error": {"code": 406, "message": "Version 20261012 is no longer supported"}}).encode()
-    for options, said in [({}, "Accept-Version 20261012 was sent"), ({"accept_version": None}, "no Accept-Version")]:
+    for options, said in [({}, f"Accept-Version {OWN} was sent"), ({"accept_version": None}, "no Accept-Version")]:
         transport = FakeTransport(Response(status=406, body=body))
         async with client_of(transport, **options) as client:  # type: ignore[arg-type]
             with pytest.raises(errors.VersionNotSupportedError, match=f"{said}.*set accept_version") as raised:
@@ -118,7 +119,7 @@ async def test_deprecation_is_logged_once_for_each_announcement(caplog: pytest.L
             for _ in range(5):
                 await client.orders.live("me", ["A1"])
     assert [record.getMessage() for record in caplog.records] == [
-        "orders.live: interface version 20261012 is deprecated (deprecation: @1775952000, sunset: Mon, 12 Apr 2027 "
+        f"orders.live: interface version {OWN} is deprecated (deprecation: @1775952000, sunset: Mon, 12 Apr 2027 "
         "00:00:00 GMT); set accept_version, or update the library",
-        "orders.live: interface version 20261012 is deprecated (sunset: x); set accept_version, or update the library",
+        f"orders.live: interface version {OWN} is deprecated (sunset: x); set accept_version, or update the library",
     ]
