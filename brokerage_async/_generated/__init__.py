@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "bee5b14210358ca7bf08355cb5d93dbbf7630f4840865dad564895268dd08041"
+SCHEMA: str = "5780aa7c98bdcfd185e2a903172aaac7c977259e9310a1256c48844b16e1aa3d"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

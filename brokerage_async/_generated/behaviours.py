@@ -25,6 +25,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     each.id: each
     for each in (
         Behaviour(
+            id="customer_is_me",
+            statement=(
+                "`me` is the one published customer identifier. The simulator answers a "
+                "number with 404, which is a guess."
+            ),
+            grade="published",
+            source="reference pages of 2026",
+            switch=True,
+        ),
+        Behaviour(
             id="older_versions_get_a_406",
             statement=(
                 "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date "

@@ -1575,8 +1575,8 @@ class Orders:
         the first order of the service. Dates are days in US Eastern time.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from; by default 0, the first page.
             per_page: Orders per page, at most 200; by default 100.
@@ -1646,8 +1646,8 @@ class Orders:
         it in a tight loop can get the account suspended.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
             per_page: Orders per page, if the list is paginated, at most 200; by default 100. Published, not
@@ -2539,8 +2539,8 @@ class Accounts:
         values.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
 
         Returns:
             Customer record.
@@ -2564,8 +2564,8 @@ class Accounts:
         The list includes closed accounts; is-closed marks them.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
 
         Returns:
             Accounts of the customer.
@@ -2589,8 +2589,8 @@ class Accounts:
         The account comes without the authority over it.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_number: Account number.
 
         Returns:

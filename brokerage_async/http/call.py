@@ -27,7 +27,7 @@ from ..protocol.request import ACCEPT_VERSION, Request
 from ..protocol.response import Response, deprecation_of, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
 from .limiter import Lane, pause_after_429
-from .shared import Engine, Options
+from .shared import MARKET_DATA, Engine, Options
 
 __all__ = ["Call"]
 
@@ -46,6 +46,10 @@ MAX_ANNOUNCED = 20
 """Different deprecations that are logged: a service could word each of its announcements anew."""
 
 logger: logging.Logger = logging.getLogger("brokerage_async.session")
+
+NO_MARKET_DATA = (
+    "the sandbox was recorded without market data and metrics: pass Client(market_data=), a client of production"
+)
 
 
 @attrs.frozen
@@ -211,6 +215,12 @@ class Call:
                     base_url=base_url,
                     version=request.headers.get(ACCEPT_VERSION),
                 )
+                namespace, in_sandbox = (
+                    self._operation.name.partition(".")[0],
+                    not self._engine.environment.is_production,
+                )
+                if in_sandbox and namespace in MARKET_DATA and response.status >= 500:
+                    attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
 
     def _warn_of_deprecation(self, announced: str) -> None:
         """Log a deprecation once for each announcement and interface version."""
