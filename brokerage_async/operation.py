@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
@@ -196,6 +197,9 @@ class Operation(Generic[T]):
         host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
         provenance: where the knowledge of it comes from; see `Provenance`.
+        version: interface version that is asked for in production; see ``accept_version`` of the `Client`.
+        page_size: rows on a page by default, of a list that comes in pages.
+        default_start: ``start_date`` that is sent if the caller gives neither ``start_date`` nor ``start_at``.
         section: section of the service document that it follows, empty for an operation that is not in there.
     """
 
@@ -216,6 +220,9 @@ class Operation(Generic[T]):
     host: str | None = None
     is_public: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
+    version: str | None = None
+    page_size: int | None = None
+    default_start: str | None = None
     section: str = ""
 
     def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:
@@ -228,6 +235,8 @@ class Operation(Generic[T]):
         """
         path: dict[str, object] = {}
         query: dict[str, object] = {}
+        if self.default_start is not None and values.get("start_date") is None and values.get("start_at") is None:
+            values["start_date"] = date.fromisoformat(self.default_start)
         for parameter in self.parameters:
             if parameter.name in values:
                 value = values.pop(parameter.name)
@@ -295,6 +304,11 @@ class Pager(ABC, Generic[E]):
     def repeats(self) -> int:
         """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
 
+    @property
+    @abstractmethod
+    def disagreement(self) -> str | None:
+        """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
+
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
         """Iterate over the items of all pages, in order."""
@@ -310,7 +324,10 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """Return all items, or the first ``max_items``, without fetching a page too many."""
+        """Return all items, or the first ``max_items``, without fetching a page too many.
+
+        A whole list that changes while it is read is read again, within a bound; see `disagreement`.
+        """
 
     @abstractmethod
     def prefetch(self, pages: int) -> Pager[E]:

@@ -119,6 +119,7 @@ class Operation:
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
     ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
+    ``version``, ``page_size`` and ``default_start`` are ``x-version``, ``x-page-size`` and ``x-default-start``.
     """
 
     name: str
@@ -145,6 +146,9 @@ class Operation:
     is_public: bool = False
     host: str | None = None
     provenance: str = "documented"
+    version: str | None = None
+    page_size: int | None = None
+    default_start: str | None = None
 
     @property
     def namespace(self) -> str:

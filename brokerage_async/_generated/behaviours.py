@@ -35,15 +35,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=True,
         ),
         Behaviour(
-            id="versions_from_20240501",
-            statement=(
-                "Dates from 20240501 on are interface versions; an older one gets a 406 whose code is a number."
-            ),
-            grade="recorded",
-            source="answers of the live service, 2025",
-            switch=False,
-        ),
-        Behaviour(
             id="close_becomes_open",
             statement=(
                 "A leg that closes a position which the account does not have is listed and "
@@ -133,6 +124,97 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             grade="client",
             source=("issues of two clients of the service about indices without events, 2024 and 2025"),
             switch=False,
+        ),
+        Behaviour(
+            id="older_versions_get_a_406",
+            statement=(
+                "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date "
+                "between two gets the one below; one that is older than all that are alive "
+                "gets a 406 whose code is a number."
+            ),
+            grade="published",
+            source="guides of 2026; the answer recorded on the live service, 2025",
+            switch=True,
+        ),
+        Behaviour(
+            id="no_version_gets_the_oldest",
+            statement="A request without Accept-Version gets the oldest version that is alive.",
+            grade="published",
+            source="guides of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="balances_are_a_list",
+            statement=(
+                "From 20240501 on the balances of an account are a list. A request without "
+                "Accept-Version was still recorded getting one object in 2026."
+            ),
+            grade="published",
+            source="changes of the interface by version; recordings of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="equity_options_in_pages",
+            statement="From 20250715 on the list of equity options comes in pages of 1,000.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_live_list_in_pages",
+            statement="From 20250813 on the live orders of an account come in pages.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="customer_live_list_in_pages",
+            statement="From 20261012 on the live orders of a customer come in pages.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="order_searches_need_a_start",
+            statement=("From 20261012 on a search of orders without start-date and start-at is refused with 400."),
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="versions_in_production_only",
+            statement=("The sandbox refuses Accept-Version, so that the client asks for a version in production only."),
+            grade="client",
+            source=("another client's code, which sends the header in production only for this reason"),
+            switch=False,
+        ),
+        Behaviour(
+            id="pages_have_maxima",
+            statement=(
+                "Pages of orders have 100 rows by default and at most 200, complex orders 10 "
+                "and 200, transactions and snapshots 250 and 2,000, active equities 1,000 and "
+                "5,000, SPAN files 1,000 and 50,000. What a larger per-page gets was never "
+                "recorded; the simulator answers 400."
+            ),
+            grade="published",
+            source="older OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="live_lists_keep_working_orders",
+            statement=(
+                "Live lists hold the orders of the current trading day in any status, and older orders that still work."
+            ),
+            grade="published",
+            source="reference pages of 2026, on the list of an account",
+            switch=True,
+        ),
+        Behaviour(
+            id="order_searches_count_eastern_days",
+            statement="The dates of a search of orders are days in US Eastern time.",
+            grade="published",
+            source="reference pages of 2026",
+            switch=True,
         ),
     )
 }

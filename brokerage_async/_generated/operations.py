@@ -226,6 +226,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -242,7 +243,10 @@ INSTRUMENTS_EQUITY_OPTIONS: Operation[list[EquityOption]] = Operation(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
         Parameter(name="active", wire="active", location="query", kind="boolean"),
         Parameter(name="with_expired", wire="with-expired", location="query", kind="boolean"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -302,6 +306,9 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -317,6 +324,7 @@ ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -349,6 +357,8 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -364,6 +374,7 @@ ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -381,6 +392,7 @@ ORDERS_GET: Operation[Order] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 ORDERS_REPLACE: Operation[Order] = Operation(
@@ -399,6 +411,7 @@ ORDERS_REPLACE: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -418,6 +431,7 @@ ORDERS_EDIT: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -434,6 +448,7 @@ ORDERS_CANCEL: Operation[Order] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -452,6 +467,7 @@ ORDERS_EDIT_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -469,7 +485,7 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
         Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -485,6 +501,9 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         ),
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -502,8 +521,24 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
+        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="start_date", wire="start-date", location="query", kind="date"),
+        Parameter(name="end_date", wire="end-date", location="query", kind="date"),
+        Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
+        Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
+        Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
+        Parameter(
+            name="underlying_instrument_type",
+            wire="underlying-instrument-type",
+            location="query",
+            choices=InstrumentType,
+        ),
+        Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -520,6 +555,7 @@ COMPLEX_ORDERS_GET: Operation[ComplexOrder] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -538,6 +574,7 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
     ),
     body=PairsEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -555,6 +592,7 @@ COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
@@ -588,6 +626,7 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
+    page_size=250,
     section="Transactions",
 )
 
@@ -803,6 +842,7 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
         ),
     ),
     provenance=Provenance.RECORDED,
+    page_size=250,
 )
 
 BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
@@ -881,6 +921,7 @@ RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=50000),
     ),
     provenance=Provenance.PUBLISHED,
+    page_size=1000,
 )
 
 MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
@@ -973,6 +1014,7 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
@@ -1011,6 +1053,7 @@ INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE: Operation[Future] = Operation(
@@ -1041,6 +1084,7 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
@@ -1074,6 +1118,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] 
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
@@ -1128,6 +1173,7 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
@@ -1614,6 +1660,8 @@ COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
+    page_size=10,
 )
 
 COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
@@ -1629,6 +1677,7 @@ COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
@@ -1643,6 +1692,7 @@ COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1658,6 +1708,7 @@ COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1676,6 +1727,7 @@ COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=PairsEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 BACKTESTS_AVAILABLE_DATES: Operation[list[BacktestDates]] = Operation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
 from collections.abc import Awaitable
@@ -22,8 +23,8 @@ from ..observers import Attempt
 from ..operation import BoundCall
 from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
-from ..protocol.request import Request
-from ..protocol.response import Response, is_success, read_error
+from ..protocol.request import ACCEPT_VERSION, Request
+from ..protocol.response import Response, deprecation_of, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
 from .limiter import Lane, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
@@ -40,6 +41,11 @@ ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
 
 ACCESS = "an access token"
+
+MAX_ANNOUNCED = 20
+"""Different deprecations that are logged: a service could word each of its announcements anew."""
+
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 NO_MARKET_DATA = (
     "the sandbox was recorded without market data and metrics: pass Client(market_data=), a client of production"
@@ -197,6 +203,8 @@ class Call:
             attempt.response = response
             if self._operation.host is None:  # another host may have another clock
                 self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
+            if announced := deprecation_of(response.headers):
+                self._warn_of_deprecation(announced)
             if not is_success(response):
                 base_url = self._engine.environment.address_of(self._operation.host)
                 attempt.failure = read_error(
@@ -205,6 +213,7 @@ class Call:
                     attempts=self.attempt,
                     now=time.time(),
                     base_url=base_url,
+                    version=request.headers.get(ACCEPT_VERSION),
                 )
                 namespace, in_sandbox = (
                     self._operation.name.partition(".")[0],
@@ -212,6 +221,14 @@ class Call:
                 )
                 if in_sandbox and namespace in MARKET_DATA and response.status >= 500:
                     attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
+
+    def _warn_of_deprecation(self, announced: str) -> None:
+        """Log a deprecation once for each announcement and interface version."""
+        version = self._request.headers.get(ACCEPT_VERSION)
+        message = f"interface version {version or 'by default'} is deprecated ({announced})"
+        if message not in self._engine.announced and len(self._engine.announced) < MAX_ANNOUNCED:
+            self._engine.announced.add(message)
+            logger.warning("%s: %s; set accept_version, or update the library", self._operation.name, message)
 
     def without_token(self, response: Response) -> Response:
         """Return the response without the token of the last attempt, should the response quote it."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from .api.versions import InterfaceVersions
 from .clock import Clock
 from .faults import FaultPlan
 from .ledger import Ledger
@@ -48,12 +47,12 @@ class Controls(People):
 
     @property
     def withdrawn_versions(self) -> frozenset[str]:
-        """Values of ``Accept-Version`` that get a 406, besides those before 20240501."""
+        """Values of ``Accept-Version`` that get a 406, besides those that are older than all versions."""
         return self.brokerage.versions.withdrawn
 
     @withdrawn_versions.setter
     def withdrawn_versions(self, versions: Iterable[str]) -> None:
-        self.brokerage.versions = InterfaceVersions(versions)
+        self.brokerage.versions = self.brokerage.versions.without(versions)
 
     def settle(self) -> None:
         """Run everything that is due by now, so that the ledger shows it."""

@@ -69,7 +69,9 @@ class Simulator(Controls):
             there is none.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
-        withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
+        versions: interface versions that are alive, by default those of `api.versions.VERSIONS`. A request gets the
+            newest that is not newer than its ``Accept-Version``, and the oldest without one.
+        withdrawn_versions: values of ``Accept-Version`` that get a 406; a version among them is not alive any more.
         without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
 
     Attributes:
@@ -99,6 +101,7 @@ class Simulator(Controls):
         state: str | os.PathLike[str] | None = None,
         control_port: int | None = None,
         wire: WireForm = "observed",
+        versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
         without: Iterable[str] = (),
     ) -> None:
@@ -129,7 +132,12 @@ class Simulator(Controls):
             without=left_out,
         )
         self.brokerage: Brokerage = Brokerage(
-            settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions
+            settings,
+            wire=wire,
+            rate_limit=rate_limit,
+            sources=prices,
+            versions=versions,
+            withdrawn_versions=withdrawn_versions,
         )
         self._keep_to(file)
         self.control_token: str = secrets.token_urlsafe(24)

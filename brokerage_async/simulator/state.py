@@ -105,7 +105,9 @@ class State:
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
-        self.order_store: OrderStore = OrderStore(ledger, random)
+        self.order_store: OrderStore = OrderStore(
+            ledger, random, lists_working=settings.has("live_lists_keep_working_orders")
+        )
         self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
@@ -142,7 +144,13 @@ class State:
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
             "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens),
-            "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
+            "orders": Orders(
+                access,
+                self.order_desk,
+                self.order_store,
+                self.dialect,
+                eastern_days=self.settings.has("order_searches_count_eastern_days"),
+            ),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
             "margin": Margin(

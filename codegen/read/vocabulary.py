@@ -24,6 +24,7 @@ EXTENSIONS = {
     "x-aliases",
     "x-body-name",
     "x-caps",
+    "x-default-start",
     "x-effect",
     "x-enum-varnames",
     "x-environments",
@@ -38,6 +39,7 @@ EXTENSIONS = {
     "x-links",
     "x-observed",
     "x-open-enum",
+    "x-page-size",
     "x-paginated",
     "x-path",
     "x-personal",
@@ -49,6 +51,7 @@ EXTENSIONS = {
     "x-scope",
     "x-section",
     "x-shared",
+    "x-version",
     "x-wire",
 }
 

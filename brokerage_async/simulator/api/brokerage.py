@@ -88,6 +88,7 @@ class Brokerage:
         wire: WireForm = "observed",
         rate_limit: float | None = None,
         sources: Mapping[str, PriceSource] | None = None,
+        versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
         self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
@@ -95,9 +96,9 @@ class Brokerage:
         self.faults: FaultPlan = FaultPlan()
         self.sources: Mapping[str, PriceSource] = dict(sources or {})
         self.rate_limit: float | None = rate_limit
-        self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
+        self.versions: InterfaceVersions = InterfaceVersions(settings, versions, withdrawn_versions)
         self._accepted: deque[float] = deque()
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect)
+        self._request_parser = RequestParser(REQUEST_MODELS, dialect, page_maxima=settings.has("pages_have_maxima"))
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         self.recording: Recording = Recording()
@@ -165,7 +166,7 @@ class Brokerage:
             StateError: a request creates other orders than it did, or an action is not possible.
         """
         rate_limit, versions = self.rate_limit, self.versions
-        self.rate_limit, self.versions, self.recording = None, InterfaceVersions(()), Recording()
+        self.rate_limit, self.versions, self.recording = None, versions.without(()), Recording()
         self._build()
         try:
             for entry in entries:
@@ -230,7 +231,8 @@ class Brokerage:
             return html(401, "Authorization Required")
         if _USER_AGENT.fullmatch(user_agent) is None:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
-        version = self.versions.require(headers.get("accept-version"))
+        asked = headers.get("accept-version")
+        version = self.versions.require(asked)
         operation, customer = arrival.operation, _ANONYMOUS
         authorization = headers.get("authorization")
         is_open = operation is not None and (operation.scope is None or (operation.is_public and authorization is None))
@@ -239,6 +241,7 @@ class Brokerage:
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise self._not_served(arrival)
         parsed = self._parse(arrival, operation, customer, version)
+        parsed.asked_version = asked
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)
 
@@ -257,9 +260,7 @@ class Brokerage:
         target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
         return Response(status=302, headers={"location": target}, body=b"")
 
-    def _parse(
-        self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str | None
-    ) -> ParsedRequest:
+    def _parse(self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str) -> ParsedRequest:
         """Return the request with its query and body validated."""
         body, broken_rules = self._request_parser.body(operation, arrival.request.body)
         if broken_rules:
@@ -272,7 +273,7 @@ class Brokerage:
             query=self._request_parser.query(operation, arrival.query),
             body=body,
             customer=customer,
-            version=version,
+            behaviours=self.versions.behaviours(version),
             record=arrival.record,
         )
 
