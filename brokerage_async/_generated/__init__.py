@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
+SCHEMA: str = "3c07a2e83d283ae1362a0a7845e1a7552ea35e715e3f884b44ec78c01164b31a"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
