@@ -70,7 +70,8 @@ class Limits:
     def published(cls) -> Limits:
         """Return the rates that the service's agent server keeps to.
 
-        See ``rates_of_operations`` in the list of recorded behaviour. The service publishes no figures. Each operation has a rate, 20 trades a second, 30 reads, and so 50 together.
+        See ``rates_of_operations`` in the list of recorded behaviour: the service publishes no figures. Each operation
+        has a rate, 20 trades a second, 30 reads, and so 50 together.
         A `fleet.RedisLimits` with these limits and ``requests_per_second=50`` keeps several processes to them.
         """
         trades = 20.0

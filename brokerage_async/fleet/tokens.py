@@ -14,7 +14,7 @@ import msgspec
 
 from .._arguments import running_loop
 from ..auth.sharing import RefreshTurn
-from ..auth.store import StoredToken
+from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
 from .cipher import TokenCipher
@@ -156,6 +156,15 @@ class RedisTokenStore:
         """Keep a token that was requested without a turn, unless the fleet has one."""
         await self.publish(key, "", token)
 
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        """Return the refusal of these credentials by the service, if there is one."""
+        kept = await self._connection.command("GET", self._refused(key))
+        return None if kept is None else msgspec.json.decode(kept, type=StoredRefusal)
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        """Keep a refusal for all processes, until it is removed by hand."""
+        await self._connection.command("SET", self._refused(key), msgspec.json.encode(refusal))
+
     async def publish(self, key: str, turn: str, token: StoredToken) -> StoredToken:
         """Keep a token; return the one to use."""
         life = int((token.expires_at - time.time()) * 1000)
@@ -199,6 +208,9 @@ class RedisTokenStore:
 
     def _state(self, key: str) -> str:
         return self._connection.key("token", self._cipher.key_id, key)
+
+    def _refused(self, key: str) -> str:
+        return self._connection.key("refused", key)
 
     def _digest(self, token: str | None) -> str:
         return "" if token is None else self._cipher.digest(token)
