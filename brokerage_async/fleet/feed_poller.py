@@ -26,6 +26,9 @@ T = TypeVar("T")
 RETRY_INTERVAL = 0.25
 """Seconds between two tries while the engine is away."""
 
+PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
+"""Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
+
 
 class Turn:
     """Lease of one poller. Its ``token`` fences the changes that it publishes.
@@ -42,7 +45,7 @@ class Turn:
     async def elect(self) -> float | None:
         """Take the lease; return None, or the seconds for which another poller has it."""
         began = running_loop().time()
-        won, number = await self._run(ELECT, "lease", "meta")
+        won, number = await self._run(ELECT, "lease")
         if not won:
             return float(max(int(number), 1)) / 1000
         self.extended(began)
@@ -116,7 +119,7 @@ class PublishingState:
         arguments.append(len(changes))
         for change in changes:
             arguments += [change.key, change.kind, change.at, *_optional(change.before), *_optional(change.after)]
-        keys = self._feed.keys("lease", "meta", "begun", "items", "revisions", "stream", "groups")
+        keys = self._feed.keys("lease", "meta", "begun", "items", "revisions", "stream")
         began = running_loop().time()
         outcome, *_ = await self._feed.connection.script(PUBLISH, keys, arguments)
         if outcome != b"ok":  # lost, or the engine has lost changes: the next turn starts from those that are left
@@ -156,7 +159,9 @@ class FeedPoller:
                     await self._lead(turn)
                 else:
                     await asyncio.sleep(min(wait, self._feed.lease / 2))
-            except EngineUnavailableError:
+            except EngineUnavailableError as error:
+                if error.code not in PASSING:
+                    raise
                 await asyncio.sleep(RETRY_INTERVAL)
             except LeaseLostError:
                 logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
@@ -197,7 +202,9 @@ class FeedPoller:
                     change = await anext(watcher)
                 except StopAsyncIteration:
                     return
-                except EngineUnavailableError:
+                except EngineUnavailableError as error:
+                    if error.code not in PASSING:
+                        raise
                     await asyncio.sleep(RETRY_INTERVAL)
                 else:
                     if not state.is_open:  # nothing was published, and nothing ever would be
