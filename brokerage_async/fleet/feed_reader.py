@@ -203,6 +203,7 @@ class GroupReader(FeedReader[T]):
     def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str, start: str) -> None:
         super().__init__(fleet, feed, codec, group)
         self._start = "0" if start == "beginning" else "$"
+        self._has_joined = False
         self._keys = feed.group_keys(group)
         self._consumer = f"{fleet.worker}-{secrets.token_hex(4)}"
         self._held: dict[int, Entry] = {}
@@ -225,9 +226,10 @@ class GroupReader(FeedReader[T]):
             self._keeping = asyncio.create_task(self._keep(), name="brokerage_async feed consumer")
         self._freed.clear()
         began = running_loop().time()
-        limits = (self._feed.lease_ms, BATCH, MAX_WAITING, self._start)
-        reply = await self._run(TAKE, *limits)
-        self._start = "0"  # should the engine lose the group: what is in the stream then is new
+        reply = await self._run(
+            TAKE, self._feed.lease_ms, BATCH, MAX_WAITING, self._start, int(not self._has_joined)
+        )
+        self._has_joined, self._start = True, "0"  # should the engine lose the group: what is in the stream then is new
         lost, self._last, time, found = reply
         entries = [Entry.read(each) for each in found]
         self._held.update((entry.stored.sequence, entry) for entry in entries)

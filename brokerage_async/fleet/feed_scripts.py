@@ -210,7 +210,7 @@ turn has come.
 TAKE = Script(
     GROUP
     + """
--- ARGV: name, consumer, lease in ms, most entries, most entries that wait, where a new group starts
+-- ARGV: name, consumer, lease in ms, most entries, most entries that wait, where a new group starts, is it the first call
 local lease, most, taken, lost = tonumber(ARGV[3]), tonumber(ARGV[4]), {}, 0
 if not redis.pcall('XGROUP', 'CREATE', stream, name, ARGV[6], 'MKSTREAM').err then redis.call('DEL', queues, ready) end
 local now, taken_at = math.floor(micros / 1000), 'taken at ' .. name
@@ -220,6 +220,11 @@ if tonumber(redis.call('HGET', meta, taken_at) or 0) > now + 1000 then  -- the c
   end
 end
 redis.call('HSET', meta, taken_at, now)
+if ARGV[7] == '1' then  -- consumers that ended; one that is alive comes back by itself
+  for _, each in ipairs(redis.call('XINFO', 'CONSUMERS', stream, name)) do
+    if each[4] == 0 and each[6] > 60000 then redis.call('XGROUP', 'DELCONSUMER', stream, name, each[2]) end
+  end
+end
 local cursor = '0-0'
 repeat  -- entries of consumers that died
   local claimed = redis.call('XAUTOCLAIM', stream, name, consumer, lease, cursor, 'COUNT', most)

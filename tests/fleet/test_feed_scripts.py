@@ -123,7 +123,7 @@ async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: F
 
     async with publishing(feed, lists):
         await published(feed, 2)
-    lost, last, _, taken = await run(TAKE, "one", 5000, 10, 100, "0")
+    lost, last, _, taken = await run(TAKE, "one", 5000, 10, 100, "0", 1)
     assert (lost, last, [number for number, _ in taken]) == (0, 2, [b"1-0", b"2-0"])
     a, _b = (Entry.read(each) for each in taken)
     assert [await run(EXTEND, "two", 1, 2), await run(EXTEND, "one", 1, 2, 3)] == [0, 2]
@@ -133,7 +133,7 @@ async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: F
     assert await run(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
     assert (await feed.status()).lag == {"g": 1}
     assert await run(EXTEND, "one", 1, 2) == 1
-    assert (await run(TAKE, "one", 5000, 10, 100, "$"))[3] == [], "the group stays where it is"
+    assert (await run(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"
 
 
 async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fleet: Fleet) -> None:
