@@ -13,9 +13,9 @@ from ..errors import ConfigurationError
 from ..watch.market_watcher import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import Standing, StoredChange, WatchState, WatchStateError
-from .connection import EngineUnavailableError, Script
+from .connection import EngineUnavailableError
 from .feed_keys import MARGIN, FeedKeys, LeaseLostError
-from .feed_scripts import ELECT, LOAD, PUBLISH, RENEW, RESIGN
+from .feed_scripts import ELECT, LOAD, PUBLISH, RENEW
 
 __all__ = ["FeedPoller", "PublishingState", "Turn"]
 
@@ -39,13 +39,15 @@ class Turn:
 
     def __init__(self, feed: FeedKeys, worker: str) -> None:
         self._feed = feed
+        self._key = feed.keys("lease")
+        self._script = feed.connection.script
         self._valid_until = float("-inf")
         self.token: str = f"{worker}-{secrets.token_hex(4)}"
 
     async def elect(self) -> float | None:
         """Take the lease; return None, or the seconds for which another poller has it."""
         began = running_loop().time()
-        won, number = await self._run(ELECT, "lease")
+        won, number = await self._script(ELECT, self._key, [self.token, self._feed.lease_ms])
         if not won:
             return float(max(int(number), 1)) / 1000
         self.extended(began)
@@ -63,7 +65,7 @@ class Turn:
             began = clock()
             try:
                 async with asyncio.timeout(max(self._valid_until - began, 0)):
-                    if not await self._run(RENEW, "lease"):
+                    if not await self._script(RENEW, self._key, [self.token, self._feed.lease_ms]):
                         return
                 self.extended(began)
             except (EngineUnavailableError, TimeoutError):
@@ -72,12 +74,9 @@ class Turn:
     async def resign(self) -> None:
         """Give the lease to the next poller."""
         try:
-            await self._run(RESIGN, "lease")
+            await self._script(RENEW, self._key, [self.token, 0])
         except EngineUnavailableError:
             return  # it ends by itself
-
-    async def _run(self, script: Script, *keys: str) -> Any:
-        return await self._feed.connection.script(script, self._feed.keys(*keys), [self.token, self._feed.lease_ms])
 
 
 class PublishingState:

@@ -209,7 +209,8 @@ class GroupReader(FeedReader[T]):
         self._held: dict[int, Entry] = {}
         self._late: set[int] = set()
         self._valid_until = float("-inf")
-        self._freed = asyncio.Event()
+        self._freed = False
+        self._waiting: asyncio.Timeout | None = None
         self._acknowledgements = GroupCommit(self._acknowledge, self._held.__contains__)
         self._keeping: asyncio.Task[None] | None = None
 
@@ -224,11 +225,9 @@ class GroupReader(FeedReader[T]):
     async def _fetch(self) -> tuple[int, int, list[Entry]]:
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._keep(), name="brokerage_async feed consumer")
-        self._freed.clear()
+        self._freed = False
         began = running_loop().time()
-        reply = await self._run(
-            TAKE, self._feed.lease_ms, BATCH, MAX_WAITING, self._start, int(not self._has_joined)
-        )
+        reply = await self._run(TAKE, self._feed.lease_ms, BATCH, MAX_WAITING, self._start, int(not self._has_joined))
         self._has_joined, self._start = True, "0"  # should the engine lose the group: what is in the stream then is new
         lost, self._last, time, found = reply
         entries = [Entry.read(each) for each in found]
@@ -256,18 +255,11 @@ class GroupReader(FeedReader[T]):
 
     async def _wait(self) -> None:
         """Wait for a new change, or for an acknowledgement that frees a key."""
-        tasks = {asyncio.create_task(super()._wait()), asyncio.create_task(self._note_freed())}
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-        for task in done:
-            task.result()
-
-    async def _note_freed(self) -> None:
-        await self._freed.wait()
+        if self._freed:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as self._waiting:
+                await super()._wait()
 
     def _drop_expired(self) -> None:
         if self._ready and running_loop().time() >= self._valid_until:
@@ -281,7 +273,10 @@ class GroupReader(FeedReader[T]):
         self._late.update(int(sequence) for sequence in await self._run(ACK, *named))
         for sequence in sequences:
             self._held.pop(sequence, None)
-        self._freed.set()
+        self._freed = True
+        if self._waiting is not None and not self._waiting.expired():
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._waiting.reschedule(running_loop().time())
 
     async def _keep(self) -> None:
         """Renew the leases of the changes that are held."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .connection import Script
 
-__all__ = ["ACK", "ELECT", "EXTEND", "LOAD", "PUBLISH", "READ", "RENEW", "RESIGN", "STATUS", "TAKE"]
+__all__ = ["ACK", "ELECT", "EXTEND", "LOAD", "PUBLISH", "READ", "RENEW", "STATUS", "TAKE"]
 
 ELECT = Script("""
 -- KEYS: lease; ARGV: token, lease in ms
@@ -24,14 +24,11 @@ return {1, 0}
 """Take the lease if it is free: return 1, or 0 and its remaining milliseconds."""
 
 RENEW = Script("""
+-- KEYS: lease; ARGV: token, lease in ms, 0 to resign
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 """)
-
-RESIGN = Script("""
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])
-""")
+"""Renew a lease that is still held, or end it; return 0 if it is not."""
 
 LOAD = Script("""
 -- KEYS: lease, meta, begun, items; ARGV: token, watched list, a new identity
@@ -210,7 +207,8 @@ turn has come.
 TAKE = Script(
     GROUP
     + """
--- ARGV: name, consumer, lease in ms, most entries, most entries that wait, where a new group starts, is it the first call
+-- ARGV: name, consumer, lease in ms, most entries, most entries that wait, where a new group starts,
+--       whether this is the first call
 local lease, most, taken, lost = tonumber(ARGV[3]), tonumber(ARGV[4]), {}, 0
 if not redis.pcall('XGROUP', 'CREATE', stream, name, ARGV[6], 'MKSTREAM').err then redis.call('DEL', queues, ready) end
 local now, taken_at = math.floor(micros / 1000), 'taken at ' .. name

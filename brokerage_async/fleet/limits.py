@@ -12,6 +12,7 @@ import itertools
 import logging
 import math
 import random
+from contextlib import nullcontext
 
 import attrs
 
@@ -262,7 +263,7 @@ class RedisLimits:
         while True:
             now = loop.time()
             if now < self._local_until:
-                if await self._take_local(loop, kind, operation, until_back=True):
+                if await self._take_local(kind, operation, until_back=True):
                     return
                 continue
             if self._next_local <= now:  # should the engine be away: others lose it, too, and not all go at once
@@ -270,7 +271,7 @@ class RedisLimits:
             asking = self._ask(kind, operation)
             await asyncio.wait({asking}, timeout=PATIENCE if kind == "trade" else None)
             if not asking.done():  # the engine is slow
-                await self._take_local(loop, kind, operation, until_back=False)
+                await self._take_local(kind, operation, until_back=False)
                 return
             grant = None if asking.cancelled() else asking.result()
             if grant is None:
@@ -284,26 +285,18 @@ class RedisLimits:
             elif loop.time() >= self._local_until:
                 await asyncio.sleep(max(MIN_WAIT, grant.again_at - loop.time()))
 
-    async def _take_local(
-        self, loop: asyncio.AbstractEventLoop, kind: str, operation: str, *, until_back: bool
-    ) -> bool:
+    async def _take_local(self, kind: str, operation: str, *, until_back: bool) -> bool:
         """Wait for a request of the local share, trades first; return False if the engine is back before."""
-        if kind == "trade":
-            async with self._local_trade:
-                return await self._wait_local(loop, operation, is_trade=True, until_back=until_back)
-        return await self._wait_local(loop, operation, is_trade=False, until_back=until_back)
-
-    async def _wait_local(
-        self, loop: asyncio.AbstractEventLoop, operation: str, *, is_trade: bool, until_back: bool
-    ) -> bool:
-        while True:
-            now = loop.time()
-            if until_back and now >= self._local_until:
-                return False
-            left = max(self._next_local, self._next_of.get(operation, now)) - now
-            if left <= 0 and (is_trade or not self._local_trade.locked()):
-                break
-            await asyncio.sleep(min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE))
+        loop, is_trade = running_loop(), kind == "trade"
+        async with self._local_trade if is_trade else nullcontext():
+            while True:
+                now = loop.time()
+                if until_back and now >= self._local_until:
+                    return False
+                left = max(self._next_local, self._next_of.get(operation, now)) - now
+                if left <= 0 and (is_trade or not self._local_trade.locked()):
+                    break
+                await asyncio.sleep(min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE))
         self._next_local = now + 1 / (self._rate * self._share)
         if (rate := self.limits.per_operation.get(operation)) is not None:
             self._next_of[operation] = now + 1 / (rate * self._share)

@@ -20,7 +20,7 @@ from ..errors import ConfigurationError, TokenError
 from .cipher import TokenCipher
 from .connection import EngineUnavailableError, Script, check_lease
 from .fleet import Fleet
-from .scripts import FAIL, JOIN, PUBLISH, RELEASE, RENEW
+from .scripts import END, JOIN, PUBLISH, RENEW
 
 __all__ = ["RedisTokenStore", "TokensStatus"]
 
@@ -122,7 +122,7 @@ class RedisTokenStore:
         try:
             return await self._join(key, turn, self._digest(rejected), self._digest(due))
         except asyncio.CancelledError:
-            await turn.end(RELEASE)  # the engine may have given the turn to a process that no longer listens
+            await turn.end()  # the engine may have given the turn to a process that no longer listens
             raise
 
     async def _join(self, key: str, turn: _Turn, rejected: str, due: str) -> StoredToken | TokenError | RefreshTurn:
@@ -243,18 +243,18 @@ class _Turn:
     async def fail(self, error: TokenError, pause: float) -> None:
         """Spare all others the same failure for ``pause`` seconds."""
         failure = msgspec.json.encode(_Failure(transient=error.transient, status=error.status, code=error.code))
-        await self.end(FAIL, failure, int(pause * 1000))
+        await self.end(failure, int(pause * 1000))
 
     async def release(self) -> None:
         """Pass the turn on, if it is still held."""
         if self._renewal is not None:
-            await self.end(RELEASE)
+            await self.end()
 
-    async def end(self, script: Script, *arguments: bytes | str | float) -> None:
-        """End the turn with a script."""
+    async def end(self, *failure: bytes | float) -> None:
+        """End the turn, with a failure and the milliseconds of its pause if there was one."""
         self._stop()
         try:
-            await self._store.run(script, self._key, self.number, *arguments)
+            await self._store.run(END, self._key, self.number, *failure)
         except EngineUnavailableError as error:
             logger.debug("a turn was left to its lease: %s", error)
 

@@ -12,7 +12,7 @@ import pytest
 from brokerage_async.fleet import FeedGapError, Fleet
 from brokerage_async.fleet.connection import Script
 from brokerage_async.fleet.feed_reader import Entry
-from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, RENEW, RESIGN, TAKE
+from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, RENEW, TAKE
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, quiet, take
 
@@ -111,7 +111,7 @@ async def test_lease_is_renewed_and_ended_by_its_holder_only(fleet: Fleet) -> No
     assert 4000 < left <= 5000
     assert [await run(RENEW, "two", 9000), await run(RENEW, "one", 9000)] == [0, 1]
     assert (await run(ELECT, "two"))[1] > 5000
-    assert [await run(RESIGN, "two"), await run(RESIGN, "one"), await run(RESIGN, "one")] == [0, 1, 0]
+    assert [await run(RENEW, "two", 0), await run(RENEW, "one", 0), await run(RENEW, "one", 0)] == [0, 1, 0]
     assert await run(ELECT, "two") == [1, 0]
 
 
