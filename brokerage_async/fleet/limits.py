@@ -263,15 +263,14 @@ class RedisLimits:
         while True:
             now = loop.time()
             if now < self._local_until:
-                if await self._take_local(kind, operation, until_back=True):
+                if await self._take_local(kind, operation):
                     return
                 continue
             if self._next_local <= now:  # should the engine be away: others lose it, too, and not all go at once
                 self._next_local = now + random.random() / (self._rate * self._share)  # noqa: S311 - spreads load
             asking = self._ask(kind, operation)
             await asyncio.wait({asking}, timeout=PATIENCE if kind == "trade" else None)
-            if not asking.done():  # the engine is slow
-                await self._take_local(kind, operation, until_back=False)
+            if not asking.done() and await self._take_local(kind, operation, asking):  # the engine is slow
                 return
             grant = None if asking.cancelled() else asking.result()
             if grant is None:
@@ -285,18 +284,19 @@ class RedisLimits:
             elif loop.time() >= self._local_until:
                 await asyncio.sleep(max(MIN_WAIT, grant.again_at - loop.time()))
 
-    async def _take_local(self, kind: str, operation: str, *, until_back: bool) -> bool:
-        """Wait for a request of the local share, trades first; return False if the engine is back before."""
+    async def _take_local(self, kind: str, operation: str, asking: asyncio.Task[Grant | None] | None = None) -> bool:
+        """Wait for a request of the local share, trades first; return False if the engine answers before."""
         loop, is_trade = running_loop(), kind == "trade"
         async with self._local_trade if is_trade else nullcontext():
             while True:
                 now = loop.time()
-                if until_back and now >= self._local_until:
+                if now >= self._local_until if asking is None else asking.done():
                     return False
                 left = max(self._next_local, self._next_of.get(operation, now)) - now
                 if left <= 0 and (is_trade or not self._local_trade.locked()):
                     break
-                await asyncio.sleep(min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE))
+                pause = min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE)
+                await (asyncio.sleep(pause) if asking is None else asyncio.wait({asking}, timeout=pause))
         self._next_local = now + 1 / (self._rate * self._share)
         if (rate := self.limits.per_operation.get(operation)) is not None:
             self._next_of[operation] = now + 1 / (rate * self._share)

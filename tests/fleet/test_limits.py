@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -260,3 +261,21 @@ class TestArguments:
             limiter = Limiter(limits)
             assert limiter[LaneName.READS].try_acquire(0.0)
             assert not limiter[LaneName.READS].try_acquire(0.0)
+
+
+async def test_engine_that_is_far_away_still_grants_trades_their_slots(server: EngineServer) -> None:
+    async with Fleet(server.url) as fleet:
+        limits = RedisLimits(fleet, requests_per_second=50, local_share=0.01)  # one in two seconds
+        run = fleet.connection.script
+
+        async def far(*arguments: Any, **options: Any) -> Any:
+            await asyncio.sleep(0.1)
+            return await run(*arguments, **options)
+
+        await limits.acquire(LaneName.TRADES, "orders.cancel")
+        await asyncio.sleep(3)
+        fleet.connection.script = far  # type: ignore[method-assign]
+        began = asyncio.get_running_loop().time()
+        for _ in range(5):
+            await limits.acquire(LaneName.TRADES, "orders.cancel")
+        assert asyncio.get_running_loop().time() - began < 4.5, "the local share alone takes 8 s"
