@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from .._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
-from .._rates import PUBLISHED_RATES, PUBLISHED_TOTAL
+from ..operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 
 __all__ = ["Limits", "RetryPolicy"]
 

@@ -11,9 +11,9 @@ import pytest
 
 from brokerage_async import Client, Limits, RetryPolicy
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async._rates import PUBLISHED_RATES
 from brokerage_async.errors import RateLimitError
 from brokerage_async.fleet import Fleet, RedisLimits
+from brokerage_async.operation import PUBLISHED_RATES
 from brokerage_async.simulator import Simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.shared_budget import busiest_second

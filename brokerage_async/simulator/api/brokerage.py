@@ -15,8 +15,7 @@ import attrs
 
 from ..._generated.converters import TokenErrorBodyWire
 from ..._generated.operations import OPERATIONS, REQUEST_MODELS
-from ..._rates import PUBLISHED_RATES, PUBLISHED_TOTAL
-from ...operation import Operation, Shape
+from ...operation import PUBLISHED_RATES, PUBLISHED_TOTAL, Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
