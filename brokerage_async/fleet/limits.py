@@ -39,7 +39,7 @@ PATIENCE = 0.05
 SAFE_SHARE = 0.7
 """Share of the budget that all workers together use while they work locally."""
 
-MAX_DELAY = 0.1
+MAX_DELAY = 0.05
 """Seconds after its moment at which an unused slot lapses."""
 
 MIN_WAIT = 0.002
