@@ -1,7 +1,8 @@
 """Vocabulary of calls: operations, bound calls, executors and pagers.
 
 Operations are data (generated from the schema). Everything that treats all calls alike, such as request building,
-retries, permissions or the simulator's routing, reads these values and knows no endpoint by name.
+retries, permissions or the simulator's routing, reads these values and knows no endpoint by name. Only the published
+rates, at the end, are by name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
+    "PUBLISHED_RATES",
+    "PUBLISHED_TOTAL",
     "BodyField",
     "BoundCall",
     "Effect",
@@ -363,3 +367,39 @@ class Executor(Protocol):
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
         ...
+
+
+PUBLISHED_TOTAL = 50.0
+"""Requests per second of all operations together."""
+
+_ONE_A_SECOND = (
+    "accounts.get", "accounts.list", "accounts.trading_status", "balances.get", "balances.list",
+    "instruments.future_products", "instruments.futures", "positions.list",
+)  # fmt: skip
+_TWO_A_SECOND = (
+    "instruments.active_equities", "instruments.equities", "instruments.futures_option_chain", "market_data.by_type",
+    "option_chains.compact", "option_chains.flat", "option_chains.nested", "option_chains.nested_futures",
+)  # fmt: skip
+_THREE_A_SECOND = (
+    "instruments.cryptocurrency", "instruments.equity", "instruments.equity_option", "instruments.future",
+    "instruments.future_option", "instruments.future_product", "instruments.warrant",
+)  # fmt: skip
+_TWENTY_A_SECOND = (
+    "complex_orders.cancel", "complex_orders.dry_run", "complex_orders.get", "complex_orders.list",
+    "complex_orders.live", "complex_orders.submit", "orders.cancel", "orders.dry_run", "orders.edit",
+    "orders.edit_dry_run", "orders.get", "orders.list", "orders.list_live", "orders.live", "orders.replace",
+    "orders.search", "orders.submit",
+)  # fmt: skip
+
+PUBLISHED_RATES: Mapping[str, float] = MappingProxyType(
+    {
+        **dict.fromkeys(_ONE_A_SECOND, 1.0),
+        **dict.fromkeys(_TWO_A_SECOND, 2.0),
+        **dict.fromkeys(_THREE_A_SECOND, 3.0),
+        **dict.fromkeys(_TWENTY_A_SECOND, 20.0),
+    }
+)
+"""Requests per second of one operation, whichever account or symbol they name.
+
+They are the ceilings that the service's agent server keeps to; see ``rates_of_operations`` in the list of behaviour.
+"""

@@ -216,5 +216,37 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="reference pages of 2026",
             switch=True,
         ),
+        Behaviour(
+            id="rates_of_operations",
+            statement=(
+                "Lists of positions, balances, accounts and futures take 1 request a second, "
+                "quotes by type, chains and lists of equities 2, single instruments 3, each "
+                "operation on orders 20, everything together 50. The simulator enforces this "
+                'with Simulator(rate_limit="published").'
+            ),
+            grade="client",
+            source=(
+                "ceilings that the service's agent server enforces on its requests; the service publishes no figures"
+            ),
+            switch=False,
+        ),
+        Behaviour(
+            id="bare_429",
+            statement="A 429 carries no headers.",
+            grade="published",
+            source="guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="failed_logins_block",
+            statement=(
+                "Too many failed logins block an address for about eight hours, in which "
+                "requests time out. A client keeps the refusal of its credentials in its "
+                "token store and does not send them again."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
+            switch=False,
+        ),
     )
 }

@@ -158,17 +158,21 @@ class Call:
 
     async def _enter(self, attempt: _Attempt) -> Lane:
         """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
-        began, tokens = attempt.began, self._engine.tokens
         lane, rate = self._engine.limiter.route(self._operation)
-        if rate is not None:
-            if not rate.try_acquire(began):
-                await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
-            rate.release()
-        if lane.is_paced and tokens.peek(began) is None:  # a permission to send must not age while a token is fetched
-            await self._in_time(tokens.get(), ACCESS)
-        entered = lane.try_acquire(self._loop.time() if lane.is_paced else began)
-        if entered:
-            ready = tokens.peek(began)
+        if rate is None:
+            return await self._enter_lane(attempt, lane)
+        if not rate.try_acquire(attempt.began):
+            await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
+        try:
+            return await self._enter_lane(attempt, lane)
+        finally:
+            rate.leave_after_turn(self._loop.time())
+
+    async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
+        tokens, limiter = self._engine.tokens, self._engine.limiter
+        entered = lane.try_acquire(self._loop.time())
+        if entered and limiter.shared is None:
+            ready = tokens.peek(attempt.began)
             if ready is not None:  # the usual way: nothing to wait for
                 attempt.authorization = ready
                 return lane
@@ -180,6 +184,8 @@ class Call:
                 if ready is None:
                     ready = await self._in_time(tokens.get(), ACCESS)
                 attempt.authorization = ready
+                if limiter.shared is not None and lane.is_open(self._loop.time()):
+                    await self._in_time(limiter.permit(self._operation), "the shared limits (RedisLimits)")
                 if lane.is_open(self._loop.time()):
                     return lane
             except BaseException:

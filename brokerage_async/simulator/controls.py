@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from .clock import Clock
 from .faults import FaultPlan
@@ -37,12 +37,12 @@ class Controls(People):
         return self.brokerage.streams
 
     @property
-    def rate_limit(self) -> float | None:
-        """Requests per second that are accepted; None: no limit."""
+    def rate_limit(self) -> float | Literal["published"] | None:
+        """Requests per second that are accepted; ``published``: by operation; None: no limit."""
         return self.brokerage.rate_limit
 
     @rate_limit.setter
-    def rate_limit(self, value: float | None) -> None:
+    def rate_limit(self, value: float | Literal["published"] | None) -> None:
         self.brokerage.rate_limit = value
 
     @property

@@ -59,7 +59,8 @@ class Simulator(Controls):
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
-        rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
+        rate_limit: requests per second that are accepted; the others get a bare 429. ``published``: the rates of
+            `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed.
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
@@ -96,7 +97,7 @@ class Simulator(Controls):
         warrants: int = 200,
         cash: Decimal | int = 10_000_000,
         latency: Latency = 0.0,
-        rate_limit: float | None = None,
+        rate_limit: float | Literal["published"] | None = None,
         prices: Mapping[str, PriceSource] | None = None,
         state: str | os.PathLike[str] | None = None,
         control_port: int | None = None,
