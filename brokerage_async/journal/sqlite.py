@@ -12,7 +12,7 @@ from typing import Any
 from ..storage.sqlite_file import FileThread, SqliteFile
 from ..storage.subject import Subject
 from .base import JournalError
-from .schema import VERSION, creation, sqlite_migration, version_of
+from .schema import VERSION, creation, is_created
 from .sql import SqlJournal, text_of
 
 __all__ = ["SqliteJournal"]
@@ -33,8 +33,8 @@ class SqliteJournal(SqlJournal):
 
     ``clock`` gives epoch seconds and is what leases are measured with.
 
-    A file of an earlier release is migrated when it is opened. Every method raises `JournalError` for a file of a newer
-    release, a file that was moved, replaced or deleted since it was opened, and a damaged write-ahead log.
+    Every method raises `JournalError` for a file of a newer release or from before the first one, a file that was
+    moved, replaced or deleted since it was opened, and a damaged write-ahead log.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> None:
@@ -59,31 +59,22 @@ class SqliteJournal(SqlJournal):
 
 
 def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
-    """Create or migrate the table; the version of its schema is the ``user_version`` of the file."""
-    what = str(subject)
-    if _table_version(connection, what) == VERSION and _user_version(connection) == VERSION:
+    """Create the table if it is missing; the version of its schema is the ``user_version`` of the file."""
+    if _is_created(connection, subject):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _table_version(connection, what)  # as another process may have left it in the meantime
-        if version is None:
-            statements = creation(table=TABLE, binary="BLOB", seconds="REAL")
-        else:
-            statements = sqlite_migration(TABLE) if version < VERSION else ()
-        for statement in (*statements, f"PRAGMA user_version = {VERSION}"):
-            connection.execute(statement)
+        if not _is_created(connection, subject):  # another process may have done so in the meantime
+            for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
 
 
-def _table_version(connection: sqlite3.Connection, what: str) -> int | None:
-    recorded = _user_version(connection)
+def _is_created(connection: sqlite3.Connection, subject: Subject) -> bool:
+    (recorded,) = connection.execute("PRAGMA user_version").fetchone()
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({TABLE})")]
-    return version_of(what, recorded or None, columns) if columns or recorded > VERSION else None
-
-
-def _user_version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version
+    return is_created(str(subject), TABLE, recorded, columns)

@@ -175,8 +175,8 @@ class OrderEntry:
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
 
-        The next `recover` searches for it. ``origin`` is empty for entries of journals older than this field. Returns
-        False if there is no such open entry, a worker holds it, or this service has an entry under that identifier.
+        The next `recover` searches for it. Returns False if there is no such open entry, a worker holds it, or this
+        service has an entry under that identifier.
         """
         key = EntryKey(origin, self._context.environment, account_number, external_identifier)
         return await self._context.journal.adopt(key, origin=self._context.origin)
