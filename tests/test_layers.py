@@ -20,6 +20,7 @@ LAYERS = (
         "_arguments",
         "_decimals",
         "_open_enums",
+        "_random",
         "_secrets",
         "_terms",
         "_values",
