@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -85,8 +86,7 @@ class SqliteFile:
         try:
             if self._exclusive:  # before the log is opened: the lock is then held until the connection is closed
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            if mode != "wal":
+            if _switch_to_log(connection, timeout) != "wal":
                 raise self._subject.unusable("no write-ahead log on this file system")
             connection.execute("PRAGMA synchronous = FULL")
             self._set_up(connection, self._subject)
@@ -98,6 +98,18 @@ class SqliteFile:
             connection.close()
             raise
         return connection, identity
+
+
+def _switch_to_log(connection: sqlite3.Connection, timeout: float) -> str:
+    """Switch to a write-ahead log; wait for another process that creates the file, as SQLite does not do here."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.002)
 
 
 class FileThread:

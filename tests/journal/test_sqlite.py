@@ -133,6 +133,19 @@ async def test_waits_for_another_process_that_writes(tmp_path: Path) -> None:
         assert (await opening)[1]
 
 
+async def test_first_opening_waits_for_another_process_that_creates_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
+    async with SqliteJournal(path) as journal:
+        opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
+        await asyncio.sleep(0.05)
+        assert not opening.done()
+        other.execute("COMMIT")
+        other.close()
+        assert (await opening)[1]
+
+
 async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.now()
