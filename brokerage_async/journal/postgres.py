@@ -12,8 +12,7 @@ from urllib.parse import quote
 from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
-from ..storage.process import ProcessGuard
-from ..storage.subject import Subject
+from ..storage.subject import ProcessGuard, Subject
 from .base import JournalError
 from .connections import ConnectionPool
 from .schema import VERSION, creation, is_created

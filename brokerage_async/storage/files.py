@@ -11,7 +11,6 @@ from pathlib import Path
 
 import attrs
 
-from ..errors import BrokerageError
 from .subject import Subject
 
 __all__ = ["SIDE_FILES", "FileIdentity", "prepare"]
@@ -61,30 +60,28 @@ class FileIdentity:
     """
 
     subject: Subject
-    files: dict[str, tuple[int, int]]
+    files: dict[str, tuple[int, int] | None]
 
     @classmethod
     def of(cls, path: Path, real: Path, subject: Subject, *, beside: Iterable[str] = SIDE_FILES) -> FileIdentity:
         """Return the identity of the files at ``path`` now. ``real`` is the same path without symbolic links."""
-        return cls(subject, {str(file): _inode(subject, str(file)) for file in (path, *_beside(real, beside))})
+        return cls(subject, {str(file): _inode(str(file)) for file in (path, *_beside(real, beside))})
 
     def check(self) -> None:
         """Raise the subject's error when a file is not the one that was opened."""
-        for file, inode in self.files.items():
-            if _inode(self.subject, file) != inode:
-                raise _moved(self.subject, file, "replaced")
+        for file, opened in self.files.items():
+            found = _inode(file)
+            if found is None or found != opened:
+                fate = "moved or deleted" if found is None else "replaced"
+                raise self.subject.unusable(
+                    f"{file} was {fate} after it was opened: close the {self.subject.kind}, put the files back in "
+                    "place, and open it again"
+                )
 
 
-def _inode(subject: Subject, file: str) -> tuple[int, int]:
+def _inode(file: str) -> tuple[int, int] | None:
     try:
         status = os.stat(file)
     except FileNotFoundError:
-        raise _moved(subject, file, "moved or deleted") from None
+        return None
     return status.st_dev, status.st_ino
-
-
-def _moved(subject: Subject, file: str, fate: str) -> BrokerageError:
-    return subject.unusable(
-        f"{file} was {fate} after it was opened: close the {subject.kind}, put the files back in place, and open it "
-        "again"
-    )

@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from .._arguments import running_loop
 from .files import SIDE_FILES, FileIdentity, prepare
-from .process import ProcessGuard
-from .subject import Subject
+from .subject import ProcessGuard, Subject
 from .wal import check_log
 
 __all__ = ["FileThread", "SqliteFile"]
