@@ -15,8 +15,7 @@ from ..errors import ConfigurationError
 from ..storage.subject import ProcessGuard, Subject
 from .base import JournalError
 from .connections import ConnectionPool
-from .schema import VERSION, creation, is_created
-from .sql import SqlJournal, text_of
+from .sql import VERSION, SqlJournal, creation, is_created, text_of
 
 if TYPE_CHECKING:
     import psycopg

@@ -1,10 +1,11 @@
-"""Embedded journal: one SQLite file, shared by every process of one machine."""
+"""Embedded journals: an SQLite file, shared by every process of one machine, and a database in memory."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,9 @@ from typing import Any
 from ..storage.sqlite_file import FileThread, SqliteFile
 from ..storage.subject import Subject
 from .base import JournalError
-from .schema import VERSION, creation, is_created
-from .sql import SqlJournal, text_of
+from .sql import VERSION, SqlJournal, creation, is_created, text_of
 
-__all__ = ["SqliteJournal"]
+__all__ = ["MemoryJournal", "SqliteJournal"]
 
 TABLE = "entries"
 LOSS = ", whose orders may have been placed"
@@ -56,6 +56,36 @@ class SqliteJournal(SqlJournal):
     async def aclose(self) -> None:
         """Close the file, after the writes that are under way. In a forked process, leave it to the parent."""
         await self._thread.aclose()
+
+
+class MemoryJournal(SqlJournal):
+    """Keeps entries in memory: nothing survives the process, so nothing can be recovered after a crash.
+
+    ``clock`` gives epoch seconds; pass another one to run on simulated time.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)
+        for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+            self._connection.execute(statement)
+
+    def __repr__(self) -> str:
+        (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
+        return f"MemoryJournal({count} entries)"
+
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        text = text_of(statement, table=TABLE, now=":now")
+        try:
+            return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+        except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
+            raise JournalError(f"the journal in memory cannot be used: {error}") from error
+
+    async def aclose(self) -> None:
+        """Do nothing; the entries stay readable."""
 
 
 def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:

@@ -10,7 +10,7 @@ import attrs
 import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal
-from brokerage_async.journal.schema import COLUMNS, VERSION, is_created
+from brokerage_async.journal.sql import COLUMNS, VERSION, is_created
 from tests.journal_servers import Durable
 
 VERSION_1 = """

@@ -166,7 +166,7 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
                 before = await super().entries(environment, origin=origin, state=state)
                 for entry in before:
                     if entry.looked_at is None and entry.owner == "dead":
-                        self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
+                        assert await self.release(entry.key, owner="dead", note="not listed")
                 return before
 
         journal = Busy(clock=here.sim.clock.now)
@@ -183,7 +183,7 @@ class Overtaken(MemoryJournal):
     async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
         entry = await self.find(key)
         if entry is not None and entry.looked_at is None:
-            self._put(attrs.evolve(entry, owner=None, looked_at=self._now(), note="not listed"))
+            assert await self.release(key, owner="dead", note="not listed")
         return await super().claim(key, owner=owner, lease=lease)
 
 
