@@ -21,7 +21,6 @@ LAYERS = (
         "_decimals",
         "_open_enums",
         "_portable",
-        "_random",
         "_secrets",
         "_terms",
         "_values",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import attrs
 
 from .._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
-from .._random import chance
+from .random_values import chance
 
 __all__ = ["Limits", "RetryPolicy"]
 

@@ -10,7 +10,7 @@ import attrs
 from .._arguments import check_function, check_order_id
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
-from .._random import new_identifier
+from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal
 from ..operation import Operation
 from . import amend, recovery

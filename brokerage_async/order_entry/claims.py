@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from .._random import new_identifier
+from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal, renew_claims
 
 __all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "result_of", "settled"]

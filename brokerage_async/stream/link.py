@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
-from .._random import chance
+from ..config.random_values import chance
 from ..errors import (
     AuthenticationError,
     BrokerageError,

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .._arguments import check_function, running_loop
-from .._random import chance
+from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.streams.timing import LookBudget

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client
-from brokerage_async._random import chance
+from brokerage_async.config.random_values import chance
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, faults, run
