@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 
 import attrs
 
 from .._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
 from ..operation import PUBLISHED_RATES, PUBLISHED_TOTAL
+from .random_values import chance
 
 __all__ = ["Limits", "RetryPolicy"]
 
@@ -34,9 +34,7 @@ class RetryPolicy:
     max_delay: float = attrs.field(default=20.0, validator=validator(check_number))
     max_retry_after: float = attrs.field(default=60.0, validator=validator(check_number))
     budget: int | None = attrs.field(default=500, validator=validator(check_count, optional=True))
-    jitter: Callable[[], float] = attrs.field(
-        default=random.random, eq=False, repr=False, validator=validator(check_function)
-    )
+    jitter: Callable[[], float] = attrs.field(default=chance, eq=False, repr=False, validator=validator(check_function))
 
     @classmethod
     def none(cls) -> RetryPolicy:

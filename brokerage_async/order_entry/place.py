@@ -98,7 +98,7 @@ class PlaceOrder:
         with _describing(self._key, "was not sent by this call"):
             known = await self._context.journal.find(self._key, any_origin=self._named)
         if known is not None and known.key != self._key:
-            origin = known.key.origin or "an unnamed origin"
+            origin = known.key.origin
             self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
         return None if may_be_sent else known

@@ -75,10 +75,8 @@ def _of_other_origins(context: Context, left: dict[EntryKey, JournalEntry]) -> l
     """Take the entries of other origins out of ``left``. Return them as unknown: they cannot be searched for here."""
     placements = []
     for key in [key for key in left if key.origin != context.origin]:
-        origin = key.origin or "an unnamed origin (an older journal)"
-        note = (
-            f"journaled for {origin}, not for {context.origin}: adopt() it if that is the same service, or abandon() it"
-        )
+        cure = "adopt() it if that is the same service, or abandon() it"
+        note = f"journaled for {key.origin}, not for {context.origin}: {cure}"
         placement = placement_of(left.pop(key), Outcome.UNKNOWN, code=OTHER_ORIGIN, note=note)
         logger.warning("open order %s of account %s was %s", key.external_identifier, key.account_number, note)
         placements.append(placement)

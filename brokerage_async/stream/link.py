@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
+from ..config.random_values import chance
 from ..errors import (
     AuthenticationError,
     BrokerageError,
@@ -222,8 +222,7 @@ class Link(ABC, Generic[C]):
             if self._has_served:
                 self._lose(reason, since)
             if failures:
-                chance = random.random()  # noqa: S311 - spreads load, guards no secret
-                pause = self._backoff.pause(failures, chance)
+                pause = self._backoff.pause(failures, chance())
                 logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 

@@ -17,7 +17,7 @@ from brokerage_async.order_entry import decisions, kinds, lists, matching, place
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
-from brokerage_async.storage.files import FileIdentity
+from brokerage_async.storage.sqlite_file import FileIdentity
 
 __all__ = [
     "APIError",

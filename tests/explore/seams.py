@@ -22,8 +22,7 @@ from brokerage_async.errors import (
     ResponseLostError,
 )
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
-from brokerage_async.journal.schema import creation
-from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.journal.sql import SqlJournal, creation, text_of
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response

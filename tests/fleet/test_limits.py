@@ -193,6 +193,27 @@ class TestEngineAway:
             assert status.workers == 2
             assert busiest_second(moments()) <= 51
 
+    async def test_worker_keeps_to_its_local_share_until_the_others_have_noticed_that_the_engine_is_back(
+        self, server: EngineServer, sim: Simulator
+    ) -> None:
+        async with client(sim, server.url) as one:
+            await one.authorize()
+            await asyncio.sleep(3.2)
+            server.pause()  # not for long enough that the engine itself grants nothing
+            try:
+                while not (await one.fleet.status()).parts["limits"].is_local:  # type: ignore[attr-defined]
+                    await one.market_time.equity_holidays()
+            finally:
+                server.resume()
+            resumed, moments = asyncio.get_running_loop().time(), new_requests(sim)
+            counts = dict[float, int]()
+            for seconds in (2.4, 6.0):
+                while asyncio.get_running_loop().time() < resumed + seconds:
+                    await one.market_time.equity_holidays()
+                counts[seconds] = len(moments())
+        assert counts[2.4] <= 2.4 * 1.75 + 2
+        assert counts[6.0] > 60, "the engine is not back, so nothing is shown"
+
     async def test_state_lost_in_the_middle_never_exceeds_the_budget(
         self, server: EngineServer, sim: Simulator
     ) -> None:
