@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
+SCHEMA: str = "92f259bd1f5c70bddccd9e0c9ea44df3543630da1988f1b7cbb7ec489d875a58"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -33,5 +33,26 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="answers of the live service, 2025",
             switch=False,
         ),
+        Behaviour(
+            id="off_tick_rejected_at_routing",
+            statement=(
+                "Dry-run and submit accept a price between two ticks. The venue rejects the "
+                "order at routing, with a reason."
+            ),
+            grade="recorded",
+            source="reports of users of the live service, 2026-08",
+            switch=True,
+        ),
+        Behaviour(
+            id="tick_tables_by_threshold",
+            statement=(
+                "A tick table has rows of a tick and a threshold. A row applies below its "
+                "threshold, the row without one above all others. Equities have `tick-sizes`, "
+                "options the `option-tick-sizes` of their underlying."
+            ),
+            grade="recorded",
+            source="instruments of the live service, 2026-08",
+            switch=False,
+        ),
     )
 }

@@ -106,10 +106,12 @@ class State:
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random)
-        self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
+        self.exchange: Exchange = Exchange(
+            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, settings.has
+        )
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
-        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
+        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator, settings.has)
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect

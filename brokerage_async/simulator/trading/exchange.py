@@ -48,7 +48,9 @@ class Exchange:
         prices: Prices,
         event_queue: EventQueue,
         random: KeyedRandom,
+        has: Callable[[str], bool],
     ) -> None:
+        self._has = has
         self._order_store = order_store
         self._bookkeeping = bookkeeping
         self._prices = prices
@@ -164,6 +166,8 @@ class Exchange:
         if order.route_after is not None:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
+        if reason is None and self._has("off_tick_rejected_at_routing") and _is_off_tick(order):
+            reason = "The price is between two ticks (text of the simulator)"
         if reason is not None:
             order.reject_reason = reason
             self._order_store.move(order, OrderStatus.REJECTED, now)
@@ -310,6 +314,12 @@ class Exchange:
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)
+
+
+def _is_off_tick(order: Order) -> bool:
+    """Return whether the price of a single leg is between two ticks. Spreads have tables of which nothing is known."""
+    price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
+    return price is not None and not order.legs[0].instrument.is_on_tick(price)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:

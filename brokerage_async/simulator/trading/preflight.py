@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
@@ -70,7 +70,10 @@ class PreflightResult:
 class Preflight:
     """Checks orders before they are accepted."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices, margin_calculator: MarginCalculator) -> None:
+    def __init__(
+        self, catalogue: Catalogue, prices: Prices, margin_calculator: MarginCalculator, has: Callable[[str], bool]
+    ) -> None:
+        self._has = has
         self._catalogue = catalogue
         self._prices = prices
         self._margin_calculator = margin_calculator

@@ -76,6 +76,25 @@ def test_ioc_order_cancels_the_unfilled_rest(harness: Harness) -> None:
     assert order["cancelled-size"] == "10"
 
 
+def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
+    for without, status, reason in (
+        ((), "Rejected", "The price is between two ticks (text of the simulator)"),
+        (["off_tick_rejected_at_routing"], "Live", None),
+    ):
+        harness = Harness(without=without).login()
+        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1", kind="Equity Option"))):
+            dry_run = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+            assert (dry_run.status, json.loads(dry_run.body)["data"]["warnings"]) == (201, [])
+            identifier = harness.place(body)
+            harness.wait(1)
+            order = harness.order(identifier)
+            assert (order["status"], order.get("reject-reason")) == (status, reason)
+        for price in ("100.01", "0.0101"):
+            identifier = harness.place(limit(price))
+            harness.wait(1)
+            assert harness.status(identifier) == "Live"
+
+
 def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     identifier = harness.place(limit("150.00"))
     harness.wait(5)
