@@ -90,6 +90,8 @@ class Rule:
         span: two dates, and the most months between them.
         positive, not_negative: amounts that must be above zero, or at least zero.
         library: whether it is a safeguard of this library, which the service does not document.
+        code: code of the entry with which a preflight of the service refuses a request that breaks the rule.
+        behaviour: entry of the list of recorded behaviour that switches the rule off in the simulator.
     """
 
     message: str
@@ -108,6 +110,8 @@ class Rule:
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
     library: bool = False
+    code: str | None = None
+    behaviour: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -171,10 +175,12 @@ class RequestModel:
     Attributes:
         fields: its fields, in order.
         rules: rules over them.
+        service_rules: further rules, which the service checks and the client leaves to it.
     """
 
     fields: tuple[BodyField, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
 
 
 @attrs.frozen(kw_only=True, eq=False)

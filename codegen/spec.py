@@ -51,7 +51,7 @@ class Field:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """Rule of ``x-rules``, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
+    """Rule of a request, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
 
     arguments: tuple[tuple[str, object], ...]
 
@@ -76,6 +76,7 @@ class Model:
     section: str
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
     provenance: str = "documented"
     shared: bool = False
     identity: tuple[str, ...] | None = None

@@ -54,5 +54,155 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="instruments of the live service, 2026-08",
             switch=False,
         ),
+        Behaviour(
+            id="oco_orders_are_a_limit_and_a_stop",
+            statement=(
+                "An OCO order is one Limit order and one Stop or Stop Limit order. Others are "
+                "refused with the entry `invalid_oco_order_type_combo` under 422 "
+                "`preflight_check_failure`."
+            ),
+            grade="recorded",
+            source="reports of users of the live service, 2026-08",
+            switch=True,
+        ),
+        Behaviour(
+            id="cryptocurrency_orders_are_off",
+            statement=("Orders for cryptocurrencies are refused since 2026-06-29. The code is not known."),
+            grade="published",
+            source="notice of the service, 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="price_terms_by_order_type",
+            statement=(
+                "Limit and Stop Limit orders have a price and its effect, Notional Market "
+                "orders a value and its effect. Market, Stop and Notional Market orders have "
+                "no price. The codes are not known, but for `cant_buy_for_credit`."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="market_orders_have_one_leg",
+            statement="Market and Notional Market orders have one leg. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="market_orders_are_never_gtc",
+            statement=(
+                "Market, Notional Market and opening Stop orders are never GTC. The code is "
+                "recorded for Market orders; that GTD is meant as well is inferred."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="opening_market_orders_need_an_open_market",
+            statement=(
+                "Opening Market and Notional Market orders are refused with the entry "
+                "`tif_no_after_hours_opening_market_orders` while the market is closed. "
+                "Closing ones wait for the next session. Nothing is known of orders with "
+                "times or conditions, which the simulator accepts."
+            ),
+            grade="recorded",
+            source="sandbox, 2026-09-05, a Saturday; older guides",
+            switch=True,
+        ),
+        Behaviour(
+            id="fractions_are_small_market_orders",
+            statement=(
+                "Notional Market orders buy fractions of one share, of equities with "
+                "`is-fractional-quantity-eligible`, for at least 5 dollars. Fractional "
+                "quantities are known for Market orders of the day only. The codes are not "
+                "known."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="extended_hours_are_for_equities",
+            statement=("Orders for extended or overnight hours have one leg, an equity. The code is not known."),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="overnight_orders_work_at_night",
+            statement=(
+                "Extended hours are 6:00 to 19:00 in Chicago. Overnight orders work from "
+                "19:00 to 19:00, from Sunday evening on, but not in the night before a full "
+                "holiday."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="buy_and_sell_are_for_futures",
+            statement=("Buy and Sell are for outright futures, in orders of one leg. The code is not known."),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="cryptocurrency_orders_have_one_leg",
+            statement="Orders for cryptocurrencies have one leg. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="conditions_are_complete",
+            statement=(
+                "Conditions need an action (`cancel`, `route`), a comparator, an indicator "
+                "(`last`, `nat`) and a threshold. Price components need all of their four "
+                "keys. The code is not known."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="blast_orders_are_refused",
+            statement="Complex orders of type BLAST are supported nowhere. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="margin_orders_have_four_distinct_legs",
+            statement="A margin dry-run has one to four legs of distinct symbols.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="no_account_holds_both_sides",
+            statement=(
+                "A working order on the other side of a symbol is refused with "
+                "`illegal_buy_and_sell_on_same_symbol`, a close of more than is held with "
+                "`cannot_close_against_more_than_existing_position`. An opening against the "
+                "position is refused, with a code that is not known."
+            ),
+            grade="recorded",
+            source="live service and sandbox, 2026; older guides",
+            switch=True,
+        ),
+        Behaviour(
+            id="next_session_warning_is_dotted",
+            statement=(
+                "The warning of an order that waits for the next session has the code "
+                "`tif.next_valid_session`. Before 2025 it was `tif_next_valid_sesssion`, with "
+                "three s."
+            ),
+            grade="recorded",
+            source="dry-runs of the live service and sandbox, 2023 to 2026",
+            switch=True,
+        ),
     )
 }

@@ -162,6 +162,7 @@ from .models import (
     PlacedOrderResponse,
     Position,
     PositionLimit,
+    PreflightCode,
     PreflightMessage,
     PriceComponent,
     PriceEffect,
@@ -1852,7 +1853,7 @@ _PreflightMessageBuilder = mutable_builder(PreflightMessage)
 class PreflightMessageWire(Wire, rename="kebab"):
     """Wire form of `PreflightMessage`."""
 
-    code: str | None = None
+    code: PreflightCode | None = None
     message: str | None = None
     preflight_id: str | int | None = None
     url: str | None = None

@@ -492,6 +492,64 @@ class TimeAndSaleType(OpenStrEnum):
     CANCEL = "CANCEL"
 
 
+class PreflightCode(OpenStrEnum):
+    """Code of a preflight error or warning, as far as any was seen or published.
+
+    The service has more. `tif.next_valid_session` and `tif_next_valid_sesssion` are the same warning, since
+    2025 and before: the order waits for the next session.
+
+    Recorded from the service, not in the service document.
+    """
+
+    TIF_NEXT_VALID_SESSION = "tif.next_valid_session"
+    TIF_NEXT_VALID_SESSSION = "tif_next_valid_sesssion"
+    CLOSING_WITH_NO_POSITION = "closing_with_no_position"
+    TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS = "tif_no_after_hours_opening_market_orders"
+    MARGIN_CHECK_FAILED = "margin_check_failed"
+    CANT_BUY_FOR_CREDIT = "cant_buy_for_credit"
+    GTC_MARKET_ORDERS_NOT_SUPPORTED = "gtc_market_orders_not_supported"
+    CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION = "cannot_close_against_more_than_existing_position"
+    ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL = "illegal_buy_and_sell_on_same_symbol"
+    INVALID_OCO_ORDER_TYPE_COMBO = "invalid_oco_order_type_combo"
+
+
+class InventedPreflightCode(OpenStrEnum):
+    """Code of a preflight error or warning that the simulator invents, because nobody recorded what the service
+    says.
+
+    Its message says so.
+
+    See section  of the service document.
+    """
+
+    CANT_SELL_FOR_DEBIT = "cant_sell_for_debit"
+    CANNOT_OPEN_AGAINST_EXISTING_POSITION = "cannot_open_against_existing_position"
+    CRYPTOCURRENCY_ORDER_WITH_SEVERAL_LEGS = "cryptocurrency_order_with_several_legs"
+    CRYPTOCURRENCY_ORDERS_DISABLED = "cryptocurrency_orders_disabled"
+    EXTENDED_HOURS_NOT_SUPPORTED = "extended_hours_not_supported"
+    FRACTIONAL_QUANTITY_NOT_SUPPORTED = "fractional_quantity_not_supported"
+    INCOMPLETE_CONDITION = "incomplete_condition"
+    INSTRUMENT_CLOSING_ONLY = "instrument_closing_only"
+    INSTRUMENT_EXPIRED = "instrument_expired"
+    INVALID_GTC_DATE = "invalid_gtc_date"
+    INVALID_LEGS = "invalid_legs"
+    INVALID_POSITION_EFFECT = "invalid_position_effect"
+    INVALID_PRICE = "invalid_price"
+    INVALID_QUANTITY = "invalid_quantity"
+    INVALID_RULE_TIME = "invalid_rule_time"
+    INVALID_SYMBOL = "invalid_symbol"
+    LEGS_UNDERLYING_MISMATCH = "legs_underlying_mismatch"
+    MARKET_ORDER_WITH_SEVERAL_LEGS = "market_order_with_several_legs"
+    NOTIONAL_VALUE_NOT_SUPPORTED = "notional_value_not_supported"
+    ORDER_WOULD_BE_REJECTED = "order_would_be_rejected"
+    PLAIN_ACTION_NOT_SUPPORTED = "plain_action_not_supported"
+    PRICE_EFFECT_MISSING = "price_effect_missing"
+    PRICE_NOT_ALLOWED = "price_not_allowed"
+    SIZE_LIMIT_EXCEEDED = "size_limit_exceeded"
+    UNSUPPORTED_COMPLEX_ORDER_TYPE = "unsupported_complex_order_type"
+    VALUE_EFFECT_MISSING = "value_effect_missing"
+
+
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class Pagination(Model):
     """Position of a page in the whole list.
@@ -1067,7 +1125,7 @@ class PreflightMessage(Model):
         url: Page with further information; notes only.
     """
 
-    code: str | None = None
+    code: PreflightCode | None = None
     """Machine-readable code."""
 
     message: str | None = None
@@ -9050,6 +9108,7 @@ __all__ = [
     "InstrumentCollection",
     "InstrumentSearchHit",
     "InstrumentType",
+    "InventedPreflightCode",
     "LegAction",
     "Lendability",
     "LiquidityState",
@@ -9107,6 +9166,7 @@ __all__ = [
     "PlacedOrderResponse",
     "Position",
     "PositionLimit",
+    "PreflightCode",
     "PreflightMessage",
     "PriceComponent",
     "PriceEffect",

@@ -111,7 +111,9 @@ class State:
         )
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
-        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator, settings.has)
+        self.preflight: Preflight = Preflight(
+            self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
+        )
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect

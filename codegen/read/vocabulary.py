@@ -7,7 +7,7 @@ from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
-PROVENANCES = ("documented", "recorded", "published", "client", "library")
+PROVENANCES = ("documented", "recorded", "published", "client", "library", "invented")
 WIRE_FORMS = (
     "integer", "number", "string", "epoch-ms", "epoch-day", "zero", "nan", "non-finite", "empty", "date-text", "loose",
     "minus-one", "mapping",
@@ -47,6 +47,7 @@ EXTENSIONS = {
     "x-rules",
     "x-scope",
     "x-section",
+    "x-service-rules",
     "x-shared",
     "x-wire",
 }

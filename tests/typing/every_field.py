@@ -381,7 +381,7 @@ def check_fee_breakdown(it: models.FeeBreakdown) -> None:
 
 
 def check_preflight_message(it: models.PreflightMessage) -> None:
-    assert_type(it.code, str | None)
+    assert_type(it.code, models.PreflightCode | None)
     assert_type(it.message, str | None)
     assert_type(it.preflight_id, str | None)
     assert_type(it.url, str | None)

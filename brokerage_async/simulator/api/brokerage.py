@@ -97,7 +97,7 @@ class Brokerage:
         self.rate_limit: float | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
         self._accepted: deque[float] = deque()
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect)
+        self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         self.recording: Recording = Recording()

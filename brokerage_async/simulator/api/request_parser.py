@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -126,9 +126,13 @@ _CheckedBody = tuple[Any, list[RequestProblem], list[RequestProblem]]
 class RequestParser:
     """Parses queries and bodies."""
 
-    def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect) -> None:
+    def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect, has: Callable[[str], bool]) -> None:
         self._rules_of = {  # not the library's own safeguards: the service judges signs in its preflight
-            model: tuple(CompiledRule.of(rule) for rule in spec.rules if not rule.library)
+            model: tuple(
+                CompiledRule.of(rule)
+                for rule in (*spec.rules, *spec.service_rules)
+                if not rule.library and (rule.behaviour is None or has(rule.behaviour))
+            )
             for model, spec in models.items()
         }
         self._dialect = dialect

@@ -143,10 +143,6 @@ class TradingSession:
             return MarketState.PRE_MARKET
         return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
 
-    def spans(self, now: float, *, extended: bool) -> bool:
-        """Return whether orders are matched at ``now``, in regular or ``extended`` hours."""
-        return self.start <= now < self.close_ext if extended else self.open <= now < self.close
-
 
 @attrs.frozen
 class Calendar:
@@ -187,13 +183,6 @@ class Calendar:
             return session
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
-
-    def trading(self, now: float, *, extended: bool = False) -> TradingSession:
-        """Return the session in which an order of ``now`` works: the current or the next one."""
-        session = self.current(now)
-        if session is not None and now < (session.close_ext if extended else session.close):
-            return session
-        return self.following(session.day if session is not None else local_date(now))
 
     def _walk(self, day: date, step: timedelta) -> TradingSession:
         while True:

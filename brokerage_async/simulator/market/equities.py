@@ -91,6 +91,7 @@ class EquityDefinition:
             halted=self.halted,
             closing_only=self.closing_only,
             hard_to_borrow=self.lendability is not Lendability.EASY_TO_BORROW,
+            fractional=not self.is_index,
         )
 
 

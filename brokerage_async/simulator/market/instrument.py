@@ -42,7 +42,7 @@ class Instrument:
 
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
     options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
-    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short.
+    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short, ``fractional`` ones in parts.
     """
 
     symbol: str
@@ -57,6 +57,7 @@ class Instrument:
     halted: bool = False
     closing_only: bool = False
     hard_to_borrow: bool = False
+    fractional: bool = False
 
     @property
     def expires_at(self) -> float | None:

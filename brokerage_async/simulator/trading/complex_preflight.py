@@ -8,7 +8,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import PlacedOrderResponseWire
-from ..._generated.models import ComplexOrderType, NewComplexOrder, NewOrder
+from ..._generated.models import NewComplexOrder, NewOrder
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.wire import Dialect, money
@@ -19,7 +19,6 @@ from .preflight import Message, Preflight, PreflightResult, preflight_error
 
 __all__ = ["ComplexPreflightResult", "check_complex", "placed_wire"]
 
-_UNSUPPORTED = Message("unsupported_complex_order_type", "Complex orders of this type are not accepted any more")
 _SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
 
 
@@ -84,10 +83,8 @@ def placed_wire(shown: ComplexOrder, impact: BuyingPowerImpact, dialect: Dialect
 def check_complex(
     preflight: Preflight, account: Account, requested: NewComplexOrder, now: float
 ) -> ComplexPreflightResult:
-    """Check a whole complex order. Raise RefusedError for a type or an instrument that is not served."""
+    """Check a whole complex order. Raise RefusedError for an instrument that is not served."""
     kind = requested.type
-    if kind is ComplexOrderType.BLAST:
-        raise preflight_error([_UNSUPPORTED])
     draft = ComplexOrder(
         number=0,
         account=account,
