@@ -204,5 +204,26 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="dry-runs of the live service and sandbox, 2023 to 2026",
             switch=True,
         ),
+        Behaviour(
+            id="invented_preflight_codes",
+            statement=(
+                "Where the code of a refusal is not known, the simulator invents one, and its "
+                "message says so: `cant_sell_for_debit`, "
+                "`cannot_open_against_existing_position`, "
+                "`cryptocurrency_order_with_several_legs`, `cryptocurrency_orders_disabled`, "
+                "`extended_hours_not_supported`, `fractional_quantity_not_supported`, "
+                "`incomplete_condition`, `instrument_closing_only`, `instrument_expired`, "
+                "`invalid_gtc_date`, `invalid_legs`, `invalid_position_effect`, "
+                "`invalid_price`, `invalid_quantity`, `invalid_rule_time`, `invalid_symbol`, "
+                "`legs_underlying_mismatch`, `market_order_with_several_legs`, "
+                "`notional_value_not_supported`, `order_would_be_rejected`, "
+                "`plain_action_not_supported`, `price_effect_missing`, `price_not_allowed`, "
+                "`size_limit_exceeded`, `unsupported_complex_order_type`, "
+                "`value_effect_missing`."
+            ),
+            grade="invented",
+            source="this project",
+            switch=False,
+        ),
     )
 }

@@ -63,6 +63,8 @@ from .models import (
     Comparator,
     ComplexOrder,
     ComplexOrderType,
+    ConditionAction,
+    ConditionIndicator,
     ContingentStatus,
     Cryptocurrency,
     CurrencyPair,
@@ -1488,9 +1490,9 @@ class OrderConditionWire(Wire, rename="kebab"):
     """Wire form of `OrderCondition`."""
 
     id: str | int | None = None
-    action: str | None = None
+    action: ConditionAction | None = None
     comparator: Comparator | None = None
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     instrument_type: InstrumentType | None = None
     is_threshold_based_on_notional: bool | None = None
     symbol: str | None = None
@@ -1553,7 +1555,7 @@ class PriceComponentWire(Wire, rename="kebab"):
 
     instrument_type: InstrumentType | None = None
     quantity: DecimalText | int | None = None
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     symbol: str | None = None
 
     @staticmethod
@@ -2057,11 +2059,11 @@ _NewOrderConditionBuilder = mutable_builder(NewOrderCondition)
 class NewOrderConditionWire(Wire, rename="kebab"):
     """Wire form of `NewOrderCondition`."""
 
-    action: str | None = None
+    action: ConditionAction | None = None
     instrument_type: InstrumentType | None = None
     symbol: str | None = None
     comparator: Comparator | None = None
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     threshold: DecimalText | None = None
     price_components: list[NewPriceComponentWire] | None = None
 
@@ -2111,7 +2113,7 @@ class NewPriceComponentWire(Wire, rename="kebab"):
 
     instrument_type: InstrumentType | None = None
     quantity: DecimalText | None = None
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     symbol: str | None = None
 
     @staticmethod

@@ -493,10 +493,10 @@ class TimeAndSaleType(OpenStrEnum):
 
 
 class PreflightCode(OpenStrEnum):
-    """Code of a preflight error or warning, as far as any was seen or published.
+    """Code of a preflight error or warning.
 
-    The service has more. `tif.next_valid_session` and `tif_next_valid_sesssion` are the same warning, since
-    2025 and before: the order waits for the next session.
+    These were recorded or published, the service has more. `tif.next_valid_session` and
+    `tif_next_valid_sesssion` are the same warning, since 2025 and before: the order waits for the next session.
 
     Recorded from the service, not in the service document.
     """
@@ -513,41 +513,26 @@ class PreflightCode(OpenStrEnum):
     INVALID_OCO_ORDER_TYPE_COMBO = "invalid_oco_order_type_combo"
 
 
-class InventedPreflightCode(OpenStrEnum):
-    """Code of a preflight error or warning that the simulator invents, because nobody recorded what the service
-    says.
+class ConditionAction(OpenStrEnum):
+    """Action on an order once a condition holds.
 
-    Its message says so.
-
-    See section  of the service document.
+    Published by the service, not in the service document.
     """
 
-    CANT_SELL_FOR_DEBIT = "cant_sell_for_debit"
-    CANNOT_OPEN_AGAINST_EXISTING_POSITION = "cannot_open_against_existing_position"
-    CRYPTOCURRENCY_ORDER_WITH_SEVERAL_LEGS = "cryptocurrency_order_with_several_legs"
-    CRYPTOCURRENCY_ORDERS_DISABLED = "cryptocurrency_orders_disabled"
-    EXTENDED_HOURS_NOT_SUPPORTED = "extended_hours_not_supported"
-    FRACTIONAL_QUANTITY_NOT_SUPPORTED = "fractional_quantity_not_supported"
-    INCOMPLETE_CONDITION = "incomplete_condition"
-    INSTRUMENT_CLOSING_ONLY = "instrument_closing_only"
-    INSTRUMENT_EXPIRED = "instrument_expired"
-    INVALID_GTC_DATE = "invalid_gtc_date"
-    INVALID_LEGS = "invalid_legs"
-    INVALID_POSITION_EFFECT = "invalid_position_effect"
-    INVALID_PRICE = "invalid_price"
-    INVALID_QUANTITY = "invalid_quantity"
-    INVALID_RULE_TIME = "invalid_rule_time"
-    INVALID_SYMBOL = "invalid_symbol"
-    LEGS_UNDERLYING_MISMATCH = "legs_underlying_mismatch"
-    MARKET_ORDER_WITH_SEVERAL_LEGS = "market_order_with_several_legs"
-    NOTIONAL_VALUE_NOT_SUPPORTED = "notional_value_not_supported"
-    ORDER_WOULD_BE_REJECTED = "order_would_be_rejected"
-    PLAIN_ACTION_NOT_SUPPORTED = "plain_action_not_supported"
-    PRICE_EFFECT_MISSING = "price_effect_missing"
-    PRICE_NOT_ALLOWED = "price_not_allowed"
-    SIZE_LIMIT_EXCEEDED = "size_limit_exceeded"
-    UNSUPPORTED_COMPLEX_ORDER_TYPE = "unsupported_complex_order_type"
-    VALUE_EFFECT_MISSING = "value_effect_missing"
+    CANCEL = "cancel"
+    ROUTE = "route"
+
+
+class ConditionIndicator(OpenStrEnum):
+    """Value that a condition watches.
+
+    `last` is the last price, `nat` the natural one between bid and ask.
+
+    Published by the service, not in the service document.
+    """
+
+    LAST = "last"
+    NAT = "nat"
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -1010,7 +995,7 @@ class PriceComponent(Model):
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
 
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     """Direction of the quantity, long or short."""
 
     symbol: str | None = None
@@ -1189,7 +1174,7 @@ class NewPriceComponent(Model):
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
 
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     """Direction of the quantity, long or short."""
 
     symbol: str | None = None
@@ -5913,13 +5898,13 @@ class OrderCondition(Model):
     id: str | None = None
     """Identifier of the condition."""
 
-    action: str | None = None
+    action: ConditionAction | None = None
     """Action on the order once the condition holds."""
 
     comparator: Comparator | None = None
     """Comparison with the threshold."""
 
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     """Watched value, such as the last price."""
 
     instrument_type: InstrumentType | None = None
@@ -6051,7 +6036,7 @@ class NewOrderCondition(Model):
         price_components: Instruments of the combined price to watch.
     """
 
-    action: str | None = None
+    action: ConditionAction | None = None
     """Action on the order once the condition holds."""
 
     instrument_type: InstrumentType | None = None
@@ -6063,7 +6048,7 @@ class NewOrderCondition(Model):
     comparator: Comparator | None = None
     """Comparison with the threshold."""
 
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     """Value to watch, such as the last price."""
 
     threshold: Decimal | None = None
@@ -9065,6 +9050,8 @@ __all__ = [
     "Comparator",
     "ComplexOrder",
     "ComplexOrderType",
+    "ConditionAction",
+    "ConditionIndicator",
     "ContingentStatus",
     "Cryptocurrency",
     "CurrencyPair",
@@ -9108,7 +9095,6 @@ __all__ = [
     "InstrumentCollection",
     "InstrumentSearchHit",
     "InstrumentType",
-    "InventedPreflightCode",
     "LegAction",
     "Lendability",
     "LiquidityState",

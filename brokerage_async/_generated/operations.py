@@ -25,6 +25,8 @@ from .models import (
     Comparator,
     ComplexOrder,
     ComplexOrderType,
+    ConditionAction,
+    ConditionIndicator,
     Cryptocurrency,
     CurrencyPair,
     CurrentMarketSession,
@@ -83,6 +85,7 @@ from .models import (
     PositionLimit,
     PriceEffect,
     QuantityDecimalPrecision,
+    QuantityDirection,
     QuoteAlert,
     QuoteToken,
     SimulatedPrice,
@@ -1907,7 +1910,7 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
         fields=(
             BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
             BodyField(name="quantity", wire="quantity", kind="decimal"),
-            BodyField(name="quantity_direction", wire="quantity-direction", kind="string"),
+            BodyField(name="quantity_direction", wire="quantity-direction", kind="string", choices=QuantityDirection),
             BodyField(name="symbol", wire="symbol", kind="string"),
         ),
         service_rules=(
@@ -1927,11 +1930,11 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
     ),
     NewOrderCondition: RequestModel(
         fields=(
-            BodyField(name="action", wire="action", kind="string"),
+            BodyField(name="action", wire="action", kind="string", choices=ConditionAction),
             BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
             BodyField(name="symbol", wire="symbol", kind="string"),
             BodyField(name="comparator", wire="comparator", kind="string", choices=Comparator),
-            BodyField(name="indicator", wire="indicator", kind="string"),
+            BodyField(name="indicator", wire="indicator", kind="string", choices=ConditionIndicator),
             BodyField(name="threshold", wire="threshold", kind="decimal"),
             BodyField(
                 name="price_components", wire="price-components", kind="object", array=True, model=NewPriceComponent
@@ -1943,12 +1946,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 code="incomplete_condition",
                 behaviour="conditions_are_complete",
                 message="action, comparator, indicator and threshold are required for each condition: set all four.",
-            ),
-            Rule(
-                require_value={"action": ("cancel", "route"), "indicator": ("last", "nat")},
-                code="incomplete_condition",
-                behaviour="conditions_are_complete",
-                message="action must be cancel or route, and indicator last or nat: choose one of them.",
             ),
         ),
     ),

@@ -202,16 +202,21 @@ class State:
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         price = self.catalogue.base_price("AAPL")
         low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
-        buy = self._share_order("AAPL", LegAction.BUY_TO_OPEN, low)
+        # An account takes no orders for both sides of a symbol: only the OCO order closes the shares that are held.
+        bracket = [
+            self._share_order("KO", LegAction.BUY_TO_OPEN, Decimal(20)),
+            self._share_order("KO", LegAction.SELL_TO_CLOSE, Decimal(200)),
+            self._share_order("KO", LegAction.SELL_TO_CLOSE, None, stop=Decimal(20)),
+        ]
         profit = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, high)
         loss = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, None, stop=low)
         pair = [
-            self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
+            self._share_order("GLD", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
         ]
         kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
         requested = (
-            NewComplexOrder(type=kinds.OTOCO, trigger_order=buy, orders=(profit, loss)),
+            NewComplexOrder(type=kinds.OTOCO, trigger_order=bracket[0], orders=bracket[1:]),
             NewComplexOrder(type=kinds.OCO, orders=(profit, loss)),
             NewComplexOrder(
                 type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio

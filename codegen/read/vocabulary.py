@@ -7,7 +7,7 @@ from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
 SCOPES = ("read", "trade")
-PROVENANCES = ("documented", "recorded", "published", "client", "library", "invented")
+PROVENANCES = ("documented", "recorded", "published", "client", "library")
 WIRE_FORMS = (
     "integer", "number", "string", "epoch-ms", "epoch-day", "zero", "nan", "non-finite", "empty", "date-text", "loose",
     "minus-one", "mapping",

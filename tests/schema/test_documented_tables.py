@@ -132,9 +132,9 @@ TABLES = {
     """,
     "OrderCondition": """
         id ?string
-        action ?string
+        action ?ConditionAction
         comparator ?Comparator
-        indicator ?string
+        indicator ?ConditionIndicator
         instrument-type ?InstrumentType
         is-threshold-based-on-notional boolean
         symbol ?string
@@ -146,7 +146,7 @@ TABLES = {
     "PriceComponent": """
         instrument-type ?InstrumentType
         quantity ?decimal
-        quantity-direction ?string
+        quantity-direction ?QuantityDirection
         symbol ?string
     """,
     "ComplexOrder": """
@@ -208,7 +208,7 @@ TABLES = {
         total-fees-effect ?PriceEffect
     """,
     "PreflightMessage": """
-        code ?string
+        code ?PreflightCode
         message ?string
         preflight-id ?string
         url ?string
@@ -438,18 +438,18 @@ TABLES = {
         conditions [NewOrderCondition]
     """,
     "NewOrderCondition": """
-        action ?string
+        action ?ConditionAction
         instrument-type ?InstrumentType
         symbol ?string
         comparator ?Comparator
-        indicator ?string
+        indicator ?ConditionIndicator
         threshold string:decimal
         price-components [NewPriceComponent]
     """,
     "NewPriceComponent": """
         instrument-type ?InstrumentType
         quantity ?decimal
-        quantity-direction ?string
+        quantity-direction ?QuantityDirection
         symbol ?string
     """,
     "AdvancedInstructions": """

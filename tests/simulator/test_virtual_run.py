@@ -11,7 +11,7 @@ from brokerage_async import Client
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, run
-from brokerage_async.tickets import buy_to_open, market
+from brokerage_async.tickets import buy_to_open, limit
 from tests.trading import SMALL
 
 START = "2026-06-10T09:25-04:00"
@@ -21,7 +21,7 @@ async def buy_and_wait(client: Client, simulator: Simulator) -> str:
     """Place an order before the opening and return the history of the day until it is filled."""
     account = simulator.account_numbers[0]
     placed = await client.order_entry(MemoryJournal()).place(
-        account, market(buy_to_open("AAPL", 10)), allow_warnings=True
+        account, limit(buy_to_open("AAPL", 10), price=250), allow_warnings=True
     )
     end = await client.watch.order("me", account, placed.require().order_id, interval=5 + random.random())
     assert end.status == "Filled"

@@ -300,9 +300,9 @@ def check_order_rule(it: models.OrderRule) -> None:
 
 def check_order_condition(it: models.OrderCondition) -> None:
     assert_type(it.id, str | None)
-    assert_type(it.action, str | None)
+    assert_type(it.action, models.ConditionAction | None)
     assert_type(it.comparator, models.Comparator | None)
-    assert_type(it.indicator, str | None)
+    assert_type(it.indicator, models.ConditionIndicator | None)
     assert_type(it.instrument_type, models.InstrumentType | None)
     assert_type(it.is_threshold_based_on_notional, bool | None)
     assert_type(it.symbol, str | None)
@@ -316,7 +316,7 @@ def check_order_condition(it: models.OrderCondition) -> None:
 def check_price_component(it: models.PriceComponent) -> None:
     assert_type(it.instrument_type, models.InstrumentType | None)
     assert_type(it.quantity, Decimal | None)
-    assert_type(it.quantity_direction, str | None)
+    assert_type(it.quantity_direction, models.QuantityDirection | None)
     assert_type(it.symbol, str | None)
     assert_type(it.extra, Mapping[str, Any])
 
@@ -424,11 +424,11 @@ def check_new_order_rules(it: models.NewOrderRules) -> None:
 
 
 def check_new_order_condition(it: models.NewOrderCondition) -> None:
-    assert_type(it.action, str | None)
+    assert_type(it.action, models.ConditionAction | None)
     assert_type(it.instrument_type, models.InstrumentType | None)
     assert_type(it.symbol, str | None)
     assert_type(it.comparator, models.Comparator | None)
-    assert_type(it.indicator, str | None)
+    assert_type(it.indicator, models.ConditionIndicator | None)
     assert_type(it.threshold, Decimal | None)
     assert_type(it.price_components, tuple[models.NewPriceComponent, ...] | None)
     assert_type(it.extra, Mapping[str, Any])
@@ -437,7 +437,7 @@ def check_new_order_condition(it: models.NewOrderCondition) -> None:
 def check_new_price_component(it: models.NewPriceComponent) -> None:
     assert_type(it.instrument_type, models.InstrumentType | None)
     assert_type(it.quantity, Decimal | None)
-    assert_type(it.quantity_direction, str | None)
+    assert_type(it.quantity_direction, models.QuantityDirection | None)
     assert_type(it.symbol, str | None)
     assert_type(it.extra, Mapping[str, Any])
 

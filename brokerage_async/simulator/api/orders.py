@@ -26,7 +26,8 @@ _RANGE_REQUIRED_SINCE = "20261012"
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
     """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
     coded = {Message(each.rule.code, each.message): None for each in problems if each.rule and each.rule.code}
-    return preflight_error([*coded]) if coded else request_parser.error(problems)
+    all_coded = all(each.rule is not None and each.rule.code for each in problems)
+    return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
 class Orders:

@@ -91,8 +91,13 @@ class EquityDefinition:
             halted=self.halted,
             closing_only=self.closing_only,
             hard_to_borrow=self.lendability is not Lendability.EASY_TO_BORROW,
-            fractional=not self.is_index,
+            fractional=self.fractional,
         )
+
+    @property
+    def fractional(self) -> bool:
+        """Whether parts of a share are traded."""
+        return not self.is_index and self.price < 10_000
 
 
 @attrs.frozen(kw_only=True)
@@ -205,7 +210,7 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
         is_closing_only=definition.closing_only,
         is_options_closing_only=definition.closing_only,
         active=True,
-        is_fractional_quantity_eligible=not definition.is_index,
+        is_fractional_quantity_eligible=definition.fractional,
         is_illiquid=definition.closing_only,
         is_etf=definition.is_etf,
         bypass_manual_review=False,
