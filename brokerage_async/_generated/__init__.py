@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "de13e26de068f4e0cce1ae2a9ff030fad10c876bdd47f7de4774f496988cd7f3"
+SCHEMA: str = "e32ffdd2ac120210a184ceacc4b3c81677c7b3d464335f44d0d2e7170d961f0e"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

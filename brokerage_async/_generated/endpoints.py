@@ -1263,7 +1263,7 @@ class Orders:
 
         This moves money. The service does not detect duplicates, so the request is never repeated once it may have
         arrived. Set external-identifier, and search the order lists for it if the outcome is unknown. Check the
-        same order with a dry run first: an order with warnings would be rejected.
+        same order with a dry run first.
 
         Args:
             account_number: Account number.
@@ -1358,7 +1358,7 @@ class Orders:
         """Check an order without submitting it.
 
         The result holds the costs and the effect on buying power; nothing is routed. A warning means that the order
-        would be rejected or that the market is closed.
+        would be rejected, or that it waits until the market opens: the guides of the service disagree.
 
         Args:
             account_number: Account number.

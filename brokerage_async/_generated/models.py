@@ -8990,7 +8990,7 @@ class PlacedOrderResponse(Model):
         notes: Preflight notes, for information.
         order: Order, for a simple order.
         order_costs: Costs of the order.
-        warnings: Preflight warnings: the order would be rejected if routed, or the market is closed.
+        warnings: Preflight warnings: the order may be rejected if routed, or waits until the market opens.
     """
 
     buying_power_effect: BuyingPowerEffect | None = None
@@ -9018,7 +9018,7 @@ class PlacedOrderResponse(Model):
     """Costs of the order."""
 
     warnings: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Preflight warnings: the order would be rejected if routed, or the market is closed."""
+    """Preflight warnings: the order may be rejected if routed, or waits until the market opens."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""

@@ -83,7 +83,8 @@ class OrderEntry:
         Args:
             account_number: the account to trade in.
             order: the order; see `brokerage_async.tickets` for short ways to write one.
-            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those.
+            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those. Known
+                codes are in `models.PreflightCode`; another one is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
                 unknown. Anything else relies on the visibility delay: an order that reaches the service later than
                 that is placed twice.
