@@ -225,5 +225,62 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="this project",
             switch=False,
         ),
+        Behaviour(
+            id="edited_orders_are_bare",
+            statement=("After PUT and PATCH the new order stands under `data`, after POST under `data.order`."),
+            grade="recorded",
+            source="live service and sandbox",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_quote_tokens_are_for_demo",
+            statement=("The token for quotes has the level `demo` in the sandbox and `api` in production."),
+            grade="recorded",
+            source="live service and sandbox, 2026; guides of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="sandbox_has_no_market_data",
+            statement=(
+                "In the sandbox, market data over HTTP answers 502. The simulator answers in "
+                "both environments; add a fault for the path to see the 502."
+            ),
+            grade="recorded",
+            source="sandbox, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_is_reset_daily",
+            statement=(
+                "The sandbox forgets all orders and positions every day. The simulator does "
+                "so at each start without a state file."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_fills_by_market_simulators",
+            statement=(
+                "Sandbox orders go to market simulators, at prices in the hundreds of "
+                "dollars. An older guide filled market orders at 1 dollar and limits below 3 "
+                "dollars at once; it is withdrawn, and programs written for it find no fills. "
+                "Nothing is filled while the market is closed."
+            ),
+            grade="recorded",
+            source="sandbox and guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="day_trader_fields_still_arrive",
+            statement=(
+                "The rule about pattern day traders was retired by the regulator on "
+                "2026-06-04. Its fields still arrive in accounts, trading status and "
+                "balances, and may vanish."
+            ),
+            grade="published",
+            source="notice of the regulator, 2026-06-04",
+            switch=True,
+        ),
     )
 }

@@ -1937,7 +1937,7 @@ class Account(Model):
         account_type_name: Type of account, such as `Individual`, `Joint` or `Roth IRA`.
         closed_at: Time the account was closed; closed accounts only. Published, not recorded.
         created_at: Time of creation.
-        day_trader_status: Whether the account is a day trader's.
+        day_trader_status: Whether the account is a day trader's; may vanish, the rule was retired in 2026.
         ext_account_id: Identifier of the account in another system. Published, not recorded.
         ext_crm_id: Identifier of the account in another system. Published, not recorded.
         external_accounts: Linked accounts elsewhere. Published, not recorded.
@@ -1977,7 +1977,7 @@ class Account(Model):
     """Time of creation."""
 
     day_trader_status: bool | None = None
-    """Whether the account is a day trader's."""
+    """Whether the account is a day trader's; may vanish, the rule was retired in 2026."""
 
     ext_account_id: str | None = None
     """Identifier of the account in another system. Published, not recorded."""
@@ -2488,7 +2488,8 @@ class TradingStatus(Model):
         clearing_account_number: Account number at the clearing firm. Published, not recorded.
         clearing_aggregation_identifier: Aggregation identifier at the clearing firm. Published, not recorded.
         cmta_override: Clearing member code that orders carry instead of the usual one. Published, not recorded.
-        day_trade_count: Day trades in the current window; changes during the day.
+        day_trade_count: Day trades in the current window; changes during the day; may vanish, the rule was
+            retired in 2026.
         enhanced_fraud_safeguards_enabled_at: Time the enhanced safeguards were enabled.
         equities_margin_calculation_type: Margin calculation, such as `Reg T` or `Portfolio Margin`.
         ext_crm_id: Identifier of the account in another system. Published, not recorded.
@@ -2511,16 +2512,19 @@ class TradingStatus(Model):
         is_futures_closing_only: Whether futures positions can only be closed.
         is_futures_enabled: Whether futures are enabled.
         is_futures_intra_day_enabled: Whether intraday margin for futures is enabled.
-        is_in_day_trade_equity_maintenance_call: Whether a day-trade call is open.
+        is_in_day_trade_equity_maintenance_call: Whether a day-trade call is open; may vanish, the rule was
+            retired in 2026.
         is_in_margin_call: Whether a margin call is open.
         is_non_retail: Whether the account is not a retail account. Published, not recorded.
-        is_pattern_day_trader: Whether the account is flagged as a pattern day trader.
+        is_pattern_day_trader: Whether the account is flagged as a pattern day trader; may vanish, the rule was
+            retired in 2026.
         is_portfolio_margin_enabled: Whether portfolio margin is enabled. Published, not recorded.
         is_risk_reducing_only: Whether only orders that reduce risk are accepted.
         is_roll_the_day_forward_enabled: Whether rolling to the next day is enabled.
         is_small_notional_futures_intra_day_enabled: Whether intraday margin for micro futures is enabled.
         options_level: Permitted option strategies, such as `No Restrictions`.
-        pdt_reset_on: Date of the last reset of the pattern day trader flag. Published, not recorded.
+        pdt_reset_on: Date of the last reset of the pattern day trader flag; may vanish, the rule was retired in
+            2026. Published, not recorded.
         short_calls_enabled: Whether uncovered short calls are enabled.
         small_notional_futures_margin_rate_multiplier: Factor on the margin requirements of micro futures.
         updated_at: Time of the last change.
@@ -2557,7 +2561,7 @@ class TradingStatus(Model):
     """Clearing member code that orders carry instead of the usual one. Published, not recorded."""
 
     day_trade_count: int | None = None
-    """Day trades in the current window; changes during the day."""
+    """Day trades in the current window; changes during the day; may vanish, the rule was retired in 2026."""
 
     enhanced_fraud_safeguards_enabled_at: datetime | None = None
     """Time the enhanced safeguards were enabled."""
@@ -2620,7 +2624,7 @@ class TradingStatus(Model):
     """Whether intraday margin for futures is enabled."""
 
     is_in_day_trade_equity_maintenance_call: bool | None = None
-    """Whether a day-trade call is open."""
+    """Whether a day-trade call is open; may vanish, the rule was retired in 2026."""
 
     is_in_margin_call: bool | None = None
     """Whether a margin call is open."""
@@ -2629,7 +2633,7 @@ class TradingStatus(Model):
     """Whether the account is not a retail account. Published, not recorded."""
 
     is_pattern_day_trader: bool | None = None
-    """Whether the account is flagged as a pattern day trader."""
+    """Whether the account is flagged as a pattern day trader; may vanish, the rule was retired in 2026."""
 
     is_portfolio_margin_enabled: bool | None = None
     """Whether portfolio margin is enabled. Published, not recorded."""
@@ -2647,7 +2651,8 @@ class TradingStatus(Model):
     """Permitted option strategies, such as `No Restrictions`."""
 
     pdt_reset_on: date | None = None
-    """Date of the last reset of the pattern day trader flag. Published, not recorded."""
+    """Date of the last reset of the pattern day trader flag; may vanish, the rule was retired in 2026. Published,
+    not recorded."""
 
     short_calls_enabled: bool | None = None
     """Whether uncovered short calls are enabled."""
@@ -2681,9 +2686,10 @@ class AccountBalance(Model):
         cryptocurrency_margin_requirement: Margin requirement of cryptocurrencies, in dollars.
         currency: Currency of all amounts, such as `USD`.
         day_equity_call_value: Equity call of the day, in dollars.
-        day_trade_excess: Excess for day trades, in dollars.
-        day_trading_buying_power: Buying power for day trades, in dollars.
-        day_trading_call_value: Day-trading call, in dollars.
+        day_trade_excess: Excess for day trades, in dollars; may vanish, the rule was retired in 2026.
+        day_trading_buying_power: Buying power for day trades, in dollars; may vanish, the rule was retired in
+            2026.
+        day_trading_call_value: Day-trading call, in dollars; may vanish, the rule was retired in 2026.
         derivative_buying_power: Buying power for options and futures, in dollars.
         equity_buying_power: Buying power for shares, in dollars.
         equity_offering_margin_requirement: Margin requirement of equity offerings, in dollars.
@@ -2779,13 +2785,13 @@ class AccountBalance(Model):
     """Equity call of the day, in dollars."""
 
     day_trade_excess: Decimal | None = None
-    """Excess for day trades, in dollars."""
+    """Excess for day trades, in dollars; may vanish, the rule was retired in 2026."""
 
     day_trading_buying_power: Decimal | None = None
-    """Buying power for day trades, in dollars."""
+    """Buying power for day trades, in dollars; may vanish, the rule was retired in 2026."""
 
     day_trading_call_value: Decimal | None = None
-    """Day-trading call, in dollars."""
+    """Day-trading call, in dollars; may vanish, the rule was retired in 2026."""
 
     derivative_buying_power: Decimal | None = None
     """Buying power for options and futures, in dollars."""

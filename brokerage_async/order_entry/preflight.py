@@ -32,8 +32,8 @@ def rejection(
 ) -> Rejection | None:
     """Return the reason that stops an order after this dry-run, or None: its errors, then warnings not allowed.
 
-    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass; an old code stands for the new one. Errors and warnings in an
-    unreadable form count as well: they cannot be shown to be harmless.
+    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. An old code stands for the
+    new one. Errors and warnings in an unreadable form count as well: they cannot be shown to be harmless.
     """
     if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"

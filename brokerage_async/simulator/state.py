@@ -132,8 +132,8 @@ class State:
         access, events = Access(self.accounts), CompanyEvents(self.random)
         return {
             "oauth": OAuth(self.authorization_server),
-            "accounts": AccountHandlers(access, self.dialect, self.settings.start),
-            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect),
+            "accounts": AccountHandlers(access, self.dialect, self.settings.start, self.settings.has),
+            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect, self.settings.has),
             "positions": Positions(access, self.prices, self.dialect),
             "market_time": MarketTime(self.dialect, self.settings.start),
             "market_metrics": MarketMetrics(
@@ -142,7 +142,9 @@ class State:
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens),
+            "market_data": MarketData(
+                self.catalogue, self.prices, self.quote_tokens, self.settings.environment, self.settings.has
+            ),
             "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
