@@ -2183,13 +2183,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
             ),
             Rule(
-                when={"legs[].instrument-type": ("Cryptocurrency",)},
-                forbid=("legs[].instrument-type",),
-                code="cryptocurrency_orders_disabled",
-                behaviour="cryptocurrency_orders_are_off",
-                message="Cryptocurrency orders are not accepted since 2026-06-29: trade another instrument.",
-            ),
-            Rule(
                 when={"order-type": ("Limit", "Stop Limit")},
                 require=("price-effect",),
                 code="price_effect_missing",
@@ -2410,13 +2403,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 code="cryptocurrency_order_with_several_legs",
                 behaviour="cryptocurrency_orders_have_one_leg",
                 message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
-            ),
-            Rule(
-                when={"legs[].instrument-type": ("Cryptocurrency",)},
-                forbid=("legs[].instrument-type",),
-                code="cryptocurrency_orders_disabled",
-                behaviour="cryptocurrency_orders_are_off",
-                message="Cryptocurrency orders are not accepted since 2026-06-29: trade another instrument.",
             ),
         ),
     ),

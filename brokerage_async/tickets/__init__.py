@@ -8,7 +8,7 @@ Legs name action and instrument; the order adds price and duration::
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
 
 Amounts are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely the intended
-number. Rules of single orders are checked at placing. Set other fields with ``attrs.evolve(order, ...)``.
+number. The published rules of the service are kept. Set other fields with ``attrs.evolve(order, ...)``.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair

@@ -185,6 +185,9 @@ class Preflight:
             instrument, symbol = leg.instrument, leg.instrument.symbol
             if instrument.expires_at is not None and instrument.expires_at <= now:
                 yield Message("instrument_expired", f"{symbol} has expired")
+            is_coin = instrument.instrument_type is InstrumentType.CRYPTOCURRENCY
+            if is_coin and self._has("cryptocurrency_orders_are_off"):
+                yield Message("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
             if instrument.closing_only and not leg.action.endswith("to Close"):
                 yield Message("instrument_closing_only", f"{symbol} can only be closed")
             if strict_effects and not self._effect_is_valid(order.account, leg):
