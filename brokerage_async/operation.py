@@ -201,6 +201,7 @@ class Operation(Generic[T]):
         production_only: not offered by the sandbox.
         host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
+        deprecated: published as such; its first call logs a warning.
         provenance: where the knowledge of it comes from; see `Provenance`.
         section: section of the service document that it follows, empty for an operation that is not in there.
     """
@@ -221,6 +222,7 @@ class Operation(Generic[T]):
     production_only: bool = False
     host: str | None = None
     is_public: bool = False
+    deprecated: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
     section: str = ""
 

@@ -143,6 +143,7 @@ class Operation:
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
+    deprecated: bool = False
     host: str | None = None
     provenance: str = "documented"
 

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "8d710e9fa307559df31e63e228aa0f15af128e3414e2810468dab304c451cead"
+SCHEMA: str = "af29dffd8463d5269d7d93c5aa813dc7f203db810cb4d77a284e96b8db58088d"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

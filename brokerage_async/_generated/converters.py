@@ -203,6 +203,8 @@ from .models import (
     TradingStatus,
     Transaction,
     TransactionLot,
+    TransactionSubType,
+    TransactionType,
     Underlying,
     UnderlyingMetrics,
     UnderlyingYearGainSummary,
@@ -1597,7 +1599,7 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
     """Wire form of `PlacedOrderResponse`."""
 
     buying_power_effect: BuyingPowerEffectWire | None = None
-    closing_fee_calculation: str | None = None
+    closing_fee_calculation: FeeCalculationWire | str | None = None
     complex_order: ComplexOrderWire | None = None
     errors: list[PreflightMessageWire] | None = None
     fee_calculation: FeeCalculationWire | None = None
@@ -1615,7 +1617,9 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
             o = _PlacedOrderResponseBuilder()
             o.extra = EMPTY
             o.buying_power_effect = None if (v := wire.buying_power_effect) is None else v.build()
-            o.closing_fee_calculation = wire.closing_fee_calculation
+            o.closing_fee_calculation = (
+                v if (v := wire.closing_fee_calculation) is None or type(v) is str else v.build()
+            )
             o.complex_order = None if (v := wire.complex_order) is None else v.build()
             o.errors = None if (v := wire.errors) is None else build_list(v)
             o.fee_calculation = None if (v := wire.fee_calculation) is None else v.build()
@@ -1636,7 +1640,11 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         v: Any
         wire = PlacedOrderResponseWire(
             None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
-            model.closing_fee_calculation,
+            None
+            if (v := model.closing_fee_calculation) is None
+            else v
+            if isinstance(v, str)
+            else FeeCalculationWire.of(v),
             None if (v := model.complex_order) is None else ComplexOrderWire.of(v),
             None if (v := model.errors) is None else [PreflightMessageWire.of(item) for item in v],
             None if (v := model.fee_calculation) is None else FeeCalculationWire.of(v),
@@ -1913,6 +1921,7 @@ class NewOrderWire(Wire, rename="kebab"):
     source: str | None = None
     rules: NewOrderRulesWire | None = None
     advanced_instructions: AdvancedInstructionsWire | None = None
+    max_value_per_liquidity_allocation_fill: DecimalText | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[NewOrder]:
@@ -1938,6 +1947,9 @@ class NewOrderWire(Wire, rename="kebab"):
             o.source = wire.source
             o.rules = None if (v := wire.rules) is None else v.build()
             o.advanced_instructions = None if (v := wire.advanced_instructions) is None else v.build()
+            o.max_value_per_liquidity_allocation_fill = (
+                None if (v := wire.max_value_per_liquidity_allocation_fill) is None else read_decimal(v)
+            )
             if CLASS_SWAP:
                 o.__class__ = NewOrder
             else:
@@ -1966,6 +1978,7 @@ class NewOrderWire(Wire, rename="kebab"):
             model.source,
             None if (v := model.rules) is None else NewOrderRulesWire.of(v),
             None if (v := model.advanced_instructions) is None else AdvancedInstructionsWire.of(v),
+            None if (v := model.max_value_per_liquidity_allocation_fill) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -2413,8 +2426,8 @@ class TransactionWire(Wire, rename="kebab"):
 
     id: str | int | None = None
     account_number: str | None = None
-    transaction_type: str | None = None
-    transaction_sub_type: str | None = None
+    transaction_type: TransactionType | None = None
+    transaction_sub_type: TransactionSubType | None = None
     transaction_date: date | None = None
     executed_at: Moment | None = None
     symbol: str | None = None
@@ -7177,9 +7190,9 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     day_high_price: DecimalText | None = None
     day_low_price: DecimalText | None = None
     close: DecimalText | None = None
-    close_price_type: str | None = None
+    close_price_type: ClosePriceType | None = None
     prev_close: DecimalText | None = None
-    prev_close_price_type: str | None = None
+    prev_close_price_type: ClosePriceType | None = None
     summary_date: date | None = None
     prev_close_date: date | None = None
     low_limit_price: DecimalText | None = None
@@ -7204,7 +7217,17 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     open_interest: int | None = None
     trading_halted: bool | None = None
     last_trade_time: Moment | int | None = None
+    day_open: DecimalText | None = None
+    day_high: DecimalText | None = None
+    day_low: DecimalText | None = None
+    day_close: DecimalText | None = None
+    prev_day_close: DecimalText | None = None
     instrument: dict[str, Any] | None = None
+    day_open__alias1: DecimalText | None = msgspec.field(default=None, name="dayOpen")
+    day_high__alias1: DecimalText | None = msgspec.field(default=None, name="dayHigh")
+    day_low__alias1: DecimalText | None = msgspec.field(default=None, name="dayLow")
+    day_close__alias1: DecimalText | None = msgspec.field(default=None, name="dayClose")
+    prev_day_close__alias1: DecimalText | None = msgspec.field(default=None, name="prevDayClose")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[MarketDataSnapshot]:
@@ -7260,6 +7283,41 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             o.open_interest = wire.open_interest
             o.trading_halted = wire.trading_halted
             o.last_trade_time = None if (v := wire.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
+            v = wire.day_open
+            if wire.day_open__alias1 is not None:
+                if v is None:
+                    v = wire.day_open__alias1
+                else:
+                    keep(o, "dayOpen", msgspec.to_builtins(wire.day_open__alias1, builtin_types=(Decimal,)))
+            o.day_open = None if v is None else read_decimal(v)
+            v = wire.day_high
+            if wire.day_high__alias1 is not None:
+                if v is None:
+                    v = wire.day_high__alias1
+                else:
+                    keep(o, "dayHigh", msgspec.to_builtins(wire.day_high__alias1, builtin_types=(Decimal,)))
+            o.day_high = None if v is None else read_decimal(v)
+            v = wire.day_low
+            if wire.day_low__alias1 is not None:
+                if v is None:
+                    v = wire.day_low__alias1
+                else:
+                    keep(o, "dayLow", msgspec.to_builtins(wire.day_low__alias1, builtin_types=(Decimal,)))
+            o.day_low = None if v is None else read_decimal(v)
+            v = wire.day_close
+            if wire.day_close__alias1 is not None:
+                if v is None:
+                    v = wire.day_close__alias1
+                else:
+                    keep(o, "dayClose", msgspec.to_builtins(wire.day_close__alias1, builtin_types=(Decimal,)))
+            o.day_close = None if v is None else read_decimal(v)
+            v = wire.prev_day_close
+            if wire.prev_day_close__alias1 is not None:
+                if v is None:
+                    v = wire.prev_day_close__alias1
+                else:
+                    keep(o, "prevDayClose", msgspec.to_builtins(wire.prev_day_close__alias1, builtin_types=(Decimal,)))
+            o.prev_day_close = None if v is None else read_decimal(v)
             o.instrument = None if (v := wire.instrument) is None else raw_object(v)
             if CLASS_SWAP:
                 o.__class__ = MarketDataSnapshot
@@ -7319,6 +7377,11 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             model.open_interest,
             model.trading_halted,
             model.last_trade_time,
+            None if (v := model.day_open) is None else decimal_text(v),
+            None if (v := model.day_high) is None else decimal_text(v),
+            None if (v := model.day_low) is None else decimal_text(v),
+            None if (v := model.day_close) is None else decimal_text(v),
+            None if (v := model.prev_day_close) is None else decimal_text(v),
             None if (v := model.instrument) is None else dict(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
@@ -7421,6 +7484,10 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
     industry: str | None = None
     implied_volatility_60_day: DecimalText | None = None
     implied_volatility_90_day: DecimalText | None = None
+    implied_volatility_index_rank__alias1: DecimalText | None = msgspec.field(
+        default=None, name="implied-volatility-rank"
+    )
+    liquidity_value__alias1: DecimalText | None = msgspec.field(default=None, name="liquidity")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[UnderlyingMetrics]:
@@ -7438,9 +7505,17 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             o.implied_volatility_index_5_day_change = (
                 None if (v := wire.implied_volatility_index_5_day_change) is None else read_decimal(v)
             )
-            o.implied_volatility_index_rank = (
-                None if (v := wire.implied_volatility_index_rank) is None else read_decimal(v)
-            )
+            v = wire.implied_volatility_index_rank
+            if wire.implied_volatility_index_rank__alias1 is not None:
+                if v is None:
+                    v = wire.implied_volatility_index_rank__alias1
+                else:
+                    keep(
+                        o,
+                        "implied-volatility-rank",
+                        msgspec.to_builtins(wire.implied_volatility_index_rank__alias1, builtin_types=(Decimal,)),
+                    )
+            o.implied_volatility_index_rank = None if v is None else read_decimal(v)
             o.tos_implied_volatility_index_rank = (
                 None if (v := wire.tos_implied_volatility_index_rank) is None else read_decimal(v)
             )
@@ -7453,7 +7528,13 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
                 None if (v := wire.implied_volatility_percentile) is None else read_decimal(v)
             )
             o.implied_volatility_updated_at = wire.implied_volatility_updated_at
-            o.liquidity_value = None if (v := wire.liquidity_value) is None else read_decimal(v)
+            v = wire.liquidity_value
+            if wire.liquidity_value__alias1 is not None:
+                if v is None:
+                    v = wire.liquidity_value__alias1
+                else:
+                    keep(o, "liquidity", msgspec.to_builtins(wire.liquidity_value__alias1, builtin_types=(Decimal,)))
+            o.liquidity_value = None if v is None else read_decimal(v)
             o.liquidity_rank = None if (v := wire.liquidity_rank) is None else read_decimal(v)
             o.liquidity_rating = wire.liquidity_rating
             o.created_at = wire.created_at

@@ -75,6 +75,8 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    TransactionSubType,
+    TransactionType,
     UnderlyingMetrics,
     Warrant,
     Watchlist,
@@ -1225,7 +1227,8 @@ class Orders:
             start_at: Only orders from this time on. Published, not recorded.
             end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
             futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
@@ -1321,7 +1324,8 @@ class Orders:
             start_at: Only orders from this time on. Published, not recorded.
             end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
             futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
@@ -1564,7 +1568,8 @@ class Orders:
             futures_symbol: Only orders on this future or on its options.
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
-            underlying_instrument_type: Only orders on underlyings of this instrument type.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`.
             underlying_symbol: Only orders on this underlying.
 
         Returns:
@@ -1933,9 +1938,9 @@ class Transactions:
         underlying_symbol: str | None = None,
         instrument_type: InstrumentType | str | None = None,
         action: LegAction | str | None = None,
-        type: str | None = None,
-        types: Sequence[str] | None = None,
-        sub_types: Sequence[str] | None = None,
+        type: TransactionType | str | None = None,
+        types: Sequence[TransactionType | str] | None = None,
+        sub_types: Sequence[TransactionSubType | str] | None = None,
         currency: str | None = None,
         partition_key: str | None = None,
         futures_symbol: str | None = None,
@@ -2272,7 +2277,7 @@ class Watchlists:
     async def delete(self, watchlist_name: str) -> None:
         """Delete a watchlist.
 
-        An unknown name is answered with 404.
+        An unknown name is answered with 404. The service also returns the deleted list, which is ignored.
 
         Args:
             watchlist_name: Name of the list.
@@ -2472,7 +2477,7 @@ class Accounts:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def customer(self, customer_id: int | str) -> Customer:
+    async def customer(self, customer_id: int | str, *, allow_missing: bool | None = None) -> Customer:
         """Return a customer record.
 
         The value `me` selects the owner of the token. The record is personal data: its representations show no
@@ -2481,6 +2486,8 @@ class Accounts:
         Args:
             customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
                 token.
+            allow_missing: True to get an empty record instead of 404 for a customer without one. Published, not
+                recorded.
 
         Returns:
             Customer record.
@@ -2495,7 +2502,7 @@ class Accounts:
 
         ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
         """
-        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id)
+        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id, allow_missing=allow_missing)
         return await self._executor.execute(call)
 
     async def list(self, customer_id: int | str) -> builtins.list[CustomerAccount]:

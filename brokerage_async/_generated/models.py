@@ -99,12 +99,15 @@ class InstrumentCollection(OpenStrEnum):
 
     `Equity` covers the stock exchanges; `CME` and `CFE` cover the futures exchanges of those names.
 
+    Not in the service document: `Equity Index`.
+
     See section Market time of the service document.
     """
 
     EQUITY = "Equity"
     CME = "CME"
     CFE = "CFE"
+    EQUITY_INDEX = "Equity Index"
 
 
 class MarketState(AnyCaseStrEnum):
@@ -436,12 +439,13 @@ class TickDirection(OpenStrEnum):
     UP = "UP"
 
 
-class ClosePriceType(OpenStrEnum):
+class ClosePriceType(AnyCaseStrEnum):
     """Type of a closing price.
 
     Published by the service, not in the service document.
     """
 
+    UNKNOWN = "UNKNOWN"
     REGULAR = "REGULAR"
     INDICATIVE = "INDICATIVE"
     PRELIMINARY = "PRELIMINARY"
@@ -533,6 +537,60 @@ class ConditionIndicator(OpenStrEnum):
 
     LAST = "last"
     NAT = "nat"
+
+
+class TransactionType(OpenStrEnum):
+    """Type of a transaction.
+
+    Published by the service, not in the service document.
+    """
+
+    ADMINISTRATIVE_TRANSFER = "Administrative Transfer"
+    MONEY_MOVEMENT = "Money Movement"
+    RECEIVE_DELIVER = "Receive Deliver"
+    TRADE = "Trade"
+
+
+class TransactionSubType(OpenStrEnum):
+    """Subtype of a transaction.
+
+    Trades have the action of the leg.
+
+    Published by the service, not in the service document.
+    """
+
+    ACAT = "ACAT"
+    ASSIGNMENT = "Assignment"
+    BALANCE_ADJUSTMENT = "Balance Adjustment"
+    CASH_MERGER = "Cash Merger"
+    CASH_SETTLED_ASSIGNMENT = "Cash Settled Assignment"
+    CASH_SETTLED_EXERCISE = "Cash Settled Exercise"
+    CREDIT_INTEREST = "Credit Interest"
+    DEBIT_INTEREST = "Debit Interest"
+    DEPOSIT = "Deposit"
+    DIVIDEND = "Dividend"
+    EXERCISE = "Exercise"
+    EXPIRATION = "Expiration"
+    FEE = "Fee"
+    FORWARD_SPLIT = "Forward Split"
+    FULLY_PAID_STOCK_LENDING_INCOME = "Fully Paid Stock Lending Income"
+    FUTURES_SETTLEMENT = "Futures Settlement"
+    MARK_TO_MARKET = "Mark to Market"
+    MATURITY = "Maturity"
+    REVERSE_SPLIT = "Reverse Split"
+    REVERSE_SPLIT_REMOVAL = "Reverse Split Removal"
+    SPECIAL_DIVIDEND = "Special Dividend"
+    STOCK_MERGER = "Stock Merger"
+    STOCK_MERGER_REMOVAL = "Stock Merger Removal"
+    SYMBOL_CHANGE = "Symbol Change"
+    TRANSFER = "Transfer"
+    WITHDRAWAL = "Withdrawal"
+    BUY = "Buy"
+    BUY_TO_CLOSE = "Buy to Close"
+    BUY_TO_OPEN = "Buy to Open"
+    SELL = "Sell"
+    SELL_TO_CLOSE = "Sell to Close"
+    SELL_TO_OPEN = "Sell to Open"
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -3892,9 +3950,9 @@ class MarketDataSnapshot(Model):
         day_high_price: Highest price of the session, in dollars or points.
         day_low_price: Lowest price of the session, in dollars or points.
         close: Closing price, in dollars or points; absent during the session.
-        close_price_type: Kind of closing price, such as `Regular` or `Final`.
+        close_price_type: Kind of closing price.
         prev_close: Closing price of the previous session, in dollars or points.
-        prev_close_price_type: Kind of previous closing price, such as `Regular` or `Final`.
+        prev_close_price_type: Kind of previous closing price.
         summary_date: Day of the session.
         prev_close_date: Day of the previous session.
         low_limit_price: Lowest permitted price, in dollars or points.
@@ -3919,8 +3977,13 @@ class MarketDataSnapshot(Model):
         open_interest: Number of open contracts.
         trading_halted: Whether trading is halted. Published, not recorded.
         last_trade_time: Time of the last trade. Published, not recorded.
-        instrument: Definition of the instrument, as raw JSON; only with include-instrument. Known from other
-            clients only.
+        day_open: First price of the session, in dollars or points. Published, not recorded.
+        day_high: Highest price of the session, in dollars or points. Published, not recorded.
+        day_low: Lowest price of the session, in dollars or points. Published, not recorded.
+        day_close: Closing price of the session, in dollars or points. Published, not recorded.
+        prev_day_close: Closing price of the previous session, in dollars or points. Published, not recorded.
+        instrument: Symbol, instrument-type, instrument-key, underlying-instrument, root-symbol and exchange, as
+            raw JSON; only with include-instrument. Published, not recorded.
     """
 
     symbol: str | None = None
@@ -3980,14 +4043,14 @@ class MarketDataSnapshot(Model):
     close: Decimal | None = None
     """Closing price, in dollars or points; absent during the session."""
 
-    close_price_type: str | None = None
-    """Kind of closing price, such as `Regular` or `Final`."""
+    close_price_type: ClosePriceType | None = None
+    """Kind of closing price."""
 
     prev_close: Decimal | None = None
     """Closing price of the previous session, in dollars or points."""
 
-    prev_close_price_type: str | None = None
-    """Kind of previous closing price, such as `Regular` or `Final`."""
+    prev_close_price_type: ClosePriceType | None = None
+    """Kind of previous closing price."""
 
     summary_date: date | None = None
     """Day of the session."""
@@ -4061,8 +4124,24 @@ class MarketDataSnapshot(Model):
     last_trade_time: datetime | None = None
     """Time of the last trade. Published, not recorded."""
 
+    day_open: Decimal | None = None
+    """First price of the session, in dollars or points. Published, not recorded."""
+
+    day_high: Decimal | None = None
+    """Highest price of the session, in dollars or points. Published, not recorded."""
+
+    day_low: Decimal | None = None
+    """Lowest price of the session, in dollars or points. Published, not recorded."""
+
+    day_close: Decimal | None = None
+    """Closing price of the session, in dollars or points. Published, not recorded."""
+
+    prev_day_close: Decimal | None = None
+    """Closing price of the previous session, in dollars or points. Published, not recorded."""
+
     instrument: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
-    """Definition of the instrument, as raw JSON; only with include-instrument. Known from other clients only."""
+    """Symbol, instrument-type, instrument-key, underlying-instrument, root-symbol and exchange, as raw JSON; only
+    with include-instrument. Published, not recorded."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -6079,7 +6158,7 @@ class Transaction(Model):
     Attributes:
         id: Identifier of the transaction.
         account_number: Account number. Recorded, not documented.
-        transaction_type: Type of transaction, such as `Trade` or `Money Movement`.
+        transaction_type: Type of transaction.
         transaction_sub_type: Subtype within the transaction type. Recorded, not documented.
         transaction_date: Trading day of the booking. Recorded, not documented.
         executed_at: Time of execution. Recorded, not documented.
@@ -6137,10 +6216,10 @@ class Transaction(Model):
     account_number: str | None = None
     """Account number. Recorded, not documented."""
 
-    transaction_type: str | None = None
-    """Type of transaction, such as `Trade` or `Money Movement`."""
+    transaction_type: TransactionType | None = None
+    """Type of transaction."""
 
-    transaction_sub_type: str | None = None
+    transaction_sub_type: TransactionSubType | None = None
     """Subtype within the transaction type. Recorded, not documented."""
 
     transaction_date: date | None = None
@@ -8585,6 +8664,8 @@ class NewOrder(Model):
         source: Name of the program that sends the order.
         rules: Times and conditions that route or cancel the order.
         advanced_instructions: Instructions for stricter handling.
+        max_value_per_liquidity_allocation_fill: Most value of one fill of a liquidity allocation, in dollars;
+            components of complex orders only. Published, not recorded.
     """
 
     order_type: OrderType
@@ -8634,6 +8715,10 @@ class NewOrder(Model):
 
     advanced_instructions: AdvancedInstructions | None = None
     """Instructions for stricter handling."""
+
+    max_value_per_liquidity_allocation_fill: Decimal | None = None
+    """Most value of one fill of a liquidity allocation, in dollars; components of complex orders only. Published,
+    not recorded."""
 
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -8989,7 +9074,8 @@ class PlacedOrderResponse(Model):
 
     Attributes:
         buying_power_effect: Effect on margin and buying power.
-        closing_fee_calculation: Estimated fees of closing the position later, for information.
+        closing_fee_calculation: Estimated fees of closing the position later, for information. Plain digits
+            stay a string.
         complex_order: Complex order, for a complex order.
         errors: Preflight errors, which prevent the order.
         fee_calculation: Fees and commission.
@@ -9002,8 +9088,8 @@ class PlacedOrderResponse(Model):
     buying_power_effect: BuyingPowerEffect | None = None
     """Effect on margin and buying power."""
 
-    closing_fee_calculation: str | None = None
-    """Estimated fees of closing the position later, for information."""
+    closing_fee_calculation: FeeCalculation | str | None = None
+    """Estimated fees of closing the position later, for information. Plain digits stay a string."""
 
     complex_order: ComplexOrder | None = None
     """Complex order, for a complex order."""
@@ -9198,6 +9284,8 @@ __all__ = [
     "TradingStatus",
     "Transaction",
     "TransactionLot",
+    "TransactionSubType",
+    "TransactionType",
     "Underlying",
     "UnderlyingMetrics",
     "UnderlyingYearGainSummary",

@@ -102,6 +102,8 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    TransactionSubType,
+    TransactionType,
     UnderlyingMetrics,
     Warrant,
     Watchlist,
@@ -583,9 +585,9 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
         Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
         Parameter(name="action", wire="action", location="query", choices=LegAction),
-        Parameter(name="type", wire="type", location="query"),
-        Parameter(name="types", wire="types[]", location="query", array=True),
-        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True),
+        Parameter(name="type", wire="type", location="query", choices=TransactionType),
+        Parameter(name="types", wire="types[]", location="query", array=True, choices=TransactionType),
+        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True, choices=TransactionSubType),
         Parameter(name="currency", wire="currency", location="query"),
         Parameter(name="partition_key", wire="partition-key", location="query"),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
@@ -699,7 +701,10 @@ ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
     result=Customer,
     status=200,
     scope="read",
-    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    parameters=(
+        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
+        Parameter(name="allow_missing", wire="allow-missing", location="query", kind="boolean"),
+    ),
     provenance=Provenance.RECORDED,
 )
 
@@ -1089,6 +1094,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Opera
     status=200,
     scope="read",
     parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
+    deprecated=True,
     provenance=Provenance.PUBLISHED,
 )
 
@@ -1984,6 +1990,11 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             BodyField(name="rules", wire="rules", kind="object", model=NewOrderRules),
             BodyField(
                 name="advanced_instructions", wire="advanced-instructions", kind="object", model=AdvancedInstructions
+            ),
+            BodyField(
+                name="max_value_per_liquidity_allocation_fill",
+                wire="max-value-per-liquidity-allocation-fill",
+                kind="decimal",
             ),
         ),
         rules=(

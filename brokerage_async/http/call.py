@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
 import math
 import time
 from collections.abc import Awaitable
@@ -29,6 +31,8 @@ from .limiter import Lane, pause_after_429
 from .shared import Engine, Options
 
 __all__ = ["Call"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 T = TypeVar("T")
 
@@ -83,6 +87,11 @@ class _Attempt:
     failure: BrokerageError | None = None
 
 
+@functools.cache
+def _warn_of_deprecation(name: str) -> None:
+    logger.warning("%s is deprecated by the service and may end; docs/operations.md has its description", name)
+
+
 class Call:
     """Attempts of one call, in order.
 
@@ -118,6 +127,8 @@ class Call:
     async def run(self) -> Response:
         """Return the first success; raise the failure after which nothing more is done."""
         refreshed, price = False, 0
+        if self._operation.deprecated:
+            _warn_of_deprecation(self._operation.name)
         while True:
             self.attempt += 1
             attempt = _Attempt(self._loop.time())

@@ -34,5 +34,7 @@ def render(spec: Spec, environment: Environment) -> str:
 
 def _annotation(field: Field) -> str:
     python = _PYTHON.get(field.type.kind, f"models.{field.type.name}")
+    if field.type.kind == "model" and field.type.wire:
+        python += " | str"
     whole = f"tuple[{python}, ...]" if field.type.array else python
     return whole if field.required else f"{whole} | None"

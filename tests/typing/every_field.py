@@ -323,7 +323,7 @@ def check_price_component(it: models.PriceComponent) -> None:
 
 def check_placed_order_response(it: models.PlacedOrderResponse) -> None:
     assert_type(it.buying_power_effect, models.BuyingPowerEffect | None)
-    assert_type(it.closing_fee_calculation, str | None)
+    assert_type(it.closing_fee_calculation, models.FeeCalculation | str | None)
     assert_type(it.complex_order, models.ComplexOrder | None)
     assert_type(it.errors, tuple[models.PreflightMessage, ...] | None)
     assert_type(it.fee_calculation, models.FeeCalculation | None)
@@ -405,6 +405,7 @@ def check_new_order(it: models.NewOrder) -> None:
     assert_type(it.source, str | None)
     assert_type(it.rules, models.NewOrderRules | None)
     assert_type(it.advanced_instructions, models.AdvancedInstructions | None)
+    assert_type(it.max_value_per_liquidity_allocation_fill, Decimal | None)
     assert_type(it.extra, Mapping[str, Any])
 
 
@@ -498,8 +499,8 @@ def check_pairs_edit(it: models.PairsEdit) -> None:
 def check_transaction(it: models.Transaction) -> None:
     assert_type(it.id, str | None)
     assert_type(it.account_number, str | None)
-    assert_type(it.transaction_type, str | None)
-    assert_type(it.transaction_sub_type, str | None)
+    assert_type(it.transaction_type, models.TransactionType | None)
+    assert_type(it.transaction_sub_type, models.TransactionSubType | None)
     assert_type(it.transaction_date, date | None)
     assert_type(it.executed_at, datetime | None)
     assert_type(it.symbol, str | None)
@@ -1602,9 +1603,9 @@ def check_market_data_snapshot(it: models.MarketDataSnapshot) -> None:
     assert_type(it.day_high_price, Decimal | None)
     assert_type(it.day_low_price, Decimal | None)
     assert_type(it.close, Decimal | None)
-    assert_type(it.close_price_type, str | None)
+    assert_type(it.close_price_type, models.ClosePriceType | None)
     assert_type(it.prev_close, Decimal | None)
-    assert_type(it.prev_close_price_type, str | None)
+    assert_type(it.prev_close_price_type, models.ClosePriceType | None)
     assert_type(it.summary_date, date | None)
     assert_type(it.prev_close_date, date | None)
     assert_type(it.low_limit_price, Decimal | None)
@@ -1629,6 +1630,11 @@ def check_market_data_snapshot(it: models.MarketDataSnapshot) -> None:
     assert_type(it.open_interest, int | None)
     assert_type(it.trading_halted, bool | None)
     assert_type(it.last_trade_time, datetime | None)
+    assert_type(it.day_open, Decimal | None)
+    assert_type(it.day_high, Decimal | None)
+    assert_type(it.day_low, Decimal | None)
+    assert_type(it.day_close, Decimal | None)
+    assert_type(it.prev_day_close, Decimal | None)
     assert_type(it.instrument, Mapping[str, Any] | None)
     assert_type(it.extra, Mapping[str, Any])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from ..._generated.converters import MarketDataSnapshotWire, QuoteTokenWire
-from ..._generated.models import InstrumentCollection, InstrumentType
+from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, local_date
 from ..market.catalogue import Catalogue
@@ -71,8 +71,8 @@ class MarketData:
             symbol=symbol,
             instrument_type=instrument_type,
             updated_at=timestamp(now),
-            close_price_type="Regular",
-            prev_close_price_type="Final",
+            close_price_type=ClosePriceType.REGULAR,
+            prev_close_price_type=ClosePriceType.FINAL,
             summary_date=today,
             prev_close_date=previous.day,
             halt_start_time=-1,

@@ -204,6 +204,7 @@ CALENDARS = {
     calendar.collection: calendar
     for calendar in (
         Calendar(InstrumentCollection.EQUITY, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
+        Calendar(InstrumentCollection.EQUITY_INDEX, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
         Calendar(InstrumentCollection.CME, (-6.0, -6.0, 17.0, 17.0), (-6.0, -6.0, 13.25, 13.25)),
         Calendar(InstrumentCollection.CFE, (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
     )

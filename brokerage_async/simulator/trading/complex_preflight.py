@@ -15,7 +15,7 @@ from ..api.wire import Dialect, money
 from .complex_orders import EXCLUSIVE, ComplexOrder, tag_of
 from .fees import Fees
 from .orders import Order, Terms
-from .preflight import Message, Preflight, PreflightResult, preflight_error
+from .preflight import Message, Preflight, PreflightResult, closing_wire, preflight_error
 
 __all__ = ["ComplexPreflightResult", "check_complex", "placed_wire"]
 
@@ -62,8 +62,7 @@ class ComplexPreflightResult:
         wire = placed_wire(self.draft, self.impact, dialect)
         wire.warnings = [warning.wire(dialect.identifier(number)) for number, warning in warnings]
         wire.errors = [error.wire(dialect.identifier(number)) for number, error in self.errors]
-        closing = sum((result.closing_fees.total for result in self.counted), Decimal(0))
-        wire.closing_fee_calculation = money(closing)
+        wire.closing_fee_calculation = closing_wire(sum((each.closing_fees for each in self.counted), Fees()), dialect)
         wire.order_costs = money(self.impact.fees.total)
         return wire
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._generated.converters import ErrorDetailWire, FeeCalculationWire, PlacedOrderResponseWire, PreflightMessageWire
 from ..._generated.models import (
     InstrumentType,
     LegAction,
@@ -34,7 +34,7 @@ from .limits import exceeded_limits
 from .order_store import OrderStore
 from .orders import Leg, Order, Terms
 
-__all__ = ["Message", "Preflight", "PreflightResult", "preflight_error", "quantity_errors"]
+__all__ = ["Message", "Preflight", "PreflightResult", "closing_wire", "preflight_error", "quantity_errors"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -79,9 +79,14 @@ class PreflightResult:
             notes=[],
             buying_power_effect=self.impact.wire(),
             fee_calculation=self.impact.fees.wire(),
-            closing_fee_calculation=money(self.closing_fees.total),
+            closing_fee_calculation=closing_wire(self.closing_fees, dialect),
             order_costs=money(self.impact.fees.total),
         )
+
+
+def closing_wire(fees: Fees, dialect: Dialect) -> FeeCalculationWire | str:
+    """Return the fees of closing later: an object as published, plain digits as documented."""
+    return fees.wire() if dialect.form == "observed" else money(fees.total)
 
 
 class Preflight:
