@@ -282,5 +282,120 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="notice of the regulator, 2026-06-04",
             switch=True,
         ),
+        Behaviour(
+            id="some_401s_need_the_user",
+            statement=(
+                "A 401 with the code `unconfirmed_user` or `invalid_credentials` is not "
+                "mended by a fresh token. That the status is 401 is inferred."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="closing_fees_are_an_object",
+            statement=(
+                "`closing-fee-calculation` is an object like `fee-calculation`. The service "
+                "document has it as text; both are read, and the simulator sends text with "
+                'wire="documented".'
+            ),
+            grade="published",
+            source="tests of the publisher; the service document disagrees",
+            switch=False,
+        ),
+        Behaviour(
+            id="order_searches_take_three_underlying_types",
+            statement=(
+                "`underlying-instrument-type` of an order search is Cryptocurrency, Equity or "
+                "Future. Others are sent as they are given."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="liquidity_allocations_have_a_maximum",
+            statement=("Components of complex orders take `max-value-per-liquidity-allocation-fill`; one page has it."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="prices_have_fields_of_the_day",
+            statement=(
+                "Prices by type have `dayOpen`, `dayHigh`, `dayLow`, `dayClose` (all "
+                "deprecated) and `prevDayClose`, and a closing price of type UNKNOWN, "
+                "REGULAR, INDICATIVE, PRELIMINARY or FINAL; `Regular` and `Final` were "
+                "recorded."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="metrics_have_two_spellings",
+            statement=(
+                "Metrics name `implied-volatility-index-rank` and `liquidity-value`, the "
+                "reference `implied-volatility-rank` and `liquidity`. Both are read."
+            ),
+            grade="recorded",
+            source="live service; reference of the service",
+            switch=False,
+        ),
+        Behaviour(
+            id="indices_have_a_collection",
+            statement=(
+                "The trading hours of an index belong to the collection `Equity Index`. SPAN "
+                "files are those of CME and CFE."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="deleted_watchlists_are_returned",
+            statement=("Deleting a watchlist answers with the deleted list, or without a body. Either is a success."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="backtests_have_logs",
+            statement=("`GET /backtests/{id}/logs` exists; its answer is not described. `client.request` reaches it."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="some_times_name_their_zone",
+            statement=(
+                "Times of the net liquidating value may end with the zone in brackets. A "
+                "customer is asked for with `allow- missing`, a balance snapshot with a time "
+                "of day."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="some_operations_end",
+            statement=(
+                "`instruments/future-option-products/{root_symbol}` is deprecated. The lists "
+                "of equity options and future options have had no page since 2026; "
+                "`currency-pairs` and `market-data/{type}/{symbol}` never had one."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="transactions_have_types",
+            statement=(
+                "Transactions have 4 types and 26 subtypes; trades have the action as their subtype. Others may come."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
     )
 }

@@ -89,7 +89,7 @@ class _Attempt:
 
 @functools.cache
 def _warn_of_deprecation(name: str) -> None:
-    logger.warning("%s is deprecated by the service and may end; docs/operations.md has its description", name)
+    logger.warning("%s is deprecated by the service and may end", name)
 
 
 class Call:

@@ -171,7 +171,7 @@ TABLES = {
     """,
     "PlacedOrderResponse": """
         buying-power-effect object:BuyingPowerEffect
-        closing-fee-calculation string
+        closing-fee-calculation object:FeeCalculation
         complex-order ComplexOrder
         errors [PreflightMessage]
         fee-calculation object:FeeCalculation
@@ -398,7 +398,7 @@ TABLES = {
     """,
     "Transaction": """
         id ?string
-        transaction-type ?string
+        transaction-type ?TransactionType
     """,
     "TokenResponse": """
         access_token ?string
@@ -672,7 +672,7 @@ ENDPOINTS = {
         "GET /accounts/{account_number}/transactions", 200, "pages of Transaction", "401 403 404 429",
         "account_number*:string, page-offset:integer, per-page:integer, sort:SortOrder, start-date:date, "
         "end-date:date, start-at:date-time, end-at:date-time, symbol:string, underlying-symbol:string, "
-        "instrument-type:InstrumentType, action:LegAction, type:string, types[]:[string]",
+        "instrument-type:InstrumentType, action:LegAction, type:TransactionType, types[]:[TransactionType]",
     ),
     "margin.dry_run": Endpoint(
         "POST /margin/accounts/{account_number}/dry-run", 200, "MarginDryRun", "401 403 404 422 429",

@@ -234,7 +234,7 @@ VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KE
 WIRE_FORMS = {
     "integer": {"string", "decimal"},
     "number": {"decimal"},
-    "string": {"integer", "boolean"},
+    "string": {"integer", "boolean", "FeeCalculation"},
     "epoch-ms": {"date-time"},
     "nan": {"decimal"},
     "non-finite": {"decimal"},
