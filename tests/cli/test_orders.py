@@ -266,7 +266,7 @@ def test_replace_of_an_unknown_order_is_refused(service: Service) -> None:
 def test_without_an_address_nothing_is_simulated(
     monkeypatch: pytest.MonkeyPatch, command: list[str], given: dict[str, str]
 ) -> None:
-    names = ("ENVIRONMENT", "CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT")
+    names = ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT")
     for name, value in {f"BROKERAGE_{name}": "production" for name in names}.items() | given.items():
         monkeypatch.setenv(name, value)
     result = orders(*command)
