@@ -95,6 +95,8 @@ class Rule:
         span: two dates, and the most months between them.
         positive, not_negative: amounts that must be above zero, or at least zero.
         library: whether it is a safeguard of this library, which the service does not document.
+        code: code of the entry with which a preflight of the service refuses a request that breaks the rule.
+        behaviour: entry of the list of recorded behaviour that switches the rule off in the simulator.
     """
 
     message: str
@@ -113,6 +115,8 @@ class Rule:
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
     library: bool = False
+    code: str | None = None
+    behaviour: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -176,10 +180,12 @@ class RequestModel:
     Attributes:
         fields: its fields, in order.
         rules: rules over them.
+        service_rules: further rules, which the service checks and the client leaves to it.
     """
 
     fields: tuple[BodyField, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -200,6 +206,7 @@ class Operation(Generic[T]):
         production_only: not offered by the sandbox.
         host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
+        deprecated: published as such; its first call logs a warning.
         provenance: where the knowledge of it comes from; see `Provenance`.
         version: interface version that is asked for in production; see ``accept_version`` of the `Client`.
         page_size: rows on a page by default, of a list that comes in pages.
@@ -223,6 +230,7 @@ class Operation(Generic[T]):
     production_only: bool = False
     host: str | None = None
     is_public: bool = False
+    deprecated: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
     version: str | None = None
     page_size: int | None = None

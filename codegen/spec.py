@@ -52,7 +52,7 @@ class Field:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """Rule of ``x-rules``, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
+    """Rule of a request, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
 
     arguments: tuple[tuple[str, object], ...]
 
@@ -77,6 +77,7 @@ class Model:
     section: str
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
     provenance: str = "documented"
     shared: bool = False
     identity: tuple[str, ...] | None = None
@@ -144,6 +145,7 @@ class Operation:
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
+    deprecated: bool = False
     host: str | None = None
     provenance: str = "documented"
     version: str | None = None

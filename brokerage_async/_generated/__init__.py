@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "d9f6784f8162a776c548e9e6f158d412ce3fef0977967559fce0da0bddc2cf5f"
+SCHEMA: str = "d469b7ec36b68b4c84d96a3e21b3bc86d3731adbe5a7aa08bc0c7e4420c131cd"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -248,5 +248,380 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="guide of the service, 2026",
             switch=False,
         ),
+        Behaviour(
+            id="off_tick_rejected_at_routing",
+            statement=(
+                "Dry-run and submit accept a price between two ticks. The venue rejects the "
+                "order at routing, with a reason."
+            ),
+            grade="recorded",
+            source="reports of users of the live service, 2026-08",
+            switch=True,
+        ),
+        Behaviour(
+            id="tick_tables_by_threshold",
+            statement=(
+                "A tick table has rows of a tick and a threshold. A row applies below its "
+                "threshold, the row without one above all others. Equities have `tick-sizes`, "
+                "options the `option-tick-sizes` of their underlying."
+            ),
+            grade="recorded",
+            source="instruments of the live service, 2026-08",
+            switch=False,
+        ),
+        Behaviour(
+            id="oco_orders_are_a_limit_and_a_stop",
+            statement=(
+                "An OCO order is one Limit order and one Stop or Stop Limit order. Others are "
+                "refused with the entry `invalid_oco_order_type_combo` under 422 "
+                "`preflight_check_failure`."
+            ),
+            grade="recorded",
+            source="reports of users of the live service, 2026-08",
+            switch=True,
+        ),
+        Behaviour(
+            id="cryptocurrency_orders_are_off",
+            statement=("Orders for cryptocurrencies are refused since 2026-06-29. The code is not known."),
+            grade="published",
+            source="notice of the service, 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="price_terms_by_order_type",
+            statement=(
+                "Limit and Stop Limit orders have a price and its effect, Notional Market "
+                "orders a value and its effect. Market, Stop and Notional Market orders have "
+                "no price. The codes are not known, but for `cant_buy_for_credit`."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="market_orders_have_one_leg",
+            statement="Market and Notional Market orders have one leg. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="market_orders_are_never_gtc",
+            statement=(
+                "Market, Notional Market and opening Stop orders are never GTC. The code is "
+                "recorded for Market orders; that GTD is meant as well is inferred."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="opening_market_orders_need_an_open_market",
+            statement=(
+                "Opening Market and Notional Market orders are refused with the entry "
+                "`tif_no_after_hours_opening_market_orders` while the market is closed. "
+                "Closing ones wait for the next session. Nothing is known of orders with "
+                "times or conditions, which the simulator accepts."
+            ),
+            grade="recorded",
+            source="sandbox, 2026-09-05, a Saturday; older guides",
+            switch=True,
+        ),
+        Behaviour(
+            id="fractions_are_small_market_orders",
+            statement=(
+                "Notional Market orders buy fractions of one share, of equities with "
+                "`is-fractional-quantity-eligible`, for at least 5 dollars. Fractional "
+                "quantities are known for Market orders of the day only. The codes are not "
+                "known."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="extended_hours_are_for_equities",
+            statement=("Orders for extended or overnight hours have one leg, an equity. The code is not known."),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="overnight_orders_work_at_night",
+            statement=(
+                "Extended hours are 6:00 to 19:00 in Chicago. Overnight orders work from "
+                "19:00 to 19:00, from Sunday evening on, but not in the night before a full "
+                "holiday."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="buy_and_sell_are_for_futures",
+            statement=("Buy and Sell are for outright futures, in orders of one leg. The code is not known."),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="cryptocurrency_orders_have_one_leg",
+            statement="Orders for cryptocurrencies have one leg. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="conditions_are_complete",
+            statement=(
+                "Conditions need an action (`cancel`, `route`), a comparator, an indicator "
+                "(`last`, `nat`) and a threshold. Price components need all of their four "
+                "keys. The code is not known."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="blast_orders_are_refused",
+            statement="Complex orders of type BLAST are supported nowhere. The code is not known.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="margin_orders_have_four_distinct_legs",
+            statement="A margin dry-run has one to four legs of distinct symbols.",
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="backtests_have_bounds",
+            statement=(
+                "Legs of a backtest have a delta from 1 to 100, and a price offset and "
+                "premium of at most 50,000 dollars. The simulator refuses others with a "
+                "validation error."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=False,
+        ),
+        Behaviour(
+            id="no_account_holds_both_sides",
+            statement=(
+                "A working order on the other side of a symbol is refused with "
+                "`illegal_buy_and_sell_on_same_symbol`, a close of more than is held with "
+                "`cannot_close_against_more_than_existing_position`. An opening against the "
+                "position is refused, with a code that is not known."
+            ),
+            grade="recorded",
+            source="live service and sandbox, 2026; older guides",
+            switch=True,
+        ),
+        Behaviour(
+            id="next_session_warning_is_dotted",
+            statement=(
+                "The warning of an order that waits for the next session has the code "
+                "`tif.next_valid_session`. Before 2025 it was `tif_next_valid_sesssion`, with "
+                "three s."
+            ),
+            grade="recorded",
+            source="dry-runs of the live service and sandbox, 2023 to 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="invented_preflight_codes",
+            statement=(
+                "Where the code of a refusal is not known, the simulator invents one, and its "
+                "message says so: `cant_sell_for_debit`, "
+                "`cannot_open_against_existing_position`, "
+                "`cryptocurrency_order_with_several_legs`, `cryptocurrency_orders_disabled`, "
+                "`extended_hours_not_supported`, `fractional_quantity_not_supported`, "
+                "`incomplete_condition`, `instrument_closing_only`, `instrument_expired`, "
+                "`invalid_gtc_date`, `invalid_legs`, `invalid_position_effect`, "
+                "`invalid_price`, `invalid_quantity`, `invalid_rule_time`, `invalid_symbol`, "
+                "`legs_underlying_mismatch`, `market_order_with_several_legs`, "
+                "`notional_value_not_supported`, `order_would_be_rejected`, "
+                "`plain_action_not_supported`, `price_effect_missing`, `price_not_allowed`, "
+                "`size_limit_exceeded`, `unsupported_complex_order_type`, "
+                "`value_effect_missing`."
+            ),
+            grade="invented",
+            source="this project",
+            switch=False,
+        ),
+        Behaviour(
+            id="edited_orders_are_bare",
+            statement=("After PUT and PATCH the new order stands under `data`, after POST under `data.order`."),
+            grade="recorded",
+            source="live service and sandbox",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_quote_tokens_are_for_demo",
+            statement=("The token for quotes has the level `demo` in the sandbox and `api` in production."),
+            grade="recorded",
+            source="live service and sandbox, 2026; guides of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="sandbox_has_no_market_data",
+            statement=(
+                "In the sandbox, market data over HTTP answers 502. The simulator answers in "
+                "both environments; add a fault for the path to see the 502."
+            ),
+            grade="recorded",
+            source="sandbox, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_is_reset_daily",
+            statement=(
+                "The sandbox forgets all orders and positions every day. The simulator does "
+                "so at each start without a state file."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="sandbox_fills_by_market_simulators",
+            statement=(
+                "Sandbox orders go to market simulators, at prices in the hundreds of "
+                "dollars. An older guide filled market orders at 1 dollar and limits below 3 "
+                "dollars at once; it is withdrawn, and programs written for it find no fills. "
+                "Nothing is filled while the market is closed."
+            ),
+            grade="recorded",
+            source="sandbox and guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="day_trader_fields_still_arrive",
+            statement=(
+                "The rule about pattern day traders was retired by the regulator on "
+                "2026-06-04. Its fields still arrive in accounts, trading status and "
+                "balances, and may vanish."
+            ),
+            grade="published",
+            source="notice of the regulator, 2026-06-04",
+            switch=True,
+        ),
+        Behaviour(
+            id="some_401s_need_the_user",
+            statement=(
+                "A 401 with the code `unconfirmed_user` or `invalid_credentials` is not "
+                "mended by a fresh token. That the status is 401 is inferred."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="closing_fees_are_an_object",
+            statement=(
+                "`closing-fee-calculation` is an object like `fee-calculation`. The service "
+                "document has it as text; both are read, and the simulator sends text with "
+                'wire="documented".'
+            ),
+            grade="published",
+            source="tests of the publisher; the service document disagrees",
+            switch=False,
+        ),
+        Behaviour(
+            id="order_searches_take_three_underlying_types",
+            statement=(
+                "`underlying-instrument-type` of an order search is Cryptocurrency, Equity or "
+                "Future. Others are sent as they are given."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="liquidity_allocations_have_a_maximum",
+            statement=("Components of complex orders take `max-value-per-liquidity-allocation-fill`; one page has it."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="prices_have_fields_of_the_day",
+            statement=(
+                "Prices by type have `dayOpen`, `dayHigh`, `dayLow`, `dayClose` (all "
+                "deprecated) and `prevDayClose`, and a closing price of type UNKNOWN, "
+                "REGULAR, INDICATIVE, PRELIMINARY or FINAL; `Regular` and `Final` were "
+                "recorded."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="metrics_have_two_spellings",
+            statement=(
+                "Metrics name `implied-volatility-index-rank` and `liquidity-value`, the "
+                "reference `implied-volatility-rank` and `liquidity`. Both are read."
+            ),
+            grade="recorded",
+            source="live service; reference of the service",
+            switch=False,
+        ),
+        Behaviour(
+            id="indices_have_a_collection",
+            statement=(
+                "The trading hours of an index belong to the collection `Equity Index`. SPAN "
+                "files are those of CME and CFE."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="deleted_watchlists_are_returned",
+            statement=("Deleting a watchlist answers with the deleted list, or without a body. Either is a success."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="backtests_have_logs",
+            statement=("`GET /backtests/{id}/logs` exists; its answer is not described. `client.request` reaches it."),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="some_times_name_their_zone",
+            statement=(
+                "Times of the net liquidating value may end with the zone in brackets. A "
+                "customer is asked for with `allow- missing`, a balance snapshot with a time "
+                "of day."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="some_operations_end",
+            statement=(
+                "`instruments/future-option-products/{root_symbol}` is deprecated. The lists "
+                "of equity options and future options have had no page since 2026; "
+                "`currency-pairs` and `market-data/{type}/{symbol}` never had one."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="transactions_have_types",
+            statement=(
+                "Transactions have 4 types and 26 subtypes; trades have the action as their subtype. Others may come."
+            ),
+            grade="published",
+            source="guides and reference of the service, 2026",
+            switch=False,
+        ),
     )
 }

@@ -75,6 +75,8 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    TransactionSubType,
+    TransactionType,
     UnderlyingMetrics,
     Warrant,
     Watchlist,
@@ -1238,7 +1240,8 @@ class Orders:
             start_at: Only orders from this time on. Published, not recorded.
             end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
             futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
@@ -1277,7 +1280,7 @@ class Orders:
 
         This moves money. The service does not detect duplicates, so the request is never repeated once it may have
         arrived. Set external-identifier, and search the order lists for it if the outcome is unknown. Check the
-        same order with a dry run first: an order with warnings would be rejected.
+        same order with a dry run first.
 
         Args:
             account_number: Account number.
@@ -1337,9 +1340,9 @@ class Orders:
             start_at: Only orders from this time on. Known from other clients only.
             end_at: Only orders up to this time. Known from other clients only.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Known from other clients
-                only.
-            futures_symbol: Only orders on this future or on its options. Known from other clients only.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
+            futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
             A pager over `Order` objects. Pages are fetched lazily.
@@ -1376,7 +1379,7 @@ class Orders:
         """Check an order without submitting it.
 
         The result holds the costs and the effect on buying power; nothing is routed. A warning means that the order
-        would be rejected or that the market is closed.
+        would be rejected, or that it waits until the market opens: the guides of the service disagree.
 
         Args:
             account_number: Account number.
@@ -1587,7 +1590,8 @@ class Orders:
             futures_symbol: Only orders on this future or on its options.
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
-            underlying_instrument_type: Only orders on underlyings of this instrument type.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`.
             underlying_symbol: Only orders on this underlying.
 
         Returns:
@@ -1993,9 +1997,9 @@ class Transactions:
         underlying_symbol: str | None = None,
         instrument_type: InstrumentType | str | None = None,
         action: LegAction | str | None = None,
-        type: str | None = None,
-        types: Sequence[str] | None = None,
-        sub_types: Sequence[str] | None = None,
+        type: TransactionType | str | None = None,
+        types: Sequence[TransactionType | str] | None = None,
+        sub_types: Sequence[TransactionSubType | str] | None = None,
         currency: str | None = None,
         partition_key: str | None = None,
         futures_symbol: str | None = None,
@@ -2332,7 +2336,7 @@ class Watchlists:
     async def delete(self, watchlist_name: str) -> None:
         """Delete a watchlist.
 
-        An unknown name is answered with 404.
+        An unknown name is answered with 404. The service also returns the deleted list, which is ignored.
 
         Args:
             watchlist_name: Name of the list.
@@ -2532,7 +2536,7 @@ class Accounts:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def customer(self, customer_id: int | str) -> Customer:
+    async def customer(self, customer_id: int | str, *, allow_missing: bool | None = None) -> Customer:
         """Return a customer record.
 
         The value `me` selects the owner of the token. The record is personal data: its representations show no
@@ -2541,6 +2545,8 @@ class Accounts:
         Args:
             customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
                 documented, and was not recorded.
+            allow_missing: True to get an empty record instead of 404 for a customer without one. Published, not
+                recorded.
 
         Returns:
             Customer record.
@@ -2555,7 +2561,7 @@ class Accounts:
 
         ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
         """
-        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id)
+        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id, allow_missing=allow_missing)
         return await self._executor.execute(call)
 
     async def list(self, customer_id: int | str) -> builtins.list[CustomerAccount]:

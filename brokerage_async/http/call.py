@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import math
 import time
@@ -30,6 +31,8 @@ from .limiter import Lane, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
 
 __all__ = ["Call"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 T = TypeVar("T")
 
@@ -93,6 +96,11 @@ class _Attempt:
     failure: BrokerageError | None = None
 
 
+@functools.cache
+def _warn_of_deprecation(name: str) -> None:
+    logger.warning("%s is deprecated by the service and may end", name)
+
+
 class Call:
     """Attempts of one call, in order.
 
@@ -128,6 +136,8 @@ class Call:
     async def run(self) -> Response:
         """Return the first success; raise the failure after which nothing more is done."""
         refreshed, price = False, 0
+        if self._operation.deprecated:
+            _warn_of_deprecation(self._operation.name)
         while True:
             self.attempt += 1
             attempt = _Attempt(self._loop.time())

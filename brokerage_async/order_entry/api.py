@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 
 import attrs
 
 from .._arguments import check_function, check_order_id
-from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit
+from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
 from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal
 from ..operation import Operation
+from ..tickets.ticks import check_ticks
 from . import amend, recovery
 from .arguments import check_options, checked_bytes, checked_policy, named_complex_order, named_order
 from .context import TradingClient, context_of
@@ -71,6 +72,7 @@ class OrderEntry:
         resubmit: int = 0,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        tick_sizes: Iterable[TickSize] | None = None,
     ) -> Placement:
         """Place an order at most once, and return its outcome (section Orders).
 
@@ -81,21 +83,25 @@ class OrderEntry:
         Args:
             account_number: the account to trade in.
             order: the order; see `brokerage_async.tickets` for short ways to write one.
-            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those.
+            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those. Known
+                codes are in `models.PreflightCode`; another one is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
                 unknown. Anything else relies on the visibility delay: an order that reaches the service later than
                 that is placed twice.
             visibility_delay: seconds within which an order that has reached the service is listed; overrides that of
                 ``reconcile``.
             reconcile: how to search for it.
+            tick_sizes: table of the instrument, such as ``equity.tick_sizes``. A price or trigger between two ticks is
+                then refused; otherwise the venue rejects it, after the dry-run has accepted it. See
+                `brokerage_async.tickets.round_to_tick`.
 
         Returns:
             A placement with the outcome ``PLACED``, ``REFUSED`` or ``NOT_SENT``; ``error`` and ``note`` say why.
             ``placement.require()`` raises unless it is placed.
 
         Raises:
-            InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
-                order (code ``identifier_in_use``). It was not submitted.
+            InvalidRequestError: the order breaks documented rules, a price is between two ticks (code ``off_tick``),
+                or its external identifier belongs to another order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
             JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it; under an
                 identifier that was used before, an earlier call may have.
@@ -112,6 +118,8 @@ class OrderEntry:
         policy = self._policy_for(visibility_delay, reconcile)
         check_options(allow_warnings, resubmit)
         asked, named = named_order(account_number, order, self._identifiers)
+        if tick_sizes is not None:
+            check_ticks(order, tick_sizes)
         key = self._context.key_of(account_number, asked.name)
         return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
 

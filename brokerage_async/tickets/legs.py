@@ -65,7 +65,7 @@ def sell_to_close(
 
 
 def buy(symbol: str, quantity: Amount) -> NewOrderLeg:
-    """Buy futures, which have no separate actions for opening and closing."""
+    """Buy outright futures, which have no separate actions for opening and closing."""
     return _leg(LegAction.BUY, symbol, quantity, None)
 
 

@@ -89,6 +89,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
         host=host,
+        deprecated=node.members.get("deprecated") is True,
         is_public={} in node.members.get("security", ()),
         provenance=provenance_of(node),
         version=_read_date(node, "x-version"),

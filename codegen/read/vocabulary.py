@@ -50,6 +50,7 @@ EXTENSIONS = {
     "x-rules",
     "x-scope",
     "x-section",
+    "x-service-rules",
     "x-shared",
     "x-version",
     "x-wire",

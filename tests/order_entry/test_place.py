@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -28,6 +29,7 @@ from brokerage_async.errors import (
 )
 from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -66,6 +68,29 @@ async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() 
         assert placement.note
         assert here.sim.ledger.count("orders.submit") == 0
         assert not await here.journaled()
+
+
+@on_virtual_time
+async def test_place_with_ticks_refuses_a_price_between_them_before_sending() -> None:
+    async with floor() as here:
+        rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
+        share = tickets.buy_to_open("AAPL", 10)
+        for bad, reason in (
+            (
+                tickets.limit(share, price="10.01"),
+                "price must be on a tick, got 10.01: the nearest are 10.00 and",
+            ),
+            (
+                tickets.stop(share, trigger="2.999"),
+                "trigger must be on a tick, got 2.999: the nearest are 2.99 and",
+            ),
+        ):
+            with pytest.raises(InvalidRequestError, match=reason) as caught:
+                await here.entry.place(here.account, bad, tick_sizes=rows)
+            assert caught.value.code == "off_tick"
+        assert here.sim.ledger.count("orders.dry_run") == 0
+        good = tickets.limit(share, price="10.05")
+        assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
 
 
 @on_virtual_time

@@ -14,7 +14,7 @@ from brokerage_async.config.random_values import chance
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, faults, run
-from brokerage_async.tickets import buy_to_open, market
+from brokerage_async.tickets import buy_to_open, limit, market
 from brokerage_async.watch import poll
 from tests.trading import SMALL
 
@@ -25,7 +25,7 @@ async def buy_and_wait(client: Client, simulator: Simulator) -> str:
     """Place an order before the opening and return the history of the day until it is filled."""
     account = simulator.account_numbers[0]
     placed = await client.order_entry(MemoryJournal()).place(
-        account, market(buy_to_open("AAPL", 10)), allow_warnings=True
+        account, limit(buy_to_open("AAPL", 10), price=250), allow_warnings=True
     )
     end = await client.watch.order("me", account, placed.require().order_id, interval=5)
     assert end.status == "Filled"

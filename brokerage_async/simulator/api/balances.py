@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import itemgetter
@@ -19,6 +19,7 @@ from ..market.calendar import local_date
 from ..market.future_products import FUTURES
 from ..market.prices import Prices
 from .access import Access
+from .accounts import current_fields
 from .parsed_request import ParsedRequest
 from .snapshots import Snapshot, intervals, snapshots
 from .wire import Dialect, RefusedError, dumps, item, items, money, timestamp
@@ -45,7 +46,10 @@ class Balances:
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect) -> None:
+    def __init__(
+        self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect, has: Callable[[str], bool]
+    ) -> None:
+        self._has = has
         self._access = access
         self._calculator = calculator
         self._prices = prices
@@ -131,7 +135,7 @@ class Balances:
             "used_derivative_buying_power": equity - buying_power,
             **self._values(account, now),
         }
-        return AccountBalanceWire(
+        wire = AccountBalanceWire(
             account_number=account.number,
             currency=_CURRENCY,
             snapshot_date=local_date(now),
@@ -139,6 +143,7 @@ class Balances:
             **_ABSENT,
             **_dollars(figures),
         )
+        return current_fields(wire, self._has)
 
     def _values(self, account: Account, now: float) -> dict[str, Decimal]:
         """Return the long and short value of each instrument type; that of futures is their gain, or negative."""

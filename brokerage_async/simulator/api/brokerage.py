@@ -98,7 +98,7 @@ class Brokerage:
         self.rate_limit: float | Literal["published"] | None = rate_limit
         self.versions: InterfaceVersions = InterfaceVersions(settings, versions, withdrawn_versions)
         self._accepted: defaultdict[str, deque[float]] = defaultdict(deque)
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect, page_maxima=settings.has("pages_have_maxima"))
+        self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         self.recording: Recording = Recording()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 
-from ..._generated.models import OrderType, TimeInForce
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..market.calendar import local_date
@@ -23,15 +22,10 @@ __all__ = ["Orders", "broken_rules_error"]
 
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
-    """Return the error for fields that contradict each other.
-
-    One such combination fails the preflight instead.
-    """
-    for problem in problems:
-        values = set() if problem.rule is None else {value for values in problem.rule.when.values() for value in values}
-        if {OrderType.MARKET, TimeInForce.GTC} <= values:
-            return preflight_error([Message("gtc_market_orders_not_supported", problem.message)])
-    return request_parser.error(problems)
+    """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
+    coded = {Message(each.rule.code, each.message): None for each in problems if each.rule and each.rule.code}
+    all_coded = all(each.rule is not None and each.rule.code for each in problems)
+    return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
 class Orders:

@@ -74,7 +74,7 @@ class OrderDesk:
                 problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
                 raise preflight_error(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
-        draft.replaces, draft.edited = order, True
+        draft.replaces, draft.edited, draft.complex_order = order, True, order.complex_order
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:

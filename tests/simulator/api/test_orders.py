@@ -23,7 +23,9 @@ def traded(harness: Harness) -> Harness:
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
     harness.place(market(leg("/ESU6", "1", "Buy", "Future")))
-    harness.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy", "Future Option"), time_in_force="GTC"))
+    harness.place(
+        limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open", "Future Option"), time_in_force="GTC")
+    )
     harness.wait_until("2026-06-12T15:00:00+00:00")
     cancelled = harness.place(limit("10.00", leg("MSFT")))
     harness.ask("DELETE", f"/accounts/{harness.account}/orders/{cancelled}")
@@ -163,7 +165,14 @@ def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
 
 
 def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) -> None:
-    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "threshold": "1", "colour": "blue"}
+    condition = {
+        "action": "route",
+        "symbol": "AAPL",
+        "comparator": "lte",
+        "indicator": "last",
+        "threshold": "1",
+        "colour": "blue",
+    }
     body = limit(rules={"conditions": [condition]})
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     assert response.status == 201
