@@ -129,6 +129,7 @@ class State:
             Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
             CompanyEvents(self.random),
         )
+        is_demo = self.settings.environment == "sandbox" and self.settings.has("quote_token_level")
         return {
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start),
@@ -141,7 +142,12 @@ class State:
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens),
+            "market_data": MarketData(
+                self.catalogue,
+                self.prices,
+                self.quote_tokens,
+                level="demo" if is_demo else "api",
+            ),
             "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),

@@ -25,15 +25,16 @@ _INDEX = InstrumentType.INDEX
 class MarketData:
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens, level: str) -> None:
         self._catalogue = catalogue
         self._prices = prices
         self._quote_tokens = quote_tokens
+        self._level = level
 
     def quote_token(self, request: ParsedRequest) -> Response:
         """Return a token for the market-data streamer, and its address."""
         token = self._quote_tokens.issue(request.customer, request.now)
-        return item(QuoteTokenWire(token=token, dxlink_url=self._quote_tokens.url, level="api"), request.context)
+        return item(QuoteTokenWire(token=token, dxlink_url=self._quote_tokens.url, level=self._level), request.context)
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""
