@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar, cast
 import attrs
 
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+from ._portable import Portable
 
 __all__ = ["EMPTY", "Extra", "Model"]
 
@@ -83,7 +84,7 @@ def _getters(model: type[Any]) -> tuple[Callable[[Any], Any], Callable[[Any], An
     return operator.attrgetter(*(field.name for field in fields)), operator.attrgetter(*hashed)
 
 
-class Model:
+class Model(Portable):
     """Base of all models: equal by value, hashable, with a repr that shows only the fields that are set.
 
     Comparison is written here, not by attrs for each class, because that makes a quarter of the time of their import.
@@ -126,12 +127,19 @@ def mutable_builder(model: type[Any]) -> Any:
     return type(f"{model.__name__}Builder", (model,), {"__slots__": (), "__doc__": doc, **namespace})
 
 
-def freeze(builder: Any, model: type[T]) -> T:
-    """Return the model with the attributes of a filled builder, without changing the class of an object."""
-    built = object.__new__(model)
+def frozen(builders: list[Any], model: type[T]) -> list[T]:
+    """Return the models with the attributes of filled builders; only with the lock do objects change their class."""
+    if CLASS_SWAP:
+        for builder in builders:
+            builder.__class__ = model
+        return builders
     names: Iterable[str] = vars(model)["__slots__"]
-    for name in names:
-        object.__setattr__(built, name, getattr(builder, name))
+    built = []
+    for builder in builders:
+        one = object.__new__(model)
+        for name in names:
+            object.__setattr__(one, name, getattr(builder, name))
+        built.append(one)
     return built
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from brokerage_async.config import Environment, RefreshToken, settings_from_env
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
 
 HIDDEN = "s3cr3t-value"
 
@@ -55,7 +56,7 @@ def test_hosts_are_listed_by_name() -> None:
     assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
 
 
-@pytest.mark.parametrize("wrong", ["https://lab.example", "lab=https://lab.example,far"])
+@for_each("wrong", ["https://lab.example", "lab=https://lab.example,far"])
 def test_hosts_without_names_are_wrong(wrong: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
