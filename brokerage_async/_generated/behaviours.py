@@ -88,17 +88,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=False,
         ),
         Behaviour(
-            id="account_stream_errors",
-            statement=(
-                "The account stream answers a token without `Bearer` with `Unknown domain`, "
-                "and a connect without accounts with `value missing or not valid`; a token "
-                "that it does not accept with `failed`."
-            ),
-            grade="recorded",
-            source="recordings of 2026",
-            switch=True,
-        ),
-        Behaviour(
             id="account_stream_tokens",
             statement="Every message to the account stream needs a valid token, heartbeats too.",
             grade="published",
@@ -459,13 +448,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=False,
         ),
         Behaviour(
-            id="sandbox_quote_tokens_are_for_demo",
-            statement=("The token for quotes has the level `demo` in the sandbox and `api` in production."),
-            grade="recorded",
-            source="live service and sandbox, 2026; guides of the service",
-            switch=True,
-        ),
-        Behaviour(
             id="sandbox_has_no_market_data",
             statement=(
                 "In the sandbox, market data over HTTP answers 502. The simulator answers in "
@@ -621,6 +603,128 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             ),
             grade="published",
             source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="dxlink_error_informs",
+            statement=(
+                "An `ERROR` informs. On channel 0 it does not end the connection; the server closes that itself."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=False,
+        ),
+        Behaviour(
+            id="dxlink_keepalive",
+            statement=("Each side sends something before the `keepaliveTimeout` that the other names in `SETUP`."),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_order_of_setup",
+            statement=(
+                "`SETUP` comes first, then `AUTH`. The simulator answers another order with "
+                "`BAD_ACTION`, which is a guess."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_refused_token_closes",
+            statement=(
+                "After a token that is not accepted the server may close the connection, which the simulator does."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_aggregation",
+            statement=(
+                "The server merges the events of one aggregation period, which `FEED_SETUP` "
+                "names and `FEED_CONFIG` confirms, 0 for none. Under contract `STREAM` every "
+                "event comes."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_full_fields",
+            statement="`acceptEventFields` chooses the fields of format `FULL`, too.",
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_unknown_is_an_error",
+            statement=(
+                "Services other than `FEED`, unknown contracts and unknown event types are "
+                "answered with an `ERROR` on their channel. Its words are a guess; no "
+                "entitlement to `DOM` has been seen."
+            ),
+            grade="invented",
+            source="dxLink AsyncAPI document 1.0.2 has the error types alone",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_sessions_cap",
+            statement=(
+                "A login has 5 sessions of the market-data stream at a time. How a sixth is refused is a guess."
+            ),
+            grade="published",
+            source="the service's guide, by two readers",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_subscriptions_cap",
+            statement=(
+                "A session has 25,000 subscriptions, among them 100 to each of `Candle`, "
+                "`Order` and `Series`, and 10,000 changes a minute. Beyond them an `ERROR` on "
+                "the channel names the type."
+            ),
+            grade="published",
+            source="the service's guide, by two readers; the error from reports",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_unknown_domain",
+            statement=("A token without `Bearer` is answered with `Unknown domain` on the account stream."),
+            grade="recorded",
+            source="answers of the account stream",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_missing_value",
+            statement="A `connect` without accounts is answered with `value missing or not valid`.",
+            grade="recorded",
+            source="answers of the account stream",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_answer_without_value",
+            statement=(
+                "The good answer to `connect` may lack `value`, and does in the simulator "
+                "where all accounts are accepted."
+            ),
+            grade="published",
+            source="the service's guide",
+            switch=True,
+        ),
+        Behaviour(
+            id="quote_token_level",
+            statement="The level of a quote token is `demo` in the sandbox and `api` in production.",
+            grade="recorded",
+            source="answers of both environments",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_index_events",
+            statement=("Indices have events on the market-data stream. That their quotes have no sizes is a guess."),
+            grade="invented",
+            source="no recording",
             switch=False,
         ),
     )

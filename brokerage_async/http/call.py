@@ -32,8 +32,6 @@ from .shared import MARKET_DATA, Engine, Options
 
 __all__ = ["Call"]
 
-logger: logging.Logger = logging.getLogger("brokerage_async.session")
-
 T = TypeVar("T")
 
 _UNAUTHORIZED = frozenset({Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE})

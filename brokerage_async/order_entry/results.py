@@ -65,7 +65,7 @@ class Placement:
     order: Order | None = None
     complex_order: ComplexOrder | None = None
     preview: PlacedOrderResponse | None = None
-    warnings: tuple[PreflightMessage, ...] = ()
+    warnings: tuple[PreflightCode, PreflightMessage, ...] = ()
     attempts: int = 0
     code: str | None = None
     error: BrokerageError | None = None
@@ -154,7 +154,7 @@ def placement_of(
         "opened_at": entry.opened_at,
         "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
         "complex_order" if isinstance(order, ComplexOrder) else "order": order,
-        "warnings": tuple(PreflightMessage(code=code, message=text) for code, text in found),
+        "warnings": tuple(PreflightMessage(code=PreflightCode(code), message=text) for code, text in found),
         **known,
     }
     key = entry.key

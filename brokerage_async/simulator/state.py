@@ -135,6 +135,7 @@ class State:
             Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
             CompanyEvents(self.random),
         )
+        is_demo = self.settings.environment == "sandbox" and self.settings.has("quote_token_level")
         return {
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start, self.settings.has),
@@ -147,9 +148,7 @@ class State:
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(
-                self.catalogue, self.prices, self.quote_tokens, self.settings.environment, self.settings.has
-            ),
+            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens, "demo" if is_demo else "api"),
             "orders": Orders(
                 access,
                 self.order_desk,

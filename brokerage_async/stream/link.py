@@ -22,6 +22,7 @@ from ..errors import (
     MessageTooLargeError,
     RateLimitError,
     ResponseDecodeError,
+    ResponseLostError,
     ServerError,
     StreamRefusedError,
     TokenError,
@@ -61,6 +62,11 @@ class Connection(Protocol):
     @property
     def due(self) -> float:
         """Time at which messages are due at the latest."""
+        ...
+
+    @property
+    def complaint(self) -> str | None:
+        """Error of the connection that the service has reported."""
         ...
 
     def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
@@ -256,7 +262,13 @@ class Link(ABC, Generic[C]):
     async def _read(self, socket: WebSocket, connection: C) -> None:
         clock = running_loop().time
         while True:
-            data = await socket.receive()
+            try:
+                data = await socket.receive()
+            except ResponseLostError as error:
+                if connection.complaint is None:
+                    raise
+                text = f"{error}, after it had reported {connection.complaint}"
+                raise (StreamRefusedError if self._ready_at is None else ResponseLostError)(text) from error
             self._last_received = now = clock()
             for step, (source, events) in enumerate(connection.steps(data, now)):
                 if step:
