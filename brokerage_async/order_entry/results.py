@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
+from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
 from ..journal.base import JournalEntry
 from .kinds import asked_in, submit_of
@@ -65,7 +65,7 @@ class Placement:
     order: Order | None = None
     complex_order: ComplexOrder | None = None
     preview: PlacedOrderResponse | None = None
-    warnings: tuple[PreflightCode, PreflightMessage, ...] = ()
+    warnings: tuple[PreflightMessage, ...] = ()
     attempts: int = 0
     code: str | None = None
     error: BrokerageError | None = None
