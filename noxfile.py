@@ -279,13 +279,13 @@ def books(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/interop.md``."""
+    """Clients that others wrote, unchanged, call by call against the simulator; writes a report."""
     session.install("-e", ".", *group("interop"))
     options = []
     if shutil.which("node") and shutil.which("npm"):
         folder = session.create_tmp()
         session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
-        options = ["--javascript", folder, "--page", "docs/interop.md"]
+        options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"]
     else:  # the page keeps what it says of both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)

@@ -8,11 +8,9 @@ from importlib import import_module
 from typing import Any, cast
 
 import attrs
-import msgspec
 
 __all__ = ["Portable"]
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _REFERENCE = "#/$defs/"
 
 
@@ -27,6 +25,8 @@ class Portable:
         By attribute, with values as they are: `Decimal`, aware datetimes, enumerations; or, with ``wire``, by JSON key
         and with the values that JSON has, ``extra`` among them.
         """
+        import msgspec  # models are imported where nothing is decoded
+
         if wire and (struct := _wire_of(type(self))) is not None:
             found: dict[str, Any] = msgspec.to_builtins(struct.of(self), builtin_types=(Decimal,))
             return found
@@ -36,9 +36,11 @@ class Portable:
 
     def to_json(self, wire: bool = True) -> str:
         """Return `to_dict` as JSON. Decimals are strings, but for numbers of the service with ``wire``."""
-        if wire and _wire_of(type(self)) is not None:
-            return _ENCODER.encode(self.to_dict(wire=True)).decode()
-        return msgspec.json.encode(self.to_dict(wire)).decode()
+        import msgspec
+
+        is_wire = wire and _wire_of(type(self)) is not None
+        encoder = msgspec.json.Encoder(decimal_format="number" if is_wire else "string")
+        return encoder.encode(self.to_dict(wire)).decode()
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> dict[str, Any]:
@@ -50,6 +52,8 @@ class Portable:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        import msgspec
+
         struct = _wire_of(cls)
         if struct is None:
             return {"type": "object", "title": cls.__name__}

@@ -1,4 +1,4 @@
-"""The page ``docs/at-most-once-explorer.md``, written from the results of the searches."""
+"""The page ``docs/reference/reports/at-most-once-explorer.md``, written from the results of the searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plants import PLANTS, hunt
 from .scopes import EXHAUSTED, Scope
 from .search import Report, exhaust
 
-PAGE = Path(__file__).parents[2] / "docs" / "at-most-once-explorer.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reports" / "at-most-once-explorer.md"
 
 HEAD = """\
 # The explorer of order entry
