@@ -28,7 +28,7 @@ Every history of these scopes was played, apart from those that come to a state 
 costs one of the faults that a history may hold; reordering costs nothing. In `push`, the searches hear up to two events
 of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost.
 
-In `-adversary`, closes are listed as openings, older orders with the terms of ours still work, live lists come in pages,
+In `-adversary`, closes are listed as openings, older orders with the terms of ours still work, live lists have pages,
 and orders are rejected at routing, answered with 406, listed late, or answered with another order. In `-unechoed`, no
 order shows its external identifier, either.
 
