@@ -66,6 +66,13 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=False,
         ),
         Behaviour(
+            id="lost_events",
+            statement="A stream that looks healthy may lose events; the lists have all of them.",
+            grade="recorded",
+            source="a report on another broker, 4 of 18 fills delivered",
+            switch=False,
+        ),
+        Behaviour(
             id="account_stream_errors",
             statement=(
                 "The account stream answers a token without `Bearer` with `Unknown domain`, "

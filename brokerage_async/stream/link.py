@@ -31,7 +31,7 @@ from ..http.websocket import WebSocket
 from ..protocol.streams.timing import Backoff
 from .consumer import Sink
 
-__all__ = ["CONNECT_TIMEOUT", "Connection", "Link", "RenewalDue"]
+__all__ = ["CONNECT_TIMEOUT", "STALE", "Connection", "Link", "RenewalDue"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -40,6 +40,9 @@ CONNECT_TIMEOUT = 15.0
 
 SEND_TIMEOUT = 10.0
 """Seconds to hand a message to the network."""
+
+STALE = "stale"
+"""Reason of the gap after a connection that was open but mute."""
 
 MAX_REFUSALS = 3
 """Refusals in a row, each with a fresh token, after which the streams end."""
