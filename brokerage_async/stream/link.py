@@ -82,8 +82,8 @@ class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
 
     def __init__(self, reason: str = "the token was renewed", since: float | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.since = since
+        self.reason: str = reason
+        self.since: float | None = since
 
 
 class Link(ABC, Generic[C]):
