@@ -62,6 +62,15 @@ for version in ("3.11", "3.12", "3.13", "3.14"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
 
 
+@nox.session
+def versions(session: nox.Session) -> None:
+    """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
+    session.install("-e", EXTRAS, *group("tests"))
+    for served in ("20250813", "20250813,20261012", "20261012", "20270601"):
+        arguments = session.posargs or ["-q", "-n", "auto", "-m", "not slow"]
+        session.run("pytest", *arguments, env={"SERVED_VERSIONS": served})
+
+
 @nox.session(name="free-threaded", python="3.14t")
 def free_threaded(session: nox.Session) -> None:
     """Name the modules that bring the lock back in Python without one, and run the tests there, with the lock off."""

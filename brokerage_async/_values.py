@@ -244,7 +244,7 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
     if not raw:
         keep(target, key, raw)
         return None
-    return read_moment(raw)
+    return read_moment(raw.partition("[")[0])  # some times name their zone behind the offset
 
 
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:

@@ -164,6 +164,10 @@ PROXY_AUTHENTICATION = "proxy_authentication_required"
 """Code of a `RequestNotSentError` of a request for which a proxy demands other credentials (status 407)."""
 
 
+LIST_CHANGED = "list_changed"
+"""Code of a `ResponseDecodeError` of a list that changed each time while its pages were read."""
+
+
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
 

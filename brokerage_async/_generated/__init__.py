@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "60ada759abeff0cca9f60b697879591f9c715cc844224aaf0408cd399f45a082"
+SCHEMA: str = "4620f813339ffcff7f35f9bcc26120c471a1002af7c0296eb0c72efdd51f84f3"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

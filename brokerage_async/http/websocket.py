@@ -9,6 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
+from ..config.addresses import split_address
 from ..errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from .network import Network, is_loopback
 
@@ -71,13 +72,7 @@ def check_socket_url(url: str, *, allow_http: bool) -> str:
     Raises:
         ConfigurationError: it is not a WebSocket address, or an unencrypted one beyond loopback.
     """
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("ws", "wss") and bool(parts.hostname)
-    except ValueError:
-        parts, is_usable = urlsplit(""), False
-    if not is_usable:
-        raise ConfigurationError(f"the address of a stream must be a wss address, got {url}")
+    parts = split_address("the address of a stream", url, ("ws", "wss"), f"a wss address, got {url}")
     if parts.scheme == "ws" and not is_loopback(parts.hostname) and not allow_http:
         raise ConfigurationError(
             f"the address of a stream must be a wss address, got {url}: ws shows the token to anyone on the way. "

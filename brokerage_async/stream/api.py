@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Self
 
-from .._arguments import check_count, check_flag, check_seconds
+from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
 from ..errors import InvalidRequestError, StreamError
 from ..protocol.streams.channel import Subscription
@@ -91,7 +91,14 @@ class SubscriptionPlan:
     """Event types that a stream subscribes to for each symbol."""
 
     def __init__(
-        self, events: Iterable[str | type[Any]], period: str, start: datetime | None, *, regular_hours: bool
+        self,
+        events: Iterable[str | type[Any]],
+        period: str,
+        start: datetime | None,
+        *,
+        regular_hours: bool,
+        contract: str,
+        aggregation_period: float | None,
     ) -> None:
         if isinstance(events, str | type):
             raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
@@ -101,22 +108,27 @@ class SubscriptionPlan:
         candle_symbol("X", period)
         if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
             raise InvalidRequestError(f"start must be a datetime with a time zone, got {start!r}")
+        if contract not in ("AUTO", "TICKER", "STREAM"):
+            raise InvalidRequestError(f"contract must be AUTO, TICKER or STREAM, got {contract!r}")
+        if aggregation_period is not None:
+            check_number("aggregation_period", aggregation_period)
+        self._contract, self._aggregation = contract, aggregation_period
         self._period = period
         self._start = start
         self._regular_hours = check_flag("regular_hours", regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
         """Return the subscriptions for streamer symbols; candles without a start begin with the present one."""
-        start = round((self._start or now).timestamp() * 1000)
+        start = round((self._start or now).timestamp() * 1000) if self._contract == "AUTO" else None
         found = []
         for symbol in symbols:
             for kind in self._types:
                 if kind == "Candle":
                     candles = candle_symbol(symbol, self._period, regular_hours=self._regular_hours)
-                    found.append(Subscription(kind, candles, start))
+                    found.append(Subscription(kind, candles, start, self._contract, self._aggregation))
                 else:
-                    from_time = None if self._start is None or kind != "TimeAndSale" else start
-                    found.append(Subscription(kind, symbol, from_time))
+                    from_time = start if self._start is not None and kind == "TimeAndSale" else None
+                    found.append(Subscription(kind, symbol, from_time, self._contract, self._aggregation))
         return found
 
 
@@ -178,6 +190,8 @@ class Streams:
         period: str = "1d",
         start: datetime | None = None,
         regular_hours: bool = False,
+        contract: str = "AUTO",
+        aggregation_period: float | None = None,
         policies: Mapping[type[Any], Policy] | None = None,
     ) -> QuoteStream:
         """Iterate over market events: quotes, trades, greeks, candles.
@@ -197,8 +211,11 @@ class Streams:
             symbols: symbols as the REST API has them, or streamer symbols. ``add`` and ``remove`` change them later.
             events: models, such as ``models.Quote``, or their names.
             period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
-            start: start of the candles; None for the present one only.
+            start: start of the candles under contract ``AUTO``; None for the present one only.
             regular_hours: leave trades outside of regular hours out of the candles.
+            contract: ``TICKER`` for the last event of each symbol, ``STREAM`` for every event, ``AUTO`` for what suits
+                the type.
+            aggregation_period: seconds over which the service may merge events, 0 for none; None for 0.1.
             policies: `Conflate`, `DropOldest` or `Fail` for each model, instead of those in ``MARKET_POLICIES``.
 
         Raises:
@@ -212,10 +229,13 @@ class Streams:
         """
         if self._market is not None:
             return self._market.quotes(
-                symbols, events, period=period, start=start, regular_hours=regular_hours, policies=policies
-            )
+                symbols, events, period=period, start=start, regular_hours=regular_hours, contract=contract,
+                aggregation_period=aggregation_period, policies=policies,
+            )  # fmt: skip
         names = _check_symbols(symbols)
-        plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
+        plan = SubscriptionPlan(
+            events, period, start, regular_hours=regular_hours, contract=contract, aggregation_period=aggregation_period
+        )
         sink = QuoteSink({**MARKET_POLICIES, **_check_policies(policies or {})})
         return QuoteStream(self._quote_link, self._access, sink, plan, names)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
+from ..config.random_values import chance
 from ..errors import (
     AuthenticationError,
     BrokerageError,
@@ -22,6 +22,7 @@ from ..errors import (
     MessageTooLargeError,
     RateLimitError,
     ResponseDecodeError,
+    ResponseLostError,
     ServerError,
     StreamRefusedError,
     TokenError,
@@ -64,6 +65,11 @@ class Connection(Protocol):
     @property
     def due(self) -> float:
         """Time at which messages are due at the latest."""
+        ...
+
+    @property
+    def complaint(self) -> str | None:
+        """Error of the connection that the service has reported."""
         ...
 
     def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
@@ -225,8 +231,7 @@ class Link(ABC, Generic[C]):
             if self._has_served:
                 self._lose(reason, since)
             if failures:
-                chance = random.random()  # noqa: S311 - spreads load, guards no secret
-                pause = self._backoff.pause(failures, chance)
+                pause = self._backoff.pause(failures, chance())
                 logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 
@@ -260,7 +265,13 @@ class Link(ABC, Generic[C]):
     async def _read(self, socket: WebSocket, connection: C) -> None:
         clock = running_loop().time
         while True:
-            data = await socket.receive()
+            try:
+                data = await socket.receive()
+            except ResponseLostError as error:
+                if connection.complaint is None:
+                    raise
+                text = f"{error}, after it had reported {connection.complaint}"
+                raise (StreamRefusedError if self._ready_at is None else ResponseLostError)(text) from error
             self._last_received = now = clock()
             for step, (source, events) in enumerate(connection.steps(data, now)):
                 if step:

@@ -52,6 +52,7 @@ class AccountConnection:
     Attributes:
         accepted: accounts that the service has confirmed.
         rejected: accounts that were asked for and not confirmed.
+        complaint: None: the service reports no errors of the connection.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class AccountConnection:
         self._last_sent = self._last_received = now
         self.accepted: frozenset[str] = frozenset()
         self.rejected: frozenset[str] = frozenset()
+        self.complaint: str | None = None
 
     @property
     def is_ready(self) -> bool:

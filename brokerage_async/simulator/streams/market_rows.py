@@ -91,14 +91,20 @@ class MarketRows:
             return find(InstrumentType.FUTURE, f"{future['root']}{future['year']}")
         if ":" in symbol:
             return find(InstrumentType.CRYPTOCURRENCY, symbol.partition(":")[0])
-        return find(InstrumentType.EQUITY, symbol)
+        equity = self._catalogue.equity(symbol)
+        is_index = equity is not None and equity.is_index
+        return equity.instrument() if equity is not None and is_index else find(InstrumentType.EQUITY, symbol)
 
     def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
         price = self._prices.price(instrument, now)
+        equity = self._catalogue.equity(instrument.symbol)
+        is_index = equity is not None and equity.is_index  # nobody trades it, so that its quote has no sizes
         half = max(instrument.tick, (price * Decimal("0.0001")).quantize(instrument.tick))
+        bid_size, ask_size = (_NAN, _NAN) if is_index else (100.0, 200.0)
         return {
             "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(price - half),
-            "bidSize": 100.0, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half), "askSize": 200.0,
+            "bidSize": bid_size, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half),
+            "askSize": ask_size,
         }  # fmt: skip
 
     def _trade(self, instrument: Instrument, now: float) -> dict[str, Any]:
@@ -155,7 +161,7 @@ class MarketRows:
     def _underlying(self, instrument: Instrument, now: float) -> dict[str, Any]:
         return self._indexed(now) | {
             "volatility": 0.2, "frontVolatility": 0.22, "backVolatility": 0.19, "callVolume": 1000.0,
-            "putVolume": 800.0, "putCallRatio": 0.8,
+            "putVolume": 800.0, "putCallRatio": 0.8, "optionVolume": 1800,
         }  # fmt: skip
 
     def _indexed(self, now: float) -> dict[str, Any]:
