@@ -30,7 +30,7 @@ async def test_message_there_and_back_and_the_end() -> None:
         socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
         await socket.send(json.dumps({"action": "heartbeat", "request-id": 4}))
         answer = json.loads(await socket.receive())
-        assert (answer["status"], answer["message"]) == ("error", "failed")
+        assert (answer["status"], answer["message"]) == ("error", "Unknown domain")
         sim.streams.drop()
         with pytest.raises(ResponseLostError, match="the service closed the connection"):
             await socket.receive()

@@ -51,7 +51,7 @@ def test_types_of_the_query_are_instrument_types() -> None:
 
 def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
     token = harness.decoded("market_data.quote_token", "/api-quote-tokens")
-    assert (token.level, token.dxlink_url) == ("api", harness.state.quote_tokens.url)
+    assert (token.level, token.dxlink_url) == ("demo", harness.state.quote_tokens.url)
     assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_400) is None
