@@ -7,8 +7,7 @@ Legs name action and instrument; the order adds price and duration::
     vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
 
-Amounts are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely the intended
-number. The published rules of the service are kept. Set other fields with ``attrs.evolve(order, ...)``.
+Amounts are ``Decimal``, ``int`` or plain digits in a ``str``, not floats. The published rules of the service are kept.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
