@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -119,6 +120,7 @@ class Operation:
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
     ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
+    ``version``, ``page_size`` and ``default_start`` are ``x-version``, ``x-page-size`` and ``x-default-start``.
     """
 
     name: str
@@ -146,6 +148,9 @@ class Operation:
     deprecated: bool = False
     host: str | None = None
     provenance: str = "documented"
+    version: str | None = None
+    page_size: int | None = None
+    default_start: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -184,6 +189,7 @@ class Spec:
     namespaces: dict[str, str]
     digest: str
     behaviours: tuple[RecordedBehaviour, ...] = ()
+    stream_caps: dict[str, Any] = attrs.field(factory=dict)
 
     def request_models(self) -> Iterator[Model]:
         """Yield the models of request bodies, nested models first."""

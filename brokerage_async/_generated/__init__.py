@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "59f71a10868c75ad200e18258e0ac71ad495992e1ff9068573b82dc3bb42955a"
+SCHEMA: str = "547c19dad0b74c43cc6947175e252baefe1c8053a5a7020679ba430f146b0afa"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

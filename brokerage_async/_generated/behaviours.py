@@ -35,12 +35,206 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=True,
         ),
         Behaviour(
-            id="versions_from_20240501",
+            id="close_becomes_open",
             statement=(
-                "Dates from 20240501 on are interface versions; an older one gets a 406 whose code is a number."
+                "A leg that closes a position which the account does not have is listed and "
+                "filled as the opening leg: the service decides by its own record of "
+                "positions, which follows a fill after 2 to 57 ms on live accounts and 1 to 3 "
+                "s in a loaded sandbox. Strict validation of the position effect makes it a "
+                "refusal instead."
             ),
             grade="recorded",
-            source="answers of the live service, 2025",
+            source=("reports of 2026-07 to 2026-09, live accounts and sandbox; by design, says an older guide"),
+            switch=True,
+        ),
+        Behaviour(
+            id="closing_with_no_position",
+            statement=("The dry-run of a close without a position warns with the code closing_with_no_position."),
+            grade="recorded",
+            source="an answer reported publicly; its text is invented",
+            switch=True,
+        ),
+        Behaviour(
+            id="external_identifier_echoed",
+            statement=(
+                "Orders show the external identifier that they were sent with, in the answer "
+                "to a submit, in every list and in events. It is echoed, not enforced, and no "
+                "recording shows it."
+            ),
+            grade="published",
+            source="guide to orders, 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="candle_history_contract",
+            statement=(
+                "Candles with a start come with their past on a channel requested with "
+                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
+                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
+            ),
+            grade="recorded",
+            source="one report of 2026-09, repeated with both contracts; the end time twice",
+            switch=True,
+        ),
+        Behaviour(
+            id="mute_streams",
+            statement=(
+                "A stream may bring no event for hours while its connection is healthy and "
+                "heartbeats are answered. The client opens it again when a lively "
+                "subscription falls silent while its market is open; the times are a guess."
+            ),
+            grade="recorded",
+            source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
+            switch=False,
+        ),
+        Behaviour(
+            id="account_stream_tokens",
+            statement="Every message to the account stream needs a valid token, heartbeats too.",
+            grade="published",
+            source="AsyncAPI description of the streams, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="quote_token_address",
+            statement=(
+                "The address of the market-data stream changes, the last time in June 2026. "
+                "It is the one in the answer with the token, fetched for each connection."
+            ),
+            grade="recorded",
+            source="reports of 2026-06",
+            switch=False,
+        ),
+        Behaviour(
+            id="unknown_streamer_symbols",
+            statement=(
+                "A subscription to a symbol that the market-data stream does not have is "
+                "answered with silence, without an error."
+            ),
+            grade="client",
+            source=("issues of two clients of the service about indices without events, 2024 and 2025"),
+            switch=False,
+        ),
+        Behaviour(
+            id="older_versions_get_a_406",
+            statement=(
+                "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date "
+                "between two gets the one below; one that is older than all that are alive "
+                "gets a 406 whose code is a number."
+            ),
+            grade="published",
+            source="guides of 2026; the answer recorded on the live service, 2025",
+            switch=True,
+        ),
+        Behaviour(
+            id="no_version_gets_the_oldest",
+            statement="A request without Accept-Version gets the oldest version that is alive.",
+            grade="published",
+            source="guides of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="balances_are_a_list",
+            statement=(
+                "From 20240501 on the balances of an account are a list. A request without "
+                "Accept-Version was still recorded getting one object in 2026."
+            ),
+            grade="published",
+            source="changes of the interface by version; recordings of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="equity_options_in_pages",
+            statement="From 20250715 on the list of equity options comes in pages of 1,000.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_live_list_in_pages",
+            statement="From 20250813 on the live orders of an account come in pages.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="customer_live_list_in_pages",
+            statement="From 20261012 on the live orders of a customer come in pages.",
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="order_searches_need_a_start",
+            statement=("From 20261012 on a search of orders without start-date and start-at is refused with 400."),
+            grade="published",
+            source="changes of the interface by version",
+            switch=True,
+        ),
+        Behaviour(
+            id="versions_in_production_only",
+            statement=("The sandbox refuses Accept-Version, so that the client asks for a version in production only."),
+            grade="client",
+            source=("another client's code, which sends the header in production only for this reason"),
+            switch=False,
+        ),
+        Behaviour(
+            id="pages_have_maxima",
+            statement=(
+                "Pages of orders have 100 rows by default and at most 200, complex orders 10 "
+                "and 200, transactions and snapshots 250 and 2,000, active equities 1,000 and "
+                "5,000, SPAN files 1,000 and 50,000. What a larger per-page gets was never "
+                "recorded; the simulator answers 400."
+            ),
+            grade="published",
+            source="older OpenAPI documents of the service",
+            switch=True,
+        ),
+        Behaviour(
+            id="live_lists_keep_working_orders",
+            statement=(
+                "Live lists hold the orders of the current trading day in any status, and older orders that still work."
+            ),
+            grade="published",
+            source="reference pages of 2026, on the list of an account",
+            switch=True,
+        ),
+        Behaviour(
+            id="order_searches_count_eastern_days",
+            statement="The dates of a search of orders are days in US Eastern time.",
+            grade="published",
+            source="reference pages of 2026",
+            switch=True,
+        ),
+        Behaviour(
+            id="rates_of_operations",
+            statement=(
+                "Lists of positions, balances, accounts and futures take 1 request a second, "
+                "quotes by type, chains and lists of equities 2, single instruments 3, each "
+                "operation on orders 20, everything together 50. The simulator enforces this "
+                'with Simulator(rate_limit="published").'
+            ),
+            grade="client",
+            source=(
+                "ceilings that the service's agent server enforces on its requests; the service publishes no figures"
+            ),
+            switch=False,
+        ),
+        Behaviour(
+            id="bare_429",
+            statement="A 429 carries no headers.",
+            grade="published",
+            source="guide of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="failed_logins_block",
+            statement=(
+                "Too many failed logins block an address for about eight hours, in which "
+                "requests time out. A client keeps the refusal of its credentials in its "
+                "token store and does not send them again."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
             switch=False,
         ),
         Behaviour(
@@ -254,13 +448,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=False,
         ),
         Behaviour(
-            id="sandbox_quote_tokens_are_for_demo",
-            statement=("The token for quotes has the level `demo` in the sandbox and `api` in production."),
-            grade="recorded",
-            source="live service and sandbox, 2026; guides of the service",
-            switch=True,
-        ),
-        Behaviour(
             id="sandbox_has_no_market_data",
             statement=(
                 "In the sandbox, market data over HTTP answers 502. The simulator answers in "
@@ -416,6 +603,128 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             ),
             grade="published",
             source="guides and reference of the service, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="dxlink_error_informs",
+            statement=(
+                "An `ERROR` informs. On channel 0 it does not end the connection; the server closes that itself."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=False,
+        ),
+        Behaviour(
+            id="dxlink_keepalive",
+            statement=("Each side sends something before the `keepaliveTimeout` that the other names in `SETUP`."),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_order_of_setup",
+            statement=(
+                "`SETUP` comes first, then `AUTH`. The simulator answers another order with "
+                "`BAD_ACTION`, which is a guess."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_refused_token_closes",
+            statement=(
+                "After a token that is not accepted the server may close the connection, which the simulator does."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_aggregation",
+            statement=(
+                "The server merges the events of one aggregation period, which `FEED_SETUP` "
+                "names and `FEED_CONFIG` confirms, 0 for none. Under contract `STREAM` every "
+                "event comes."
+            ),
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_full_fields",
+            statement="`acceptEventFields` chooses the fields of format `FULL`, too.",
+            grade="published",
+            source="dxLink AsyncAPI document 1.0.2",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_unknown_is_an_error",
+            statement=(
+                "Services other than `FEED`, unknown contracts and unknown event types are "
+                "answered with an `ERROR` on their channel. Its words are a guess; no "
+                "entitlement to `DOM` has been seen."
+            ),
+            grade="invented",
+            source="dxLink AsyncAPI document 1.0.2 has the error types alone",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_sessions_cap",
+            statement=(
+                "A login has 5 sessions of the market-data stream at a time. How a sixth is refused is a guess."
+            ),
+            grade="published",
+            source="the service's guide, by two readers",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_subscriptions_cap",
+            statement=(
+                "A session has 25,000 subscriptions, among them 100 to each of `Candle`, "
+                "`Order` and `Series`, and 10,000 changes a minute. Beyond them an `ERROR` on "
+                "the channel names the type."
+            ),
+            grade="published",
+            source="the service's guide, by two readers; the error from reports",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_unknown_domain",
+            statement=("A token without `Bearer` is answered with `Unknown domain` on the account stream."),
+            grade="recorded",
+            source="answers of the account stream",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_missing_value",
+            statement="A `connect` without accounts is answered with `value missing or not valid`.",
+            grade="recorded",
+            source="answers of the account stream",
+            switch=True,
+        ),
+        Behaviour(
+            id="account_stream_answer_without_value",
+            statement=(
+                "The good answer to `connect` may lack `value`, and does in the simulator "
+                "where all accounts are accepted."
+            ),
+            grade="published",
+            source="the service's guide",
+            switch=True,
+        ),
+        Behaviour(
+            id="quote_token_level",
+            statement="The level of a quote token is `demo` in the sandbox and `api` in production.",
+            grade="recorded",
+            source="answers of both environments",
+            switch=True,
+        ),
+        Behaviour(
+            id="dxlink_index_events",
+            statement=("Indices have events on the market-data stream. That their quotes have no sizes is a guess."),
+            grade="invented",
+            source="no recording",
             switch=False,
         ),
     )

@@ -231,6 +231,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -247,7 +248,10 @@ INSTRUMENTS_EQUITY_OPTIONS: Operation[list[EquityOption]] = Operation(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
         Parameter(name="active", wire="active", location="query", kind="boolean"),
         Parameter(name="with_expired", wire="with-expired", location="query", kind="boolean"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -307,6 +311,9 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -322,6 +329,7 @@ ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -354,6 +362,8 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -369,6 +379,7 @@ ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -386,6 +397,7 @@ ORDERS_GET: Operation[Order] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 ORDERS_REPLACE: Operation[Order] = Operation(
@@ -404,6 +416,7 @@ ORDERS_REPLACE: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -423,6 +436,7 @@ ORDERS_EDIT: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -439,6 +453,7 @@ ORDERS_CANCEL: Operation[Order] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -457,6 +472,7 @@ ORDERS_EDIT_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -474,7 +490,7 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
         Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -490,6 +506,9 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         ),
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -507,8 +526,24 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
+        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="start_date", wire="start-date", location="query", kind="date"),
+        Parameter(name="end_date", wire="end-date", location="query", kind="date"),
+        Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
+        Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
+        Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
+        Parameter(
+            name="underlying_instrument_type",
+            wire="underlying-instrument-type",
+            location="query",
+            choices=InstrumentType,
+        ),
+        Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -525,6 +560,7 @@ COMPLEX_ORDERS_GET: Operation[ComplexOrder] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -543,6 +579,7 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
     ),
     body=PairsEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -560,6 +597,7 @@ COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
@@ -593,6 +631,7 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
+    page_size=250,
     section="Transactions",
 )
 
@@ -811,6 +850,7 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
         ),
     ),
     provenance=Provenance.RECORDED,
+    page_size=250,
 )
 
 BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
@@ -889,6 +929,7 @@ RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=50000),
     ),
     provenance=Provenance.PUBLISHED,
+    page_size=1000,
 )
 
 MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
@@ -981,6 +1022,7 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
@@ -1019,6 +1061,7 @@ INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE: Operation[Future] = Operation(
@@ -1049,6 +1092,7 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
@@ -1082,6 +1126,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] 
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
@@ -1137,6 +1182,7 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
@@ -1623,6 +1669,8 @@ COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
+    page_size=10,
 )
 
 COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
@@ -1638,6 +1686,7 @@ COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
@@ -1652,6 +1701,7 @@ COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1667,6 +1717,7 @@ COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1685,6 +1736,7 @@ COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=PairsEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 BACKTESTS_AVAILABLE_DATES: Operation[list[BacktestDates]] = Operation(

@@ -36,7 +36,7 @@ __all__ = [
     "NewTerms", "Submission", "Trading", "Words", "cancel", "dry_run", "list_orders", "place", "recover", "replace",
 ]  # fmt: skip
 
-HISTORY = timedelta(days=400)
+HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 

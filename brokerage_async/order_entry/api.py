@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 
@@ -11,6 +10,7 @@ import attrs
 from .._arguments import check_function, check_order_id
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
+from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
@@ -37,7 +37,7 @@ class OrderEntry:
         lease: seconds after which the journal entries of a crashed worker are free for others. Nothing is sent in the
             last tenth of a lease that could not be renewed.
         identifiers: returns a new external identifier for an order without one; no two may be equal, even after a
-            restart.
+            restart. By default a UUID from the system's randomness.
         push: whether events of the account stream bring the next look for an order of unknown outcome forward. They
             decide nothing: the polls go on at their times, and an early look counts only if it finds the order. See
             ``client.stream``.
@@ -50,7 +50,7 @@ class OrderEntry:
         *,
         reconcile: ReconcilePolicy = DEFAULT_POLICY,
         lease: float = 30.0,
-        identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
+        identifiers: Callable[[], str] = new_identifier,
         push: bool = False,
     ) -> None:
         check_function("identifiers", identifiers)
@@ -108,8 +108,9 @@ class OrderEntry:
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``
-                (another order carries the identifier), ``in_progress`` (another worker holds the entry) or
-                ``claim_lost`` (not sent by this call, but the journal cannot show that no other worker sent it).
+                (another order carries the identifier, or orders without one may be this order), ``in_progress``
+                (another worker holds the entry) or ``claim_lost`` (not sent by this call, but the journal cannot show
+                that no other worker sent it).
             asyncio.CancelledError: with the attributes ``account_number``, ``external_identifier`` and ``placement``
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.
@@ -183,8 +184,8 @@ class OrderEntry:
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
 
-        The next `recover` searches for it. ``origin`` is empty for entries of journals older than this field. Returns
-        False if there is no such open entry, a worker holds it, or this service has an entry under that identifier.
+        The next `recover` searches for it. Returns False if there is no such open entry, a worker holds it, or this
+        service has an entry under that identifier.
         """
         key = EntryKey(origin, self._context.environment, account_number, external_identifier)
         return await self._context.journal.adopt(key, origin=self._context.origin)

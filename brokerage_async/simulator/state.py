@@ -105,7 +105,9 @@ class State:
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
-        self.order_store: OrderStore = OrderStore(ledger, random)
+        self.order_store: OrderStore = OrderStore(
+            ledger, random, lists_working=settings.has("live_lists_keep_working_orders")
+        )
         self.exchange: Exchange = Exchange(
             self.order_store, self.bookkeeping, self.prices, self.event_queue, random, settings.has
         )
@@ -133,6 +135,7 @@ class State:
             Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
             CompanyEvents(self.random),
         )
+        is_demo = self.settings.environment == "sandbox" and self.settings.has("quote_token_level")
         return {
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start, self.settings.has),
@@ -145,10 +148,14 @@ class State:
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(
-                self.catalogue, self.prices, self.quote_tokens, self.settings.environment, self.settings.has
+            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens, "demo" if is_demo else "api"),
+            "orders": Orders(
+                access,
+                self.order_desk,
+                self.order_store,
+                self.dialect,
+                eastern_days=self.settings.has("order_searches_count_eastern_days"),
             ),
-            "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
             "margin": Margin(

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+import attrs
+
 from .._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -21,7 +23,7 @@ from .._terms import Amount
 from ..errors import InvalidRequestError
 from .amounts import positive
 from .legs import BUYING, REVERSED
-from .orders import checked
+from .orders import STRICT, checked
 
 __all__ = ["bracket", "one_cancels_other", "one_triggers_other", "pair"]
 
@@ -49,7 +51,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
         raise InvalidRequestError(f"profit must be a Limit order, got {profit.order_type}")
     if loss.order_type not in STOPS:
         raise InvalidRequestError(f"loss must be a Stop or Stop Limit order, got {loss.order_type}")
-    made = checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
+    made = _checked(NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=entry, orders=(profit, loss)))
     closing = {(REVERSED.get(leg.action), leg.symbol): leg.quantity for leg in entry.legs}
     for name, order in (("profit", profit), ("loss", loss)):
         for leg in order.legs:
@@ -67,7 +69,7 @@ def one_cancels_other(first: NewOrder, second: NewOrder) -> NewComplexOrder:
         InvalidRequestError: an order breaks a rule; all problems are listed.
     """
     _check_type(first=first, second=second)
-    return checked(NewComplexOrder(type=ComplexOrderType.OCO, orders=(first, second)))
+    return _checked(NewComplexOrder(type=ComplexOrderType.OCO, orders=(first, second)))
 
 
 def one_triggers_other(trigger: NewOrder, *orders: NewOrder) -> NewComplexOrder:
@@ -79,7 +81,7 @@ def one_triggers_other(trigger: NewOrder, *orders: NewOrder) -> NewComplexOrder:
         InvalidRequestError: not one to three others, or an order breaks a rule; all problems are listed.
     """
     _check_type(trigger=trigger, **{f"orders[{number}]": order for number, order in enumerate(orders)})
-    return checked(NewComplexOrder(type=ComplexOrderType.OTO, trigger_order=trigger, orders=orders))
+    return _checked(NewComplexOrder(type=ComplexOrderType.OTO, trigger_order=trigger, orders=orders))
 
 
 def pair(
@@ -113,7 +115,7 @@ def pair(
     if len(bounds) != 1:
         raise InvalidRequestError(f"exactly one of at_least and at_most must be given, got {len(bounds)}")
     [(comparator, threshold)] = bounds
-    made = checked(
+    made = _checked(
         NewComplexOrder(
             type=ComplexOrderType.PAIRS,
             orders=(first, second),
@@ -173,3 +175,19 @@ def _check_sides(first: NewOrder, second: NewOrder) -> None:
             f"one order of a pair must buy and the other sell, got {one.action} of {one.symbol} "
             f"and {other.action} of {other.symbol}"
         )
+
+
+def _checked(order: NewComplexOrder) -> NewComplexOrder:
+    """Return a complex order that keeps the rules of the service.
+
+    Only those of an OCO order ask for strict validation: behind a trigger order the position does not exist yet, and
+    no recording shows the outcome there.
+    """
+    if order.type != ComplexOrderType.OCO:
+        trigger = order.trigger_order and _without_validation(order.trigger_order)
+        order = attrs.evolve(order, trigger_order=trigger, orders=tuple(map(_without_validation, order.orders)))
+    return checked(order)
+
+
+def _without_validation(order: NewOrder) -> NewOrder:
+    return attrs.evolve(order, advanced_instructions=None) if order.advanced_instructions == STRICT else order

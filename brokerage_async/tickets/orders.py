@@ -1,12 +1,16 @@
-"""Single orders: limit, market, stop, stop limit and notional."""
+"""Single orders: limit, market, stop, stop limit and notional.
+
+One whose legs all close a position asks the service to validate that: it is refused rather than opening a position.
+"""
 
 from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .._generated.models import (
+    AdvancedInstructions,
     InstrumentType,
     NewComplexOrder,
     NewOrder,
@@ -19,9 +23,11 @@ from .._terms import Amount
 from ..errors import InvalidRequestError
 from ..protocol.validation.requests import problems_of
 from .amounts import not_negative, positive
-from .legs import effect_of
+from .legs import CLOSING, effect_of
 
-__all__ = ["checked", "limit", "market", "notional", "stop", "stop_limit"]
+__all__ = ["STRICT", "checked", "limit", "market", "notional", "stop", "stop_limit"]
+
+STRICT = AdvancedInstructions(strict_position_effect_validation=True)
 
 OrderT = TypeVar("OrderT", NewOrder, NewComplexOrder)
 
@@ -58,16 +64,12 @@ def limit(
     """
     amount, effect = _price(legs, price, debit, credit)
     force, day = _duration(time_in_force, until)
-    return _checked(
-        NewOrder(
-            order_type=OrderType.LIMIT, time_in_force=force, gtc_date=day, price=amount, price_effect=effect, legs=legs
-        )
-    )
+    return _ticket(OrderType.LIMIT, legs, time_in_force=force, gtc_date=day, price=amount, price_effect=effect)
 
 
 def market(*legs: NewOrderLeg, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
     """Build a market order of one leg, filled at once at the current price. It opens nothing in a closed market."""
-    return _checked(NewOrder(order_type=OrderType.MARKET, time_in_force=time_in_force, legs=legs))
+    return _ticket(OrderType.MARKET, legs, time_in_force=time_in_force)
 
 
 def stop(
@@ -75,15 +77,8 @@ def stop(
 ) -> NewOrder:
     """Build a market order that waits until the price reaches ``trigger``. One that opens a position is never GTC."""
     force, day = _duration(time_in_force, until)
-    return _checked(
-        NewOrder(
-            order_type=OrderType.STOP,
-            time_in_force=force,
-            gtc_date=day,
-            stop_trigger=not_negative("trigger", trigger),
-            legs=legs,
-        )
-    )
+    amount = not_negative("trigger", trigger)
+    return _ticket(OrderType.STOP, legs, time_in_force=force, gtc_date=day, stop_trigger=amount)
 
 
 def stop_limit(
@@ -98,30 +93,32 @@ def stop_limit(
     """Build a limit order that waits until the price reaches ``trigger``; prices as for `limit`."""
     amount, effect = _price(legs, price, debit, credit)
     force, day = _duration(time_in_force, until)
-    return _checked(
-        NewOrder(
-            order_type=OrderType.STOP_LIMIT,
-            time_in_force=force,
-            gtc_date=day,
-            stop_trigger=not_negative("trigger", trigger),
-            price=amount,
-            price_effect=effect,
-            legs=legs,
-        )
+    return _ticket(
+        OrderType.STOP_LIMIT,
+        legs,
+        time_in_force=force,
+        gtc_date=day,
+        stop_trigger=not_negative("trigger", trigger),
+        price=amount,
+        price_effect=effect,
     )
 
 
 def notional(leg: NewOrderLeg, *, value: Amount, time_in_force: TimeInForce = TimeInForce.DAY) -> NewOrder:
     """Build an order for an amount of money: a part of one share, for at least 5 dollars. Its leg has no quantity."""
-    return _checked(
-        NewOrder(
-            order_type=OrderType.NOTIONAL_MARKET,
-            time_in_force=time_in_force,
-            value=positive("value", value),
-            value_effect=effect_of(leg),
-            legs=(leg,),
-        )
+    return _ticket(
+        OrderType.NOTIONAL_MARKET,
+        (leg,),
+        time_in_force=time_in_force,
+        value=positive("value", value),
+        value_effect=effect_of(leg),
     )
+
+
+def _ticket(order_type: OrderType, legs: tuple[NewOrderLeg, ...], **terms: Any) -> NewOrder:
+    closes = bool(legs) and all(leg.action in CLOSING for leg in legs)
+    order = NewOrder(order_type=order_type, legs=legs, advanced_instructions=STRICT if closes else None, **terms)
+    return _checked(order)
 
 
 def _price(

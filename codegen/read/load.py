@@ -86,6 +86,7 @@ def read(document: Document) -> Spec:
         namespaces=namespaces,
         digest=document.digest,
         behaviours=behaviours,
+        stream_caps=document.root("market_events.yaml").members.get("x-caps", {}),
     )
 
 

@@ -564,7 +564,7 @@ async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_end
     """Another worker may have sent it since, and nothing shows that it has not."""
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        entry = OrderEntry(here.client, FailingJournal("close", "renew"), lease=0.05)
+        entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
         with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
             await entry.place(here.account, order("mine"))
         assert caught.value.code == "claim_lost"
@@ -657,7 +657,7 @@ async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_ex
 class Threaded(MemoryJournal):
     """A journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
 
-    async def _run(self, statement: Coroutine[Any, Any, Any]) -> Any:
+    async def _in_thread(self, statement: Coroutine[Any, Any, Any]) -> Any:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
 
@@ -671,16 +671,16 @@ class Threaded(MemoryJournal):
         return await done
 
     async def open(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().open(*names, **values))
+        return await self._in_thread(super().open(*names, **values))
 
     async def claim(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().claim(*names, **values))
+        return await self._in_thread(super().claim(*names, **values))
 
     async def release(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().release(*names, **values))
+        return await self._in_thread(super().release(*names, **values))
 
     async def close(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().close(*names, **values))
+        return await self._in_thread(super().close(*names, **values))
 
 
 async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:

@@ -220,7 +220,7 @@ def test_no_defaults(file: str) -> None:
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-host", "x-rules",
+    "x-flatten-body", "x-host", "x-rules", "x-version", "x-page-size", "x-default-start",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {

@@ -28,11 +28,8 @@ __all__ = ["Balances"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
-_DEFAULT_PAGE = 250
 _SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
-_LIST_SINCE = "20240501"
-"""Interface version from which on the balances are a list."""
 
 _VALUE_NAMES = {
     InstrumentType.EQUITY: "equity",
@@ -72,7 +69,7 @@ class Balances:
         chosen = self._chosen(request, account) if in_dollars else []
         times = [snapshot.at for snapshot in chosen]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & request.query.keys()
-        page = request.slice(len(chosen) + is_default, default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen) + is_default)
         rows: list[bytes] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
             balance = self.balance(past, snapshot.at)
@@ -161,9 +158,9 @@ class Balances:
         return values
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the balance: one object by default, a list in dated versions."""
+        """Return the balance: one object if no version was asked for, a list in dated versions."""
         balance = self.balance(self._access.account(request), request.now)
-        if (request.version or "") >= _LIST_SINCE:
+        if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 
 from ..._generated.converters import MarketDataSnapshotWire, QuoteTokenWire
@@ -25,18 +25,11 @@ _INDEX = InstrumentType.INDEX
 class MarketData:
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        prices: Prices,
-        quote_tokens: QuoteTokens,
-        environment: str,
-        has: Callable[[str], bool],
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens, level: str) -> None:
         self._catalogue = catalogue
         self._prices = prices
         self._quote_tokens = quote_tokens
-        self._level = "demo" if environment == "sandbox" and has("sandbox_quote_tokens_are_for_demo") else "api"
+        self._level = level
 
     def quote_token(self, request: ParsedRequest) -> Response:
         """Return a token for the market-data streamer, and its address."""

@@ -136,6 +136,7 @@ class RequestParser:
             for model, spec in models.items()
         }
         self._dialect = dialect
+        self._page_maxima = has("pages_have_maxima")
         self._fields = {model: {field.wire: field for field in spec.fields} for model, spec in models.items()}
         # A dry-run and the submission that follows carry the same bytes.
         self._cached_check = lru_cache(maxsize=256)(self._check)
@@ -149,6 +150,8 @@ class RequestParser:
             parameter = parameters.get(key)
             if parameter is None:
                 continue
+            if parameter.name == "per_page" and not self._page_maxima:
+                parameter = attrs.evolve(parameter, maximum=None)
             try:
                 value = (
                     [_parse(parameter, part) for part in raw.split(",")] if parameter.joined else _parse(parameter, raw)

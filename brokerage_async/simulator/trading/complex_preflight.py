@@ -112,9 +112,7 @@ def _component(
         raise preflight_error(problems)
     order = Order(number=0, account=draft.account, legs=legs, terms=terms)
     order.complex_order, order.tag = draft, tag
-    advanced = requested.advanced_instructions
-    strict = advanced is not None and bool(advanced.strict_position_effect_validation)
-    return preflight.check(order, now, strict_effects=strict, deferred=draft.trigger is not None)
+    return preflight.check(order, now, deferred=draft.trigger is not None)
 
 
 def _counted(draft: ComplexOrder, components: Sequence[PreflightResult]) -> list[PreflightResult]:

@@ -12,6 +12,7 @@ import attrs
 
 from ..._generated.converters import FillWire
 from ..._generated.models import (
+    AdvancedInstructions,
     ContingentStatus,
     LegAction,
     MarginOrder,
@@ -105,12 +106,18 @@ class Terms:
     preflight_id: str | None = None
     source: str | None = None
     rules: NewOrderRules | None = None
+    advanced_instructions: AdvancedInstructions | None = None
 
     @classmethod
     def of(cls, requested: NewOrder | OrderEdit | MarginOrder) -> Terms:
         """Return the terms of a request, as far as it has them."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a leg must open or close as it says."""
+        return bool(self.advanced_instructions and self.advanced_instructions.strict_position_effect_validation)
 
     @property
     def is_limited(self) -> bool:

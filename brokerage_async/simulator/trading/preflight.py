@@ -130,7 +130,6 @@ class Preflight:
         order: Order,
         now: float,
         *,
-        strict_effects: bool = False,
         deferred: bool = False,
         freed: Decimal = Decimal(0),
     ) -> PreflightResult:
@@ -139,9 +138,10 @@ class Preflight:
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
         to an order that is ``deferred`` until another one is filled.
         """
+        reopened = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed = self._agreed_prices(order)
         impact = self._impact(order, agreed, freed, now)
-        strict = strict_effects and not deferred
+        strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
         errors += self._fraction_errors(order, now)
         if not deferred:
@@ -157,8 +157,20 @@ class Preflight:
             impact=impact,
             closing_fees=self._fees(order, agreed, now, closing=True),
             errors=tuple(errors),
-            warnings=tuple(self._warnings(order, now)),
+            warnings=(*reopened, *self._warnings(order, now)),
         )
+
+    def reopen(self, order: Order) -> list[Message]:
+        """Let each leg open that closes a position which the account does not have; return warnings of it."""
+        if order.terms.is_strict or not self._has("close_becomes_open"):
+            return []
+        warnings = []
+        for leg in order.legs:
+            symbol = leg.instrument.symbol
+            if leg.action.endswith("to Close") and order.account.held(symbol) * leg.sign >= 0:
+                leg.action = LegAction.BUY_TO_OPEN if leg.sign > 0 else LegAction.SELL_TO_OPEN
+                warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
+        return warnings if self._has("closing_with_no_position") else []
 
     def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]

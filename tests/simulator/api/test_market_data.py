@@ -67,7 +67,7 @@ def test_previous_close_is_not_changed_by_a_price_set_today(production: Harness)
 def test_quote_token_has_the_level_of_its_environment() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "demo"),
-        ({"without": ["sandbox_quote_tokens_are_for_demo"]}, "api"),
+        ({"without": ["quote_token_level"]}, "api"),
         ({"environment": "production"}, "api"),
     )
     found = [Harness(**options).login().get("/api-quote-tokens")["data"]["level"] for options, _ in cases]

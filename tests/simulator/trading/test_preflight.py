@@ -126,6 +126,36 @@ def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
     assert harness.place(market(leg(action="Sell to Close")))
 
 
+def test_close_without_position_becomes_opening_order() -> None:
+    cases: list[tuple[list[str], str, list[str]]] = [
+        ([], "Sell to Open", ["closing_with_no_position"]),
+        (["closing_with_no_position"], "Sell to Open", []),
+        (["close_becomes_open"], "Sell to Close", []),
+    ]
+    for without, action, codes in cases:
+        harness = Harness(without=without).login()
+        for body, shown in (
+            (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action),
+            (limit(), "Buy to Open"),
+        ):
+            response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
+            data = json.loads(response.body)["data"]
+            assert response.status == 201
+            assert [each["action"] for each in data["order"]["legs"]] == [shown]
+            assert [each["code"] for each in data["warnings"]] == (codes if shown != "Buy to Open" else [])
+            assert harness.order(str(data["order"]["id"]))["legs"][0]["action"] == shown
+
+
+def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
+    harness.place(market())
+    harness.wait(10)
+    closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
+    assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Close"
+    harness.place(market(leg(action="Sell to Close")))
+    harness.wait(10)
+    assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Open"
+
+
 def test_dry_run_creates_nothing(harness: Harness) -> None:
     before = len(harness.sim.ledger.events)
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(external_identifier="x"))
