@@ -6,9 +6,8 @@ Legs name action and instrument; the order adds price and duration::
     stop(sell_to_close("AAPL", 100), trigger="180")
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
 
-Amounts are ``Decimal``, ``int`` or plain digits in a ``str``, not floats. The published rules of the service are kept.
-An order whose legs all close asks for strict validation of the position effect, alone or in an OCO: the service refuses
-it rather than opening a position. ``attrs.evolve(order, advanced_instructions=None)`` switches that off.
+Amounts are ``Decimal``, ``int`` or plain digits, not floats. Published rules are kept. Orders that only close ask for
+strict position effects, but in brackets; ``attrs.evolve(order, advanced_instructions=None)`` switches that off.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
