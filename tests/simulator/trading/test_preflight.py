@@ -98,7 +98,7 @@ def test_preflight_fractions_are_small_market_orders() -> None:
 
 
 def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
-    """The second account holds 100 shares, of which an OCO order closes 10."""
+    """The second account holds 100 shares, of which an order closes 10."""
     sides, more = "illegal_buy_and_sell_on_same_symbol", "cannot_close_against_more_than_existing_position"
     close, open_ = "Sell to Close", "Sell to Open"
     cases = (
@@ -112,6 +112,7 @@ def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
         harness = Harness(without=without).login()
         harness.wait(5)
         second = harness.accounts[1]
+        harness.place(limit("900.00", leg(action=close), effect="Credit"), second)
         wrong = [
             (one, found)
             for one, refused in cases
