@@ -57,7 +57,7 @@ def hiding(*tags: str) -> faults.Fault:
         if "items" in data:
             data["items"] = [row for row in rows if not is_hidden(row)]
             hidden = len(rows) - len(data["items"])
-            for count in ("total-items", "current-item-count"):
+            for count in ("total-items", "current-item-count") if "pagination" in document else ():
                 document["pagination"][count] -= hidden
         return document
 

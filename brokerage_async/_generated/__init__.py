@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "618d84a0a9dc7c340efafb6d3bb1fbaf6603d8e19870333c90273d9cca79e947"
+SCHEMA: str = "d9747ec892d2b95b28a860bd0d534d92bf215cc9f0cd1bae68815d834368f175"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

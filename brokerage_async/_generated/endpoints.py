@@ -2552,6 +2552,7 @@ class Accounts:
             Customer record.
 
         Raises:
+            errors.BadRequestError: malformed page or filter value (400).
             errors.AuthenticationError: access token or User-Agent header rejected (401).
             errors.PermissionDeniedError: scope or account authority missing (403).
             errors.NotFoundError: resource not found (404).

@@ -212,16 +212,16 @@ class State:
         Their prices are far from the market, so that none is about to trade.
         """
         account, now = self.accounts.of(self.owner)[1], self.settings.start
-        price = self.catalogue.base_price("AAPL")
-        low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
-        # An account takes no orders for both sides of a symbol: only the OCO order closes the shares that are held.
+        # An account takes no orders for both sides of a symbol, so these leave the shares alone that it holds.
         bracket = [
             self._share_order("KO", LegAction.BUY_TO_OPEN, Decimal(20)),
             self._share_order("KO", LegAction.SELL_TO_CLOSE, Decimal(200)),
             self._share_order("KO", LegAction.SELL_TO_CLOSE, None, stop=Decimal(20)),
         ]
-        profit = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, high)
-        loss = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, None, stop=low)
+        exclusive = [
+            self._share_order("GLD", LegAction.BUY_TO_OPEN, Decimal(150)),
+            self._share_order("GLD", LegAction.BUY_TO_OPEN, Decimal(610), stop=Decimal(600)),
+        ]
         pair = [
             self._share_order("GLD", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
@@ -229,7 +229,7 @@ class State:
         kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
         requested = (
             NewComplexOrder(type=kinds.OTOCO, trigger_order=bracket[0], orders=bracket[1:]),
-            NewComplexOrder(type=kinds.OCO, orders=(profit, loss)),
+            NewComplexOrder(type=kinds.OCO, orders=exclusive),
             NewComplexOrder(
                 type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio
             ),
@@ -240,14 +240,14 @@ class State:
     def _share_order(
         self, symbol: str, action: LegAction, price: Decimal | None, *, stop: Decimal | None = None
     ) -> NewOrder:
-        """Return an order for ten shares: limit, stop, or market when neither price is given."""
+        """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
         leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
         buys = action is LegAction.BUY_TO_OPEN
         if price is None:
             order_type = OrderType.MARKET if stop is None else OrderType.STOP
             effect = None
         else:
-            order_type = OrderType.LIMIT
+            order_type = OrderType.LIMIT if stop is None else OrderType.STOP_LIMIT
             effect = PriceEffect.DEBIT if buys else PriceEffect.CREDIT
         return NewOrder(
             order_type=order_type,

@@ -67,7 +67,7 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
 @on_virtual_time
 async def test_every_type_is_placed_and_found_again(kind: str) -> None:
     async with floor() as here:
-        hold(here)
+        hold(here, quantity=20)
         one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
@@ -440,11 +440,11 @@ async def test_two_workers_with_different_exits_under_one_name_place_one() -> No
 @on_virtual_time
 async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
     async with floor() as here:
-        hold(here)
+        hold(here, "MSFT")  # no account takes orders for both sides of a symbol
         here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
         for place in (
             here.entry.place_complex(here.account, bracket_order("complex")),
-            here.entry.place_complex(here.account, exclusive_orders("exclusive")),
+            here.entry.place_complex(here.account, exclusive_orders("exclusive", "MSFT")),
             here.entry.place(here.account, order("single")),
         ):
             with pytest.raises(TimeoutError):

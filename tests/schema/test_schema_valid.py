@@ -235,7 +235,7 @@ VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KE
 WIRE_FORMS = {
     "integer": {"string", "decimal"},
     "number": {"decimal"},
-    "string": {"integer", "boolean", "FeeCalculation"},
+    "string": {"integer", "boolean", "object"},
     "epoch-ms": {"date-time"},
     "nan": {"decimal"},
     "non-finite": {"decimal"},

@@ -109,6 +109,7 @@ class Abuse:
         yield self.ask()
         free = [one.wire for one in self.query if one.kind == "string" and one.choices is None]
         yield self.ask("&".join([needed, *(f"{wire}=1" for wire in free)]))
+        yield self.ask(f"{needed}&type=Trade&types[]=Trade")
         for parameter in self.query:
             for value in ("", "junk", "-1", "99999999", "2026-06-10"):
                 yield self.ask(f"{needed}&{parameter.wire}={value}")

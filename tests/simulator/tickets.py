@@ -35,6 +35,7 @@ NOT_THE_FORM = {
     "cannot_close_against_more_than_existing_position",
     "cannot_open_against_existing_position",
     "illegal_buy_and_sell_on_same_symbol",
+    "invalid_position_effect",
     "margin_check_failed",
     "size_limit_exceeded",
 }

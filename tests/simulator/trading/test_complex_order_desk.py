@@ -55,7 +55,7 @@ def test_cancelled_trigger_cancels_its_components(harness: Harness) -> None:
 def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
     harness.wait(5)
     assert statuses(harness, "OCO") == ["Live", "Live"]
-    harness.state.prices.set_price("AAPL", Decimal(500), harness.now)
+    harness.state.prices.set_price("GLD", Decimal(140), harness.now)
     harness.wait(20)
     assert statuses(harness, "OCO") == ["Filled", "Cancelled"]
 

@@ -19,7 +19,7 @@ def test_tags_are_those_published() -> None:
 def test_replaced_component_is_a_related_order(harness: Harness) -> None:
     harness.wait(5)
     first = harness.complex_order("OCO")["orders"][0]["id"]
-    edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "401.00"}
+    edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "151.00"}
     assert harness.ask("PATCH", f"/accounts/{harness.accounts[1]}/orders/{first}", edit).status == 200
     harness.wait(3)
     data = harness.complex_order("OCO")

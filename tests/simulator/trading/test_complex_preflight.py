@@ -87,8 +87,9 @@ def test_keys_that_the_service_does_not_know_are_ignored(harness: Harness) -> No
     assert dry_run(harness, body)[0] == 201
 
 
-def test_close_in_a_complex_order_opens_when_nothing_is_held(harness: Harness) -> None:
+def test_close_in_a_complex_order_opens_when_nothing_is_held() -> None:
     """An OCO is judged at once, an order behind a trigger order when that is filled."""
+    harness = Harness(without=["no_account_holds_both_sides"]).login()
     target = f"/accounts/{harness.account}/complex-orders"
 
     def placed(body: dict[str, Any]) -> dict[str, Any]:

@@ -66,11 +66,12 @@ def test_preflight_opening_market_order_after_hours_is_refused() -> None:
     known = "tif_no_after_hours_opening_market_orders"
     notional = market(leg(quantity=None), order_type="Notional Market", value="10", value_effect="Debit")
     later = market(rules={"route-after": "2026-06-15T14:00:00+00:00"})
-    close = market(leg(action="Sell to Close"))
+    close = market(leg(quantity="1", action="Sell to Close"))
     for without, refused in (((), [known]), (["opening_market_orders_need_an_open_market"], [])):
         harness = Harness(without=without)
         harness.wait_until("2026-06-12T21:00:00+00:00")
-        assert [codes(harness, body) for body in (market(), notional, later, close)] == [refused, refused, [], []]
+        assert [codes(harness, body) for body in (market(), notional, later)] == [refused, refused, []]
+        assert codes(harness, close, harness.accounts[1]) == []
 
 
 def test_preflight_fractions_are_small_market_orders() -> None:
@@ -85,7 +86,6 @@ def test_preflight_fractions_are_small_market_orders() -> None:
         (notional("5", "BRK/A"), [fraction]),
         (market(half), []),
         (market(leg(quantity="0.001")), [value]),
-        (market(leg(quantity="0.001", action="Sell to Close")), []),
         (limit("100.00", half), [fraction]),
         (limit("100.00", half, time_in_force="GTC"), [fraction]),
         (notional("10") | {"value-effect": "Credit"}, ["cant_buy_for_credit"]),
@@ -94,10 +94,11 @@ def test_preflight_fractions_are_small_market_orders() -> None:
     wrong = [(body, found) for body, refused in cases if (found := codes(kept, body)) != refused]
     wrong += [(body, found) for body, _ in cases[:-1] if (found := codes(off, body))]
     assert wrong == []
+    assert codes(kept, market(leg(quantity="0.001", action="Sell to Close")), kept.accounts[1]) == []
 
 
 def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
-    """The second account holds 100 shares, of which an OCO order closes 10."""
+    """The second account holds 100 shares, of which an order closes 10."""
     sides, more = "illegal_buy_and_sell_on_same_symbol", "cannot_close_against_more_than_existing_position"
     close, open_ = "Sell to Close", "Sell to Open"
     cases = (
@@ -111,6 +112,7 @@ def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
         harness = Harness(without=without).login()
         harness.wait(5)
         second = harness.accounts[1]
+        harness.place(limit("900.00", leg(action=close), effect="Credit"), second)
         wrong = [
             (one, found)
             for one, refused in cases
@@ -136,7 +138,7 @@ def test_close_without_position_becomes_opening_order() -> None:
         harness = Harness(without=without).login()
         for body, shown in (
             (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action),
-            (limit(), "Buy to Open"),
+            (limit("100.00", leg("MSFT")), "Buy to Open"),
         ):
             response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
             data = json.loads(response.body)["data"]
@@ -150,7 +152,10 @@ def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
     harness.place(market())
     harness.wait(10)
     closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
-    assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Close"
+    first = harness.place(closing)
+    assert harness.order(first)["legs"][0]["action"] == "Sell to Close"
+    harness.cancel(first)
+    harness.wait(1)
     harness.place(market(leg(action="Sell to Close")))
     harness.wait(10)
     assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Open"
