@@ -126,12 +126,19 @@ def mutable_builder(model: type[Any]) -> Any:
     return type(f"{model.__name__}Builder", (model,), {"__slots__": (), "__doc__": doc, **namespace})
 
 
-def freeze(builder: Any, model: type[T]) -> T:
-    """Return the model with the attributes of a filled builder, without changing the class of an object."""
-    built = object.__new__(model)
+def frozen(builders: list[Any], model: type[T]) -> list[T]:
+    """Return the models with the attributes of filled builders; only with the lock do objects change their class."""
+    if CLASS_SWAP:
+        for builder in builders:
+            builder.__class__ = model
+        return builders
     names: Iterable[str] = vars(model)["__slots__"]
-    for name in names:
-        object.__setattr__(built, name, getattr(builder, name))
+    built = []
+    for builder in builders:
+        one = object.__new__(model)
+        for name in names:
+            object.__setattr__(one, name, getattr(builder, name))
+        built.append(one)
     return built
 
 

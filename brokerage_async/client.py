@@ -100,6 +100,9 @@ class Client(Endpoints):
         ssl: context of the TLS connections, for a private authority or a client certificate; None for the usual ones.
         trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
         allow_http: send credentials over plain http beyond loopback; a warning is logged.
+        market_data: a client of the other environment, which serves market data, metrics and ``stream.quotes``, so that
+            a program may trade in the sandbox at the prices of production. Nothing else is read there, and nothing
+            that changes anything can be sent there. Entering and closing it is left to its owner.
 
     Attributes:
         orders, complex_orders: the wire of orders; to trade, use `order_entry`.
@@ -136,6 +139,7 @@ class Client(Endpoints):
         ssl: SSLContext | None = None,
         trust_env: bool = False,
         allow_http: bool = False,
+        market_data: Client | None = None,
     ) -> None:
         proxy = Secret(proxy) if isinstance(proxy, str) else proxy  # before any error, which shows the locals of frames
         validate_user_agent(user_agent)
@@ -160,7 +164,8 @@ class Client(Endpoints):
         tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
         options = attrs.evolve(options, headers=_with_version(headers, accept_version))
-        self._assemble(BrokerageSession(engine, options), headers, whole=None)
+        self._market_data = market_data
+        self._assemble(BrokerageSession(engine, options, _read_only(market_data)), headers, whole=None)
 
     def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, whole: Client | None) -> None:
         super().__init__(session)
@@ -217,7 +222,8 @@ class Client(Endpoints):
             changes["headers"] = _with_version(self._headers, accept_version)
         view = object.__new__(type(self))
         options = attrs.evolve(self._session.options, **changes)
-        view._assemble(BrokerageSession(self._session.engine, options), self._headers, whole=self._whole or self)
+        session = BrokerageSession(self._session.engine, options, self._session.market_data)
+        view._assemble(session, self._headers, whole=self._whole or self)
         return view
 
     async def request(
@@ -303,7 +309,7 @@ class Client(Endpoints):
             return self._whole.stream
         from .stream.api import Streams
 
-        return Streams(self)
+        return Streams(self, None if self._market_data is None else self._market_data.stream)
 
     def order_entry(
         self,
@@ -317,6 +323,16 @@ class Client(Endpoints):
         from .order_entry import OrderEntry, ReconcilePolicy
 
         return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)
+
+
+def _read_only(market_data: Client | None) -> BrokerageSession | None:
+    """Return a session of the client that serves market data, which refuses whatever changes something."""
+    if market_data is None:
+        return None
+    if not isinstance(market_data, Client):
+        raise ConfigurationError(f"market_data must be of type Client, got {type(market_data).__name__}")
+    session = market_data.session
+    return BrokerageSession(session.engine, attrs.evolve(session.options, read_only=True))
 
 
 def _check_kinds(environment: object, limits: object, token_store: object) -> None:

@@ -14,7 +14,7 @@ from .read.clients import load_clients
 from .read.document import Document
 from .read.load import SchemaError, read
 from .render import behaviours, index, reference
-from .render.write import render, render_typing_checks, stale_files, write
+from .render.write import render, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schema"
@@ -45,8 +45,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     codes.append(_write_or_check(files, options.out, check=options.check, whole_folder=True))
     if comparison is not None:
-        checks = render_typing_checks(spec)
-        codes.append(_write_or_check(checks, ROOT / "tests" / "typing", check=options.check, whole_folder=False))
         page = {
             "operations.md": reference.render(spec, comparison),
             "reference/behaviours.md": behaviours.render_page(spec.behaviours),

@@ -7,7 +7,9 @@ import inspect
 import re
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,14 +62,34 @@ def undocumented() -> list[str]:
 
 
 def unexplained() -> list[str]:
-    """Return the fields of public classes that the docstring of their class leaves out."""
+    """Return the fields of public classes without a docstring, in the class or below the field."""
     owners = [each for each in names() if inspect.isclass(each.value) and attrs.has(each.value)]
     return [
         f"{owner.full}.{field.name}"
         for owner in owners
         for field in attrs.fields(owner.value)
-        if not field.name.startswith("_") and field.name != "extra" and not _mentions(owner.doc or "", field.name)
+        if not field.name.startswith("_")
+        and field.name != "extra"
+        and not _mentions(owner.doc or "", field.name)
+        and field.name not in _explained_below(owner.value.__module__, owner.value.__name__)
     ]
+
+
+@cache
+def _explained_below(module: str, name: str) -> frozenset[str]:
+    """Return the fields of a class that have a docstring below them."""
+    bodies = [node.body for node in _tree(module).body if isinstance(node, ast.ClassDef) and node.name == name]
+    return frozenset(
+        statement.target.id
+        for body in bodies
+        for statement, below in pairwise(body)
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and _string(below)
+    )
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(Path(str(import_module(module).__file__)).read_text("utf-8"))
 
 
 def _mentions(doc: str, field: str) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from brokerage_async import _arguments as arguments
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from tests.tables import for_each
 
 NOT_SECONDS: list[Any] = [0, -1, True, "1", float("nan"), float("inf"), 10**400, Decimal(1), b"1", []]
 
@@ -20,13 +21,13 @@ def shortened(value: object) -> str:
     return repr(value)[:12]
 
 
-@pytest.mark.parametrize("value", [1, 0.001, 1e9])
+@for_each("value", [1, 0.001, 1e9])
 def test_check_seconds_valid_returns_it(value: float) -> None:
     assert arguments.check_seconds("wait", value) is value
     assert arguments.check_timeout("wait", value) is value
 
 
-@pytest.mark.parametrize("value", NOT_SECONDS, ids=shortened)
+@for_each("value", NOT_SECONDS)
 def test_check_seconds_invalid_raises(value: object) -> None:
     with pytest.raises(ConfigurationError, match=r"^wait must be a number of seconds greater than 0, got "):
         arguments.check_seconds("wait", value)
@@ -40,29 +41,29 @@ def test_check_timeout_none_means_no_bound() -> None:
         arguments.check_seconds("wait", None)
 
 
-@pytest.mark.parametrize("value", [0, 0.5, 1])
+@for_each("value", [0, 0.5, 1])
 def test_check_number_within_bounds_returns_it(value: float) -> None:
     assert arguments.check_number("share", value, maximum=1) is value
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, True, "0", None, float("nan")])
+@for_each("value", [-0.1, 1.1, True, "0", None, float("nan")])
 def test_check_number_out_of_bounds_raises(value: object) -> None:
     with pytest.raises(ConfigurationError, match=r"^share must be a number from 0 to 1, got "):
         arguments.check_number("share", value, maximum=1)
 
 
-@pytest.mark.parametrize("value", [-1, float("inf"), 10**400, None], ids=shortened)
+@for_each("value", [-1, float("inf"), 10**400, None])
 def test_check_number_without_maximum_must_be_finite(value: object) -> None:
     with pytest.raises(ConfigurationError, match=r"^delay must be a finite number of at least 0, got "):
         arguments.check_number("delay", value)
 
 
-@pytest.mark.parametrize("value", [2, 3, 10**400], ids=shortened)
+@for_each("value", [2, 3, 10**400])
 def test_check_count_of_at_least_minimum_returns_it(value: int) -> None:
     assert arguments.check_count("pages", value, minimum=2) is value
 
 
-@pytest.mark.parametrize("value", [1, 2.5, True, "2", None, float("inf")])
+@for_each("value", [1, 2.5, True, "2", None, float("inf")])
 def test_check_count_invalid_raises(value: object) -> None:
     with pytest.raises(ConfigurationError, match=r"^pages must be an integer of at least 2, got "):
         arguments.check_count("pages", value, minimum=2)

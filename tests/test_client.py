@@ -10,11 +10,10 @@ import sys
 from typing import Any
 
 import aiohttp
-import attrs
 import pytest
 
 import brokerage_async
-from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken, models
+from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._version import __version__
 from brokerage_async.config import AuthorizationCode
@@ -22,6 +21,7 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseD
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_real_time, on_virtual_time
 from tests.raw_server import RawServer, answer
+from tests.tables import for_each
 
 SANDBOX = Environment.sandbox("https://api.example.com")
 TOKEN = StaticToken("s3cr3t")
@@ -36,24 +36,20 @@ class TestArguments:
             "user_agent": f"brokerage-async/{__version__}", "accept_version": None, "timeout": 30.0, "deadline": None,
             "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False, "http_session": None,
             "trace_configs": (), "observers": (), "transport": None, "token_store": None,
-            "proxy": None, "ssl": None, "trust_env": False, "allow_http": False,
+            "proxy": None, "ssl": None, "trust_env": False, "allow_http": False, "market_data": None,
         }  # fmt: skip
 
-    @pytest.mark.parametrize(
-        "wrong",
-        [
+    @for_each("wrong", [
             {"user_agent": ""}, {"user_agent": "nothing"}, {"user_agent": "a b/1"}, {"user_agent": "a/1\r\nX: y"},
             {"accept_version": ""}, {"accept_version": "1\n2"},
             {"timeout": 0}, {"timeout": -1}, {"timeout": "30"}, {"deadline": 0.0}, {"deadline": True},
-        ],
-        ids=repr,
-    )  # fmt: skip
+        ])  # fmt: skip
     def test_wrong_values(self, wrong: Any) -> None:
         with pytest.raises(ConfigurationError):
             Client(SANDBOX, TOKEN, transport=FakeTransport(), **wrong)
 
-    @pytest.mark.parametrize(
-        ("wrong", "expected"),
+    @for_each(
+        "wrong, expected",
         [
             ({"trace_configs": None}, "trace_configs must be a list or tuple, got NoneType"),
             ({"trace_configs": "x"}, "trace_configs must be a list"),
@@ -76,7 +72,6 @@ class TestArguments:
             ({"http_session": 5}, "http_session must be an aiohttp.ClientSession, or None, not int"),
             ({"http_session": aiohttp.ClientSession}, "http_session must be an aiohttp.ClientSession"),
         ],
-        ids=repr,
     )
     def test_wrong_kinds_are_told_what_is_expected(self, wrong: Any, expected: str) -> None:
         with pytest.raises(ConfigurationError, match=expected):
@@ -88,7 +83,7 @@ class TestArguments:
         with pytest.raises(ConfigurationError, match="every observer must be a plain function, not a coroutine"):
             Client(SANDBOX, TOKEN, observers=[observer])
 
-    @pytest.mark.parametrize("wrong", [None, "token", object(), StaticToken], ids=["none", "text", "object", "class"])
+    @for_each("wrong", [None, "token", object(), StaticToken])
     def test_wrong_credentials(self, wrong: Any) -> None:
         with pytest.raises(
             ConfigurationError, match="credentials must be a RefreshToken, an AuthorizationCode, a StaticToken"
@@ -111,7 +106,7 @@ class TestArguments:
         assert client.bulk is client.bulk
         assert client.watch is client.watch
 
-    @pytest.mark.parametrize("name", ["environment", "retry", "limits", "credentials"])
+    @for_each("name", ["environment", "retry", "limits", "credentials"])
     def test_argument_of_the_wrong_kind_is_rejected(self, name: str) -> None:
         settings = {"environment": Environment.sandbox("https://service"), "credentials": StaticToken("t")}
         for wrong in (None, "x", 5):
@@ -211,7 +206,7 @@ BODIES = {
 
 
 class TestBodies:
-    @pytest.mark.parametrize("name", BODIES)
+    @for_each("name", BODIES)
     @on_real_time
     async def test_success_that_is_none(self, name: Any) -> None:
         async with RawServer(BODIES[name]) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
@@ -222,21 +217,20 @@ class TestBodies:
             assert "s3cr3t" not in str(caught.value)
             assert len(server.requests) == 1
 
-    @pytest.mark.parametrize(
+    @for_each(
         "sent",
         [
             answer(b'{"data": {"items": [{"name": "a", "name": "b"}]}}'),
             answer(b'{"data": {"items": [{"name": "b"}]}}', 200, "Content-Type: text/plain"),
         ],
-        ids=["duplicate keys", "wrong content type"],
     )
     @on_real_time
     async def test_odd_but_readable(self, sent: Any) -> None:
         async with RawServer(sent) as server, Client(Environment.sandbox(server.url), TOKEN) as client:
             assert (await client.watchlists.list())[0].name == "b"
 
-    @pytest.mark.parametrize("status", [400, 401, 403, 404, 406, 422, 429, 500, 502, 504])
-    @pytest.mark.parametrize("name", ["html", "empty", "cut", "deep", "not utf-8", "array"])
+    @for_each("status", [400, 401, 403, 404, 406, 422, 429, 500, 502, 504])
+    @for_each("name", ["html", "empty", "cut", "deep", "not utf-8", "array"])
     @on_real_time
     async def test_error_bodies(self, name: str, status: int) -> None:
         body = BODIES[name].partition(b"\r\n\r\n")[2]
@@ -258,7 +252,7 @@ class TestPackage:
         with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
             brokerage_async.Nonsense  # noqa: B018
 
-    @pytest.mark.parametrize("statement", ["import brokerage_async", "from brokerage_async import Client"])
+    @for_each("statement", ["import brokerage_async", "from brokerage_async import Client"])
     def test_import_leaves_out_what_may_not_be_needed(self, statement: str) -> None:
         unneeded = ("aiohttp", "cattrs", "sqlite3", "brokerage_async._generated.converters", "brokerage_async.stream")
         code = f"{statement}; import sys; print([m for m in {unneeded} if m in sys.modules])"
@@ -284,13 +278,6 @@ class TestHelp:
         assert len(namespaces) == 17
         assert listed == namespaces.keys() | {"bulk", "watch", "stream"}
         assert inspect.get_annotations(Endpoints) == namespaces
-
-    def test_every_field_of_a_model_is_explained(self) -> None:
-        for name in models.__all__:
-            model = getattr(models, name)
-            fields = [each.name for each in attrs.fields(model)] if attrs.has(model) else []
-            doc = inspect.getdoc(model) or ""
-            assert all(f"    {field}: " in doc for field in fields if field != "extra"), name
 
 
 @on_virtual_time

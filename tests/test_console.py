@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.tables import for_each
 
 from .console import MARKS, blocks, cannot_run, missing, runs_elsewhere
 from .documents import PAGES, ROOT
@@ -59,8 +59,8 @@ def test_every_console_block_shows_output_or_is_run_by_a_test_that_exists() -> N
     assert all((ROOT / path).exists() for path in MARKS.values())
 
 
-@pytest.mark.parametrize(
-    ("shown", "lacks"),
+@for_each(
+    "shown, lacks",
     [
         ("one two", []),
         ("three\n…\nfive", []),

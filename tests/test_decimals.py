@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import _decimals as decimals
+from tests.tables import for_each
 
 finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
 
@@ -52,14 +53,12 @@ def test_decimals_are_exact_whatever_the_context_of_the_caller() -> None:
                 decimals.read_decimal(wrong)
 
 
-@pytest.mark.parametrize(
-    ("raw", "digits"), [(7, "7"), ("1.50", "1.50"), (0.1, "0.1"), (1e22, "1E+22"), (Decimal("2.0"), "2.0")]
-)
+@for_each("raw, digits", [(7, "7"), ("1.50", "1.50"), (0.1, "0.1"), (1e22, "1E+22"), (Decimal("2.0"), "2.0")])
 def test_read_number_json_number_or_string_keeps_its_digits(raw: Any, digits: str) -> None:
     assert str(decimals.read_number(raw)) == digits
 
 
-@pytest.mark.parametrize("raw", [True, False, [], {}, [1], {"a": 1}, "NaN", "", float("nan"), Decimal("Infinity")])
+@for_each("raw", [True, False, [], {}, [1], {"a": 1}, "NaN", "", float("nan"), Decimal("Infinity")])
 def test_read_number_other_value_raises_value_error(raw: Any) -> None:
     decimals.read_decimal(1)  # True is equal to it, and must not be found in its place
     with pytest.raises(ValueError, match="not a"):
@@ -70,12 +69,12 @@ class Text(str):
     """A string of another class."""
 
 
-@pytest.mark.parametrize(("raw", "value"), [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
+@for_each("raw, value", [(7, Decimal(7)), (-3, Decimal(-3)), (Text("1.50"), Decimal("1.50"))])
 def test_whole_numbers_and_any_string_are_read(raw: Any, value: Decimal) -> None:
     assert str(decimals.read_decimal(raw)) == str(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["", " ", "abc", "NaN", "sNaN", "Infinity", "-Inf", "1_000", " 1", "1 ", "1,5", "0x1", "\u0661", "--1"]
 )
 def test_only_finite_numbers_are_read(text: str) -> None:
@@ -99,13 +98,13 @@ def test_decimals_are_sent_with_the_digits_they_have() -> None:
     assert len(decimals.decimal_text(Decimal("1E+999999"))) < 20
 
 
-@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
+@for_each("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("sNaN")])
 def test_only_finite_decimals_are_sent(value: Decimal) -> None:
     with pytest.raises(ValueError, match="decimal must be finite, got"):
         decimals.decimal_text(value)
 
 
-@pytest.mark.parametrize("value", [1.1, "1.1", True, None])
+@for_each("value", [1.1, "1.1", True, None])
 def test_only_decimals_and_integers_are_amounts(value: Any) -> None:
     with pytest.raises(TypeError, match="expected a Decimal"):
         decimals.decimal_text(value)

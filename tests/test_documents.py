@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import for_each
+
 from .documents import PAGES, ROOT, STRICT, blocks, modules, program, write
 
 EVASIONS = re.compile(r"\bcast\(|^\s*assert\b.*\bNone\b|type: ignore|: Any\b", re.MULTILINE)
@@ -61,6 +63,6 @@ def test_blocks_pass_mypy_in_strict_mode(tmp_path: Path) -> None:
     assert re.findall(r"\[([\w-]+)\]", checked.stdout) == ["call-arg", "arg-type"], checked.stdout
 
 
-@pytest.mark.parametrize("name", modules())
+@for_each("name", modules())
 def test_block_evades_no_type_checker(name: str) -> None:
     assert not EVASIONS.search(modules()[name]), EVASIONS.findall(modules()[name])

@@ -15,6 +15,7 @@ from brokerage_async.errors import (
     TransportError,
     UnprocessableError,
 )
+from tests.tables import for_each
 
 CLASSES = [getattr(errors, name) for name in errors.__all__ if name != "ErrorDetail"]
 CONTEXT = {
@@ -29,8 +30,8 @@ CONTEXT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("parent", "children"),
+@for_each(
+    "parent, children",
     [
         (
             BrokerageError,
@@ -81,7 +82,7 @@ class TestEveryError:
         assert (error.message, str(error), error.errors, error.attempts) == ("", "", (), 0)
         assert (error.operation, error.code, error.status, error.retry_after) == (None, None, None, None)
 
-    @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+    @for_each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
     def test_survives_pickling(self, kind: Any, protocol: int) -> None:
         error = kind("it failed", **CONTEXT)
         error.add_note("seen at noon")
@@ -100,8 +101,8 @@ class TestEveryError:
 
 
 class TestMaybeProcessed:
-    @pytest.mark.parametrize(
-        ("kind", "expected"),
+    @for_each(
+        "kind, expected",
         [
             (errors.TransportError, True),
             (errors.RequestNotSentError, False),
@@ -128,9 +129,9 @@ class TestFromService:
         assert again.from_service is True
         assert repr(again) == "NotFoundError('no such order', status=404, code='record_not_found', from_service=True)"
 
-    @pytest.mark.parametrize("kind", [kind for kind in CLASSES if issubclass(kind, APIError)])
-    @pytest.mark.parametrize("from_service", [True, False])
-    @pytest.mark.parametrize("status", [None, 200, 302, *range(400, 430), 451, 499, 503])
+    @for_each("kind", [kind for kind in CLASSES if issubclass(kind, APIError)])
+    @for_each("from_service", [True, False])
+    @for_each("status", [None, 200, 302, *range(400, 430), 451, 499, 503])
     def test_only_a_documented_refusal_proves_that_nothing_changed(
         self, kind: Any, from_service: bool, status: Any
     ) -> None:

@@ -19,6 +19,7 @@ from brokerage_async.watch import poll
 from tests.fake_transport import FakeTransport, ok
 from tests.loops import on_virtual_time, run_in
 from tests.raw_server import RawServer, answer
+from tests.tables import for_each
 
 ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
 NO_LOOP = r"no asyncio event loop is running here: start the program with asyncio\.run\(main\(\)\)"
@@ -66,7 +67,7 @@ def step_through(coroutine: Any) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("door", CLIENT_DOORS)
+@for_each("door", CLIENT_DOORS)
 def test_door_of_a_client_without_an_asyncio_loop_says_what_to_do(door: str) -> None:
     step_through(CLIENT_DOORS[door](made()))
 
@@ -86,7 +87,7 @@ def test_any_other_door_without_an_asyncio_loop_says_what_to_do(door: Any, tmp_p
     step_through(door(tmp_path))
 
 
-@pytest.mark.parametrize("door", CLIENT_DOORS)
+@for_each("door", CLIENT_DOORS)
 def test_door_of_a_client_in_a_second_loop_says_what_to_do(door: str) -> None:
     client = made()
     with asyncio.Runner() as one, asyncio.Runner() as other:

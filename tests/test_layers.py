@@ -35,7 +35,7 @@ LAYERS = (
     {"bulk", "journal", "stream", "watch"},
     {"fleet", "order_entry"},
     {"client"},
-    {"cli", "pytest_plugin", "simulator"},
+    {"blocking", "cli", "pytest_plugin", "simulator"},
     {"__main__"},
 )
 """Lowest first; a folder stands for all that is in it."""
@@ -44,7 +44,7 @@ FEATURES = {"bulk", "fleet", "journal", "order_entry", "stream", "watch"}
 OPENINGS = {("order_entry", "journal"), ("fleet", "watch")}
 """Walls stand between feature rooms, but for these (importer, imported)."""
 
-EDGES = {"cli", "pytest_plugin", "simulator"}
+EDGES = {"blocking", "cli", "pytest_plugin", "simulator"}
 """Rooms that no other one imports, but for `OUTER`, which start the embedded simulator."""
 OUTER = {("cli", "simulator"), ("pytest_plugin", "simulator")}
 

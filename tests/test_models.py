@@ -19,6 +19,7 @@ from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._open_enums import OpenStrEnum
 from brokerage_async._values import EMPTY, Model
+from tests.tables import for_each
 
 MODELS = sorted(WIRES, key=lambda model: model.__name__)
 ENUMS = [each for name in models.__all__ if isinstance(each := getattr(models, name), enum.EnumMeta)]
@@ -63,11 +64,7 @@ def value_of(hint: Any, depth: int) -> Any:
     return {"raw": 1}
 
 
-@pytest.fixture(params=MODELS, ids=lambda model: model.__name__)
-def model(request: pytest.FixtureRequest) -> Any:
-    return request.param
-
-
+@for_each("model", MODELS)
 def test_a_model_is_frozen_and_slotted(model: Any) -> None:
     one = sample(model)
     assert not hasattr(one, "__dict__")
@@ -78,6 +75,7 @@ def test_a_model_is_frozen_and_slotted(model: Any) -> None:
         one.something_else = 1
 
 
+@for_each("model", MODELS)
 def test_a_model_is_a_value(model: Any) -> None:
     one, same = sample(model), sample(model)
     assert one == same
@@ -91,6 +89,7 @@ def test_a_model_is_a_value(model: Any) -> None:
     assert hash(attrs.evolve(one, extra={})) == hash(one)
 
 
+@for_each("model", MODELS)
 def test_a_model_travels(model: Any) -> None:
     one = sample(model)
     for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
@@ -99,6 +98,7 @@ def test_a_model_travels(model: Any) -> None:
     assert hash(pickle.loads(pickle.dumps(one))) == hash(one)
 
 
+@for_each("model", MODELS)
 def test_a_built_model_equals_a_constructed_one(model: Any) -> None:
     one = sample(model)
     raw = msgspec.to_builtins(WIRES[model].of(one), builtin_types=(Decimal,))
@@ -119,6 +119,7 @@ def test_the_repr_shows_only_what_is_set() -> None:
     assert repr(models.OrderLeg(fills=[models.Fill(fill_id="x")])) == "OrderLeg(fills=(Fill(fill_id='x'),))"
 
 
+@for_each("model", MODELS)
 def test_the_twin_has_the_layout_of_the_model(model: Any) -> None:
     built = WIRES[model]().build()
     assert type(built) is model
@@ -126,6 +127,7 @@ def test_the_twin_has_the_layout_of_the_model(model: Any) -> None:
     assert all(getattr(built, name) is None for name in model.__slots__ if name != "extra")
 
 
+@for_each("model", MODELS)
 def test_every_field_is_documented_and_typed(model: Any) -> None:
     assert model.__doc__
     for name, hint in get_type_hints(model).items():
@@ -152,7 +154,7 @@ def test_lists_are_taken_where_tuples_are_kept() -> None:
     assert isinstance(hash(order), int)
 
 
-@pytest.mark.parametrize("wrong", [None, "AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg])
+@for_each("wrong", [None, "AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg])
 def test_what_is_no_list_is_refused_where_tuples_are_kept(wrong: Any) -> None:
     with pytest.raises(TypeError, match=f"expected a list or tuple, got {type(wrong).__name__}"):
         models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=wrong)
@@ -174,7 +176,7 @@ def test_secrets_are_not_shown() -> None:
     assert "hush" not in f"{request!r} {request} {response!r}"
 
 
-@pytest.mark.parametrize("enumeration", ENUMS, ids=lambda each: each.__name__)
+@for_each("enumeration", ENUMS)
 def test_every_enumeration_is_open_and_documented(enumeration: Any) -> None:
     assert issubclass(enumeration, OpenStrEnum)
     assert not enumeration("something new").is_known

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from brokerage_async import _decimals, _open_enums
 from brokerage_async._open_enums import AnyCaseStrEnum, OpenStrEnum
 from brokerage_async.models import OrderStatus
+from tests.tables import for_each
 
 
 def test_a_known_value_is_its_member() -> None:
@@ -54,13 +55,13 @@ class State(AnyCaseStrEnum):
     PRE_MARKET = "Pre-Market"
 
 
-@pytest.mark.parametrize("text", ["Pre-Market", "Pre-market", "PRE-MARKET", "pre-market"])
+@for_each("text", ["Pre-Market", "Pre-market", "PRE-MARKET", "pre-market"])
 def test_any_case_enumeration_takes_a_known_value_in_any_letter_case(text: str) -> None:
     assert State(text) is State.PRE_MARKET
     assert msgspec.json.decode(msgspec.json.encode(text), type=State) is State.PRE_MARKET
 
 
-@pytest.mark.parametrize("text", ["Post-market", "Pre Market", "", "o" * 1000])
+@for_each("text", ["Post-market", "Pre Market", "", "o" * 1000])
 def test_any_case_enumeration_keeps_an_unlisted_value_as_sent(text: str) -> None:
     assert State(text) == text
     assert not State(text).is_known

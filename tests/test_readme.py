@@ -18,6 +18,7 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
 from docgen import copies, pages
+from tests.tables import for_each
 
 from .documents import PAGES, README, ROOT, blocks
 
@@ -100,7 +101,7 @@ async def test_snippets_run_as_they_stand(
     assert output.read_text("utf-8").strip(), "a snippet shows something"
 
 
-@pytest.mark.parametrize(("name", "needs"), [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
+@for_each("name, needs", [("main job", "brokerage-async demo"), ("tests", "nox -s tests")])
 def test_commands_stand_under_their_comments(name: str, needs: str) -> None:
     block = re.search(
         rf"^<!-- command: {name} -->\n```sh\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
@@ -138,7 +139,7 @@ def is_generated(path: Path) -> bool:
     return name.startswith(("docs/_build/", *pages.GENERATED)) or name in copies.COPIES.values()
 
 
-@pytest.mark.parametrize("page", pages_with_links(), ids=lambda path: path.relative_to(ROOT).as_posix())
+@for_each("page", pages_with_links())
 def test_links_lead_somewhere(page: Path) -> None:
     for target, heading in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text("utf-8")):
         if target.startswith("https://"):

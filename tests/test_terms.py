@@ -14,6 +14,7 @@ from brokerage_async._generated.operations import ORDERS_EDIT_DRY_RUN
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewOrder, Order, OrderEdit, OrderType, PriceEffect, TimeInForce, converter
 from brokerage_async.protocol.validation.requests import check
+from tests.tables import for_each
 
 JUNE = date(2026, 6, 30)
 LEG = tickets.buy_to_open("AAPL", 10)
@@ -41,7 +42,7 @@ def as_placed(ticket: NewOrder, **more: Any) -> Order:
     return attrs.evolve(converter.structure(row, Order), **more)
 
 
-@pytest.mark.parametrize("ticket", TICKETS.values(), ids=list(TICKETS))
+@for_each("ticket", TICKETS.values())
 def test_order_edit_of_states_every_term_of_an_order(ticket: NewOrder) -> None:
     ticket = attrs.evolve(ticket, external_identifier="mine")
     for order in (as_placed(ticket), ticket):
@@ -51,7 +52,7 @@ def test_order_edit_of_states_every_term_of_an_order(ticket: NewOrder) -> None:
         check(ORDERS_EDIT_DRY_RUN, {"account_number": "A1", "id": "7"}, None, edit)
 
 
-@pytest.mark.parametrize("price", ["11.50", Decimal("11.50")])
+@for_each("price", ["11.50", Decimal("11.50")])
 def test_order_edit_of_changes_the_terms_given_and_no_others(price: Any) -> None:
     edit = OrderEdit.of(as_placed(TICKETS["limit"]), price=price)
     assert terms_of(edit) == terms_of(TICKETS["limit"]) | {"price": Decimal("11.50")}
@@ -83,7 +84,7 @@ def test_order_edit_of_effect_of_a_zero_price_is_left_out() -> None:
     assert (edit.price, edit.price_effect) == (Decimal(0), None)
 
 
-@pytest.mark.parametrize("wrong", [None, 7, "7", OrderEdit(order_type="Limit", time_in_force="Day")], ids=repr)
+@for_each("wrong", [None, 7, "7", OrderEdit(order_type="Limit", time_in_force="Day")])
 def test_order_edit_of_anything_but_an_order_raises(wrong: Any) -> None:
     with pytest.raises(
         InvalidRequestError, match=f"order must be of type Order or NewOrder, got {type(wrong).__name__}"
@@ -101,8 +102,8 @@ def test_order_edit_of_an_order_without_its_terms_raises_unless_they_are_given()
     assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
 
 
-@pytest.mark.parametrize("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""], ids=repr)
-@pytest.mark.parametrize("name", ["price", "stop_trigger", "value"])
+@for_each("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""])
+@for_each("name", ["price", "stop_trigger", "value"])
 def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match=f"{name} must be a "):
         OrderEdit.of(TICKETS["limit"], **{name: wrong})
@@ -113,9 +114,7 @@ def test_order_edit_of_unknown_terms_raise() -> None:
         OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(
-    "extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000], ids=["+65", "-65", "-", "int"]
-)
+@for_each("extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000])
 def test_order_edit_of_extreme_amounts_raise(extreme: Any) -> None:
     with pytest.raises(
         InvalidRequestError, match="price must have at most 64 digits before and after the point"

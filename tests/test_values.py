@@ -19,11 +19,12 @@ from brokerage_async import _values as values
 from brokerage_async import models
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._values import EMPTY, Extra
+from tests.tables import for_each
 
 # -- extra ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         lambda extra: extra.__setitem__("a", 2),
@@ -162,7 +163,7 @@ def test_a_date_time_without_offset_is_utc() -> None:
     assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)
 
 
-@pytest.mark.parametrize("text", ["", "-", "1_0", " 1", "1.0", "\u0661"])
+@for_each("text", ["", "-", "1_0", " 1", "1.0", "\u0661"])
 def test_integers_as_strings_are_digits(text: str) -> None:
     with pytest.raises(ValueError, match="not an integer"):
         values.read_integer(text)

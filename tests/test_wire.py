@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from brokerage_async._wire import DecimalText, Moment, Wire, build_list, with_extra
+from tests.tables import for_each
 
 
 class PlantWire(Wire):
@@ -53,7 +54,7 @@ class SeedWire(Wire):
         return SeedWire(name=model)
 
 
-@pytest.mark.parametrize("wire", [PlantWire(height="1.25"), SeedWire(name="1.25")])
+@for_each("wire", [PlantWire(height="1.25"), SeedWire(name="1.25")])
 def test_build_and_build_all_follow_from_each_other(wire: Wire) -> None:
     assert wire.build() == wire.build_new() == "1.25"
     assert wire.build_all([wire, wire]) == ["1.25", "1.25"]

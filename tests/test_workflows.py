@@ -6,8 +6,9 @@ import re
 import tomllib
 from typing import Any
 
-import pytest
 import yaml
+
+from tests.tables import for_each
 
 from .documents import ROOT
 
@@ -22,7 +23,7 @@ def workflow(name: str) -> dict[str, Any]:
     return loaded
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@for_each("path", WORKFLOWS)
 def test_actions_are_pinned_by_commit_and_named_by_version(path: Any) -> None:
     used = re.findall(r"uses: (\S+)(.*)", path.read_text("utf-8"))
     assert used
@@ -36,7 +37,7 @@ def test_an_action_has_one_commit_everywhere() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+@for_each("path", WORKFLOWS)
 def test_a_workflow_may_only_read_and_its_jobs_end(path: Any) -> None:
     loaded = workflow(path.name)
     assert loaded["permissions"] == {"contents": "read"}
@@ -73,7 +74,7 @@ def test_hooks_use_the_versions_of_the_project() -> None:
     assert {each for hook in hooks for each in hook.get("additional_dependencies", ())} == {pinned}
 
 
-@pytest.mark.parametrize("name", ["defect", "wish"])
+@for_each("name", ["defect", "wish"])
 def test_forms_of_issues_have_what_the_host_requires(name: str) -> None:
     form = yaml.safe_load((FOLDER / "ISSUE_TEMPLATE" / f"{name}.yml").read_text("utf-8"))
     assert {"name", "description", "body"} <= set(form)

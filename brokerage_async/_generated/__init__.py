@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "327ba7b3086f2fe0c8800c05c98e51f712bc1876dca73eddb0567c0524e2afc1"
+SCHEMA: str = "088db2319952b82dc22969aa4a5acac2e48fcfe9182d7978afe6f1d8c36f09b2"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -25,6 +25,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     each.id: each
     for each in (
         Behaviour(
+            id="customer_is_me",
+            statement=(
+                "`me` is the one published customer identifier. The simulator answers a "
+                "number with 404, which is a guess."
+            ),
+            grade="published",
+            source="reference pages of 2026",
+            switch=True,
+        ),
+        Behaviour(
             id="versions_from_20240501",
             statement=(
                 "Dates from 20240501 on are interface versions; an older one gets a 406 whose code is a number."

@@ -16,14 +16,13 @@ import msgspec
 
 from brokerage_async._decimals import decimal_as_sent, decimal_number, decimal_text, read_decimal, read_number
 from brokerage_async._values import (
-    CLASS_SWAP,
     EMPTY,
     date_or_keep,
     day_of_epoch,
     decimal_or_keep,
     epoch_or_keep,
     epoch_or_none,
-    freeze,
+    frozen,
     items_or_keys,
     keep,
     moment_or_keep,
@@ -37,181 +36,12 @@ from brokerage_async._values import (
 )
 from brokerage_async._wire import DateText, DecimalNumber, DecimalText, Moment, MomentText, Wire, build_list, with_extra
 
-from .models import (
-    Account,
-    AccountBalance,
-    Address,
-    AdvancedInstructions,
-    AggressorSide,
-    AlertField,
-    AlertOperator,
-    AuthorityLevel,
-    Backtest,
-    BacktestDates,
-    BacktestDirection,
-    BacktestLeg,
-    BacktestLegType,
-    BacktestSide,
-    BacktestSnapshot,
-    BacktestStatus,
-    BacktestTrial,
-    BuyingPowerEffect,
-    Candle,
-    ChainFuture,
-    ClosePriceType,
-    CompactOptionChain,
-    Comparator,
-    ComplexOrder,
-    ComplexOrderType,
-    ContingentStatus,
-    Cryptocurrency,
-    CurrencyPair,
-    CurrentMarketSession,
-    Customer,
-    CustomerAccount,
-    CustomerSuitability,
-    Deliverable,
-    DestinationVenueSymbol,
-    Dividend,
-    EarningsReport,
-    EffectiveMarginRequirement,
-    Entity,
-    EntityOfficer,
-    EntitySuitability,
-    EntryConditions,
-    EntryFrequency,
-    Equity,
-    EquityOption,
-    ErrorBody,
-    ErrorDetail,
-    ExitConditions,
-    ExpectedEarnings,
-    ExpirationVolatility,
-    ExternalTransaction,
-    FeeBreakdown,
-    FeeCalculation,
-    Fill,
-    Future,
-    FutureEtfEquivalent,
-    FutureOption,
-    FutureOptionProduct,
-    FutureOptionProductDetails,
-    FutureProduct,
-    FutureRoll,
-    FuturesOptionChain,
-    FuturesOptionExpiration,
-    GrantType,
-    Greeks,
-    HolidayCalendar,
-    InstrumentCollection,
-    InstrumentSearchHit,
-    InstrumentType,
-    LegAction,
-    Lendability,
-    LiquidityState,
-    MarginConfiguration,
-    MarginDryRun,
-    MarginDryRunResult,
-    MarginGroup,
-    MarginOrder,
-    MarginOrderLeg,
-    MarginPositionEntry,
-    MarginPositionGroup,
-    MarginRequirements,
-    MarketDataSnapshot,
-    MarketSession,
-    MarketState,
-    MarketStateEntry,
-    MarketStateSnapshot,
-    MaximumTrialsBehavior,
-    NestedFuturesOptionChain,
-    NestedOptionChain,
-    NetLiqOhlc,
-    NewBacktest,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderCondition,
-    NewOrderLeg,
-    NewOrderRules,
-    NewPriceComponent,
-    NewQuoteAlert,
-    NewWatchlist,
-    NewWatchlistEntry,
-    OptionExpiration,
-    OptionStrike,
-    OptionType,
-    Order,
-    OrderChain,
-    OrderChainEntry,
-    OrderChainLeg,
-    OrderChainNode,
-    OrderChainTotals,
-    OrderCondition,
-    OrderEdit,
-    OrderLeg,
-    OrderRule,
-    OrderStatus,
-    OrderType,
-    Pagination,
-    PairsEdit,
-    PairsEquation,
-    PairsWatchlist,
-    PermittedAccountType,
-    PermittedMarginType,
-    Person,
-    PlacedOrderResponse,
-    Position,
-    PositionLimit,
-    PreflightMessage,
-    PriceComponent,
-    PriceEffect,
-    Profile,
-    QuantityDecimalPrecision,
-    QuantityDirection,
-    Quote,
-    QuoteAlert,
-    QuoteToken,
-    RelatedOrder,
-    SecurityStatus,
-    Series,
-    ShortSaleRestriction,
-    SimulatedEffect,
-    SimulatedPrice,
-    SimulatedTrade,
-    SimulatedTradeLeg,
-    SpanRow,
-    StrikeSelection,
-    Summary,
-    SymbolSearchHit,
-    TheoPrice,
-    TickDirection,
-    TickSize,
-    TimeAndSale,
-    TimeAndSaleType,
-    TimeInForce,
-    TimeOfDay,
-    TokenErrorBody,
-    TokenRequest,
-    TokenResponse,
-    TotalFees,
-    Trade,
-    TradeETH,
-    TradingCutoff,
-    TradingStatus,
-    Transaction,
-    TransactionLot,
-    Underlying,
-    UnderlyingMetrics,
-    UnderlyingYearGainSummary,
-    Warrant,
-    Watchlist,
-    WatchlistEntry,
-)
+from . import models
 
 __all__ = ["WIRES", "DateText", "DecimalNumber", "DecimalText", "Moment", "MomentText", "Wire"]
 
 
-_PaginationBuilder = mutable_builder(Pagination)
+_PaginationBuilder = mutable_builder(models.Pagination)
 
 
 class PaginationWire(Wire, rename="kebab"):
@@ -228,9 +58,9 @@ class PaginationWire(Wire, rename="kebab"):
     paging_link_template: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Pagination]:
+    def build_all(wires: Iterable[Any]) -> list[models.Pagination]:
         """Return the frozen model of each of these structs."""
-        built: list[Pagination] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PaginationBuilder()
             o.extra = EMPTY
@@ -243,15 +73,11 @@ class PaginationWire(Wire, rename="kebab"):
             o.previous_link = wire.previous_link
             o.next_link = wire.next_link
             o.paging_link_template = wire.paging_link_template
-            if CLASS_SWAP:
-                o.__class__ = Pagination
-            else:
-                o = freeze(o, Pagination)
             built.append(o)
-        return built
+        return frozen(built, models.Pagination)
 
     @staticmethod
-    def of(model: Pagination) -> Any:
+    def of(model: models.Pagination) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PaginationWire(
             model.per_page,
@@ -267,7 +93,7 @@ class PaginationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ErrorBodyBuilder = mutable_builder(ErrorBody)
+_ErrorBodyBuilder = mutable_builder(models.ErrorBody)
 
 
 class ErrorBodyWire(Wire):
@@ -278,25 +104,20 @@ class ErrorBodyWire(Wire):
     errors: list[ErrorDetailWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ErrorBody]:
+    def build_all(wires: Iterable[Any]) -> list[models.ErrorBody]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ErrorBody] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ErrorBodyBuilder()
             o.extra = EMPTY
             o.code = v if (v := wire.code) is None or type(v) is str else str(v)
             o.message = wire.message
             o.errors = None if (v := wire.errors) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = ErrorBody
-            else:
-                o = freeze(o, ErrorBody)
             built.append(o)
-        return built
+        return frozen(built, models.ErrorBody)
 
     @staticmethod
-    def of(model: ErrorBody) -> Any:
+    def of(model: models.ErrorBody) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ErrorBodyWire(
@@ -307,7 +128,7 @@ class ErrorBodyWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ErrorDetailBuilder = mutable_builder(ErrorDetail)
+_ErrorDetailBuilder = mutable_builder(models.ErrorDetail)
 
 
 class ErrorDetailWire(Wire):
@@ -319,9 +140,9 @@ class ErrorDetailWire(Wire):
     reason: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ErrorDetail]:
+    def build_all(wires: Iterable[Any]) -> list[models.ErrorDetail]:
         """Return the frozen model of each of these structs."""
-        built: list[ErrorDetail] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ErrorDetailBuilder()
             o.extra = EMPTY
@@ -329,15 +150,11 @@ class ErrorDetailWire(Wire):
             o.message = wire.message
             o.domain = wire.domain
             o.reason = wire.reason
-            if CLASS_SWAP:
-                o.__class__ = ErrorDetail
-            else:
-                o = freeze(o, ErrorDetail)
             built.append(o)
-        return built
+        return frozen(built, models.ErrorDetail)
 
     @staticmethod
-    def of(model: ErrorDetail) -> Any:
+    def of(model: models.ErrorDetail) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = ErrorDetailWire(
             model.code,
@@ -348,7 +165,7 @@ class ErrorDetailWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarketSessionBuilder = mutable_builder(MarketSession)
+_MarketSessionBuilder = mutable_builder(models.MarketSession)
 
 
 class MarketSessionWire(Wire, rename="kebab"):
@@ -358,13 +175,13 @@ class MarketSessionWire(Wire, rename="kebab"):
     open_at: Moment | None = None
     close_at: Moment | None = None
     close_at_ext: Moment | None = None
-    instrument_collection: InstrumentCollection | None = None
+    instrument_collection: models.InstrumentCollection | None = None
     session_date: date | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarketSession]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarketSession]:
         """Return the frozen model of each of these structs."""
-        built: list[MarketSession] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarketSessionBuilder()
             o.extra = EMPTY
@@ -374,15 +191,11 @@ class MarketSessionWire(Wire, rename="kebab"):
             o.close_at_ext = wire.close_at_ext
             o.instrument_collection = wire.instrument_collection
             o.session_date = wire.session_date
-            if CLASS_SWAP:
-                o.__class__ = MarketSession
-            else:
-                o = freeze(o, MarketSession)
             built.append(o)
-        return built
+        return frozen(built, models.MarketSession)
 
     @staticmethod
-    def of(model: MarketSession) -> Any:
+    def of(model: models.MarketSession) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = MarketSessionWire(
             model.start_at,
@@ -395,7 +208,7 @@ class MarketSessionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CurrentMarketSessionBuilder = mutable_builder(CurrentMarketSession)
+_CurrentMarketSessionBuilder = mutable_builder(models.CurrentMarketSession)
 
 
 class CurrentMarketSessionWire(Wire, rename="kebab"):
@@ -405,17 +218,16 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
     open_at: Moment | None = None
     close_at: Moment | None = None
     close_at_ext: Moment | None = None
-    instrument_collection: InstrumentCollection | None = None
+    instrument_collection: models.InstrumentCollection | None = None
     session_date: date | None = None
-    state: MarketState | None = None
+    state: models.MarketState | None = None
     next_session: MarketSessionWire | None = None
     previous_session: MarketSessionWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[CurrentMarketSession]:
+    def build_all(wires: Iterable[Any]) -> list[models.CurrentMarketSession]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[CurrentMarketSession] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CurrentMarketSessionBuilder()
             o.extra = EMPTY
@@ -428,15 +240,11 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
             o.state = wire.state
             o.next_session = None if (v := wire.next_session) is None else v.build()
             o.previous_session = None if (v := wire.previous_session) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = CurrentMarketSession
-            else:
-                o = freeze(o, CurrentMarketSession)
             built.append(o)
-        return built
+        return frozen(built, models.CurrentMarketSession)
 
     @staticmethod
-    def of(model: CurrentMarketSession) -> Any:
+    def of(model: models.CurrentMarketSession) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CurrentMarketSessionWire(
@@ -453,7 +261,7 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_HolidayCalendarBuilder = mutable_builder(HolidayCalendar)
+_HolidayCalendarBuilder = mutable_builder(models.HolidayCalendar)
 
 
 class HolidayCalendarWire(Wire, rename="kebab"):
@@ -463,10 +271,9 @@ class HolidayCalendarWire(Wire, rename="kebab"):
     market_half_days: list[Any] | dict[str, Any] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[HolidayCalendar]:
+    def build_all(wires: Iterable[Any]) -> list[models.HolidayCalendar]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[HolidayCalendar] = []
+        built: list[Any] = []
         for wire in wires:
             o = _HolidayCalendarBuilder()
             o.extra = EMPTY
@@ -480,15 +287,11 @@ class HolidayCalendarWire(Wire, rename="kebab"):
                 if (v := wire.market_half_days) is None
                 else items_or_keys(v, o, "market-half-days", date.fromisoformat)
             )
-            if CLASS_SWAP:
-                o.__class__ = HolidayCalendar
-            else:
-                o = freeze(o, HolidayCalendar)
             built.append(o)
-        return built
+        return frozen(built, models.HolidayCalendar)
 
     @staticmethod
-    def of(model: HolidayCalendar) -> Any:
+    def of(model: models.HolidayCalendar) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = HolidayCalendarWire(
@@ -498,7 +301,7 @@ class HolidayCalendarWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EarningsReportBuilder = mutable_builder(EarningsReport)
+_EarningsReportBuilder = mutable_builder(models.EarningsReport)
 
 
 class EarningsReportWire(Wire, rename="kebab"):
@@ -508,10 +311,9 @@ class EarningsReportWire(Wire, rename="kebab"):
     eps: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EarningsReport]:
+    def build_all(wires: Iterable[Any]) -> list[models.EarningsReport]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[EarningsReport] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EarningsReportBuilder()
             o.extra = EMPTY
@@ -523,15 +325,11 @@ class EarningsReportWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = EarningsReport
-            else:
-                o = freeze(o, EarningsReport)
             built.append(o)
-        return built
+        return frozen(built, models.EarningsReport)
 
     @staticmethod
-    def of(model: EarningsReport) -> Any:
+    def of(model: models.EarningsReport) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EarningsReportWire(
@@ -541,7 +339,7 @@ class EarningsReportWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_DividendBuilder = mutable_builder(Dividend)
+_DividendBuilder = mutable_builder(models.Dividend)
 
 
 class DividendWire(Wire, rename="kebab"):
@@ -551,10 +349,9 @@ class DividendWire(Wire, rename="kebab"):
     amount: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Dividend]:
+    def build_all(wires: Iterable[Any]) -> list[models.Dividend]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Dividend] = []
+        built: list[Any] = []
         for wire in wires:
             o = _DividendBuilder()
             o.extra = EMPTY
@@ -566,15 +363,11 @@ class DividendWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = Dividend
-            else:
-                o = freeze(o, Dividend)
             built.append(o)
-        return built
+        return frozen(built, models.Dividend)
 
     @staticmethod
-    def of(model: Dividend) -> Any:
+    def of(model: models.Dividend) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = DividendWire(
@@ -584,7 +377,7 @@ class DividendWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EquityBuilder = mutable_builder(Equity)
+_EquityBuilder = mutable_builder(models.Equity)
 
 
 class EquityWire(Wire, rename="kebab"):
@@ -598,16 +391,16 @@ class EquityWire(Wire, rename="kebab"):
     description: str | None = None
     halted_at: Moment | None = None
     instrument_sub_type: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     is_closing_only: bool | None = None
     is_etf: bool | None = None
     is_fractional_quantity_eligible: bool | None = None
     is_illiquid: bool | None = None
     is_index: bool | None = None
     is_options_closing_only: bool | None = None
-    lendability: Lendability | None = None
+    lendability: models.Lendability | None = None
     listed_market: str | None = None
-    market_time_instrument_collection: InstrumentCollection | None = None
+    market_time_instrument_collection: models.InstrumentCollection | None = None
     overnight_trading_permitted: bool | None = None
     pre_ipo: bool | None = None
     short_description: str | None = None
@@ -622,10 +415,9 @@ class EquityWire(Wire, rename="kebab"):
     is_fraud_risk: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Equity]:
+    def build_all(wires: Iterable[Any]) -> list[models.Equity]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Equity] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EquityBuilder()
             o.extra = EMPTY
@@ -659,15 +451,11 @@ class EquityWire(Wire, rename="kebab"):
             o.id = wire.id
             o.cusip = wire.cusip
             o.is_fraud_risk = wire.is_fraud_risk
-            if CLASS_SWAP:
-                o.__class__ = Equity
-            else:
-                o = freeze(o, Equity)
             built.append(o)
-        return built
+        return frozen(built, models.Equity)
 
     @staticmethod
-    def of(model: Equity) -> Any:
+    def of(model: models.Equity) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EquityWire(
@@ -705,8 +493,8 @@ class EquityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TickSizeBuilder = mutable_builder(TickSize)
-_SHARED_TICKSIZE: dict[tuple[Any, ...], TickSize] = {}
+_TickSizeBuilder = mutable_builder(models.TickSize)
+_SHARED_TICKSIZE: dict[tuple[Any, ...], models.TickSize] = {}
 
 
 class TickSizeWire(Wire):
@@ -716,17 +504,17 @@ class TickSizeWire(Wire):
     threshold: DecimalText | None = None
     symbol: str | None = None
 
-    def build(self) -> TickSize:
+    def build(self) -> models.TickSize:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.value,
             self.threshold,
             self.symbol,
         )
-        shared: TickSize | None = _SHARED_TICKSIZE.get(key)
+        shared: models.TickSize | None = _SHARED_TICKSIZE.get(key)
         return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
 
-    def build_new(self) -> TickSize:
+    def build_new(self) -> models.TickSize:
         """Return the frozen model with these values, not shared."""
         v: Any
         o = _TickSizeBuilder()
@@ -734,15 +522,11 @@ class TickSizeWire(Wire):
         o.value = None if (v := self.value) is None else read_decimal(v)
         o.threshold = None if (v := self.threshold) is None else read_decimal(v)
         o.symbol = self.symbol
-        if CLASS_SWAP:
-            o.__class__ = TickSize
-        else:
-            o = freeze(o, TickSize)
-        built: TickSize = o
+        (built,) = frozen([o], models.TickSize)
         return built
 
     @staticmethod
-    def of(model: TickSize) -> Any:
+    def of(model: models.TickSize) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TickSizeWire(
@@ -753,7 +537,7 @@ class TickSizeWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EquityOptionBuilder = mutable_builder(EquityOption)
+_EquityOptionBuilder = mutable_builder(models.EquityOption)
 
 
 class EquityOptionWire(Wire, rename="kebab"):
@@ -766,13 +550,13 @@ class EquityOptionWire(Wire, rename="kebab"):
     expiration_type: str | None = None
     expires_at: Moment | None = None
     halted_at: Moment | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     is_closing_only: bool | None = None
     listed_market: str | None = None
-    market_time_instrument_collection: InstrumentCollection | None = None
+    market_time_instrument_collection: models.InstrumentCollection | None = None
     old_security_number: str | None = None
     option_chain_type: str | None = None
-    option_type: OptionType | None = None
+    option_type: models.OptionType | None = None
     root_symbol: str | None = None
     settlement_type: str | None = None
     shares_per_contract: int | None = None
@@ -783,10 +567,9 @@ class EquityOptionWire(Wire, rename="kebab"):
     underlying_symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EquityOption]:
+    def build_all(wires: Iterable[Any]) -> list[models.EquityOption]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[EquityOption] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EquityOptionBuilder()
             o.extra = EMPTY
@@ -812,15 +595,11 @@ class EquityOptionWire(Wire, rename="kebab"):
             o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
             o.symbol = wire.symbol
             o.underlying_symbol = wire.underlying_symbol
-            if CLASS_SWAP:
-                o.__class__ = EquityOption
-            else:
-                o = freeze(o, EquityOption)
             built.append(o)
-        return built
+        return frozen(built, models.EquityOption)
 
     @staticmethod
-    def of(model: EquityOption) -> Any:
+    def of(model: models.EquityOption) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EquityOptionWire(
@@ -850,7 +629,7 @@ class EquityOptionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureOptionBuilder = mutable_builder(FutureOption)
+_FutureOptionBuilder = mutable_builder(models.FutureOption)
 
 
 class FutureOptionWire(Wire, rename="kebab"):
@@ -874,7 +653,7 @@ class FutureOptionWire(Wire, rename="kebab"):
     multiplier: DecimalText | None = None
     notional_value: DecimalText | None = None
     option_root_symbol: str | None = None
-    option_type: OptionType | None = None
+    option_type: models.OptionType | None = None
     product_code: str | None = None
     root_symbol: str | None = None
     security_id: str | None = None
@@ -892,10 +671,9 @@ class FutureOptionWire(Wire, rename="kebab"):
     future_option_product: FutureOptionProductWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FutureOption]:
+    def build_all(wires: Iterable[Any]) -> list[models.FutureOption]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FutureOption] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FutureOptionBuilder()
             o.extra = EMPTY
@@ -933,15 +711,11 @@ class FutureOptionWire(Wire, rename="kebab"):
             o.security_exchange = wire.security_exchange
             o.sx_id = wire.sx_id
             o.future_option_product = None if (v := wire.future_option_product) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = FutureOption
-            else:
-                o = freeze(o, FutureOption)
             built.append(o)
-        return built
+        return frozen(built, models.FutureOption)
 
     @staticmethod
-    def of(model: FutureOption) -> Any:
+    def of(model: models.FutureOption) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureOptionWire(
@@ -983,8 +757,8 @@ class FutureOptionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureOptionProductBuilder = mutable_builder(FutureOptionProduct)
-_SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], FutureOptionProduct] = {}
+_FutureOptionProductBuilder = mutable_builder(models.FutureOptionProduct)
+_SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], models.FutureOptionProduct] = {}
 
 
 class FutureOptionProductWire(Wire, rename="kebab"):
@@ -1011,7 +785,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     is_rollover: bool | None = None
     futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
 
-    def build(self) -> FutureOptionProduct:
+    def build(self) -> models.FutureOptionProduct:
         """Return the frozen model with these values, which rows with the same values share."""
         v: Any
         key = (
@@ -1036,10 +810,10 @@ class FutureOptionProductWire(Wire, rename="kebab"):
             self.is_rollover,
             None if (v := self.futures_trading_cutoff_times) is None else build_list(v),
         )
-        shared: FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
+        shared: models.FutureOptionProduct | None = _SHARED_FUTUREOPTIONPRODUCT.get(key)
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
 
-    def build_new(self) -> FutureOptionProduct:
+    def build_new(self) -> models.FutureOptionProduct:
         """Return the frozen model with these values, not shared."""
         v: Any
         o = _FutureOptionProductBuilder()
@@ -1064,15 +838,11 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         o.clearing_price_multiplier = None if (v := self.clearing_price_multiplier) is None else read_decimal(v)
         o.is_rollover = self.is_rollover
         o.futures_trading_cutoff_times = None if (v := self.futures_trading_cutoff_times) is None else build_list(v)
-        if CLASS_SWAP:
-            o.__class__ = FutureOptionProduct
-        else:
-            o = freeze(o, FutureOptionProduct)
-        built: FutureOptionProduct = o
+        (built,) = frozen([o], models.FutureOptionProduct)
         return built
 
     @staticmethod
-    def of(model: FutureOptionProduct) -> Any:
+    def of(model: models.FutureOptionProduct) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureOptionProductWire(
@@ -1100,7 +870,7 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_WarrantBuilder = mutable_builder(Warrant)
+_WarrantBuilder = mutable_builder(models.Warrant)
 
 
 class WarrantWire(Wire, rename="kebab"):
@@ -1109,15 +879,15 @@ class WarrantWire(Wire, rename="kebab"):
     active: bool | None = None
     cusip: str | None = None
     description: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     is_closing_only: bool | None = None
     listed_market: str | None = None
     symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Warrant]:
+    def build_all(wires: Iterable[Any]) -> list[models.Warrant]:
         """Return the frozen model of each of these structs."""
-        built: list[Warrant] = []
+        built: list[Any] = []
         for wire in wires:
             o = _WarrantBuilder()
             o.extra = EMPTY
@@ -1128,15 +898,11 @@ class WarrantWire(Wire, rename="kebab"):
             o.is_closing_only = wire.is_closing_only
             o.listed_market = wire.listed_market
             o.symbol = wire.symbol
-            if CLASS_SWAP:
-                o.__class__ = Warrant
-            else:
-                o = freeze(o, Warrant)
             built.append(o)
-        return built
+        return frozen(built, models.Warrant)
 
     @staticmethod
-    def of(model: Warrant) -> Any:
+    def of(model: models.Warrant) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = WarrantWire(
             model.active,
@@ -1150,7 +916,7 @@ class WarrantWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderBuilder = mutable_builder(Order)
+_OrderBuilder = mutable_builder(models.Order)
 
 
 class OrderWire(Wire, rename="kebab"):
@@ -1165,7 +931,7 @@ class OrderWire(Wire, rename="kebab"):
     cancelled_size: DecimalText | int | None = None
     complex_order_id: str | int | None = None
     complex_order_tag: str | None = None
-    contingent_status: ContingentStatus | None = None
+    contingent_status: models.ContingentStatus | None = None
     editable: bool | None = None
     edited: bool | None = None
     external_identifier: str | None = None
@@ -1174,27 +940,27 @@ class OrderWire(Wire, rename="kebab"):
     in_flight_at: Moment | None = None
     leg_count: DecimalText | int | None = None
     live_at: Moment | None = None
-    order_type: OrderType | None = None
+    order_type: models.OrderType | None = None
     preflight_id: str | int | None = None
     price: DecimalText | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     received_at: Moment | None = None
     reject_reason: str | None = None
     replaces_order_id: str | int | None = None
     replacing_order_id: str | int | None = None
     size: DecimalText | int | None = None
     source: str | None = None
-    status: OrderStatus | None = None
+    status: models.OrderStatus | None = None
     stop_trigger: DecimalText | None = None
     terminal_at: Moment | None = None
-    time_in_force: TimeInForce | None = None
-    underlying_instrument_type: InstrumentType | None = None
+    time_in_force: models.TimeInForce | None = None
+    underlying_instrument_type: models.InstrumentType | None = None
     underlying_symbol: str | None = None
     updated_at: Moment | int | None = None
     user_id: str | int | None = None
     username: str | None = None
     value: DecimalText | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     legs: list[OrderLegWire] | None = None
     order_rule: OrderRuleWire | None = None
     ext_client_order_id: str | None = None
@@ -1205,10 +971,9 @@ class OrderWire(Wire, rename="kebab"):
     order_rule__alias1: OrderRuleWire | None = msgspec.field(default=None, name="rules")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Order]:
+    def build_all(wires: Iterable[Any]) -> list[models.Order]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Order] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderBuilder()
             o.extra = EMPTY
@@ -1264,15 +1029,11 @@ class OrderWire(Wire, rename="kebab"):
             o.ext_global_order_number = wire.ext_global_order_number
             o.destination_venue = wire.destination_venue
             o.confirmation_status = wire.confirmation_status
-            if CLASS_SWAP:
-                o.__class__ = Order
-            else:
-                o = freeze(o, Order)
             built.append(o)
-        return built
+        return frozen(built, models.Order)
 
     @staticmethod
-    def of(model: Order) -> Any:
+    def of(model: models.Order) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderWire(
@@ -1326,24 +1087,23 @@ class OrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderLegBuilder = mutable_builder(OrderLeg)
+_OrderLegBuilder = mutable_builder(models.OrderLeg)
 
 
 class OrderLegWire(Wire, rename="kebab"):
     """Wire form of `OrderLeg`."""
 
-    action: LegAction | None = None
-    instrument_type: InstrumentType | None = None
+    action: models.LegAction | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
     remaining_quantity: DecimalText | int | None = None
     symbol: str | None = None
     fills: list[FillWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderLeg]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderLegBuilder()
             o.extra = EMPTY
@@ -1353,15 +1113,11 @@ class OrderLegWire(Wire, rename="kebab"):
             o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
             o.symbol = wire.symbol
             o.fills = None if (v := wire.fills) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OrderLeg
-            else:
-                o = freeze(o, OrderLeg)
             built.append(o)
-        return built
+        return frozen(built, models.OrderLeg)
 
     @staticmethod
-    def of(model: OrderLeg) -> Any:
+    def of(model: models.OrderLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderLegWire(
@@ -1375,7 +1131,7 @@ class OrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FillBuilder = mutable_builder(Fill)
+_FillBuilder = mutable_builder(models.Fill)
 
 
 class FillWire(Wire, rename="kebab"):
@@ -1390,10 +1146,9 @@ class FillWire(Wire, rename="kebab"):
     quantity: DecimalText | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Fill]:
+    def build_all(wires: Iterable[Any]) -> list[models.Fill]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Fill] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FillBuilder()
             o.extra = EMPTY
@@ -1404,15 +1159,11 @@ class FillWire(Wire, rename="kebab"):
             o.fill_price = None if (v := wire.fill_price) is None else read_decimal(v)
             o.filled_at = wire.filled_at
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = Fill
-            else:
-                o = freeze(o, Fill)
             built.append(o)
-        return built
+        return frozen(built, models.Fill)
 
     @staticmethod
-    def of(model: Fill) -> Any:
+    def of(model: models.Fill) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FillWire(
@@ -1427,7 +1178,7 @@ class FillWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderRuleBuilder = mutable_builder(OrderRule)
+_OrderRuleBuilder = mutable_builder(models.OrderRule)
 
 
 class OrderRuleWire(Wire, rename="kebab"):
@@ -1441,10 +1192,9 @@ class OrderRuleWire(Wire, rename="kebab"):
     order_conditions__alias1: list[OrderConditionWire] | None = msgspec.field(default=None, name="conditions")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderRule]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderRule]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderRule] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderRuleBuilder()
             o.extra = EMPTY
@@ -1459,15 +1209,11 @@ class OrderRuleWire(Wire, rename="kebab"):
                 else:
                     keep(o, "conditions", msgspec.to_builtins(wire.order_conditions__alias1, builtin_types=(Decimal,)))
             o.order_conditions = None if v is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OrderRule
-            else:
-                o = freeze(o, OrderRule)
             built.append(o)
-        return built
+        return frozen(built, models.OrderRule)
 
     @staticmethod
-    def of(model: OrderRule) -> Any:
+    def of(model: models.OrderRule) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderRuleWire(
@@ -1480,7 +1226,7 @@ class OrderRuleWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderConditionBuilder = mutable_builder(OrderCondition)
+_OrderConditionBuilder = mutable_builder(models.OrderCondition)
 
 
 class OrderConditionWire(Wire, rename="kebab"):
@@ -1488,9 +1234,9 @@ class OrderConditionWire(Wire, rename="kebab"):
 
     id: str | int | None = None
     action: str | None = None
-    comparator: Comparator | None = None
+    comparator: models.Comparator | None = None
     indicator: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     is_threshold_based_on_notional: bool | None = None
     symbol: str | None = None
     threshold: DecimalText | None = None
@@ -1499,10 +1245,9 @@ class OrderConditionWire(Wire, rename="kebab"):
     price_components: list[PriceComponentWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderCondition]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderCondition]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderCondition] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderConditionBuilder()
             o.extra = EMPTY
@@ -1517,15 +1262,11 @@ class OrderConditionWire(Wire, rename="kebab"):
             o.triggered_at = wire.triggered_at
             o.triggered_value = None if (v := wire.triggered_value) is None else read_decimal(v)
             o.price_components = None if (v := wire.price_components) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OrderCondition
-            else:
-                o = freeze(o, OrderCondition)
             built.append(o)
-        return built
+        return frozen(built, models.OrderCondition)
 
     @staticmethod
-    def of(model: OrderCondition) -> Any:
+    def of(model: models.OrderCondition) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderConditionWire(
@@ -1544,22 +1285,21 @@ class OrderConditionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PriceComponentBuilder = mutable_builder(PriceComponent)
+_PriceComponentBuilder = mutable_builder(models.PriceComponent)
 
 
 class PriceComponentWire(Wire, rename="kebab"):
     """Wire form of `PriceComponent`."""
 
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
     quantity_direction: str | None = None
     symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PriceComponent]:
+    def build_all(wires: Iterable[Any]) -> list[models.PriceComponent]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PriceComponent] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PriceComponentBuilder()
             o.extra = EMPTY
@@ -1567,15 +1307,11 @@ class PriceComponentWire(Wire, rename="kebab"):
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.quantity_direction = wire.quantity_direction
             o.symbol = wire.symbol
-            if CLASS_SWAP:
-                o.__class__ = PriceComponent
-            else:
-                o = freeze(o, PriceComponent)
             built.append(o)
-        return built
+        return frozen(built, models.PriceComponent)
 
     @staticmethod
-    def of(model: PriceComponent) -> Any:
+    def of(model: models.PriceComponent) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PriceComponentWire(
@@ -1587,7 +1323,7 @@ class PriceComponentWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PlacedOrderResponseBuilder = mutable_builder(PlacedOrderResponse)
+_PlacedOrderResponseBuilder = mutable_builder(models.PlacedOrderResponse)
 
 
 class PlacedOrderResponseWire(Wire, rename="kebab"):
@@ -1604,10 +1340,9 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
     warnings: list[PreflightMessageWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PlacedOrderResponse]:
+    def build_all(wires: Iterable[Any]) -> list[models.PlacedOrderResponse]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PlacedOrderResponse] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PlacedOrderResponseBuilder()
             o.extra = EMPTY
@@ -1620,15 +1355,11 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
             o.order = None if (v := wire.order) is None else v.build()
             o.order_costs = wire.order_costs
             o.warnings = None if (v := wire.warnings) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = PlacedOrderResponse
-            else:
-                o = freeze(o, PlacedOrderResponse)
             built.append(o)
-        return built
+        return frozen(built, models.PlacedOrderResponse)
 
     @staticmethod
-    def of(model: PlacedOrderResponse) -> Any:
+    def of(model: models.PlacedOrderResponse) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PlacedOrderResponseWire(
@@ -1645,31 +1376,30 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BuyingPowerEffectBuilder = mutable_builder(BuyingPowerEffect)
+_BuyingPowerEffectBuilder = mutable_builder(models.BuyingPowerEffect)
 
 
 class BuyingPowerEffectWire(Wire, rename="kebab"):
     """Wire form of `BuyingPowerEffect`."""
 
     change_in_margin_requirement: DecimalText | None = None
-    change_in_margin_requirement_effect: PriceEffect | None = None
+    change_in_margin_requirement_effect: models.PriceEffect | None = None
     change_in_buying_power: DecimalText | None = None
-    change_in_buying_power_effect: PriceEffect | None = None
+    change_in_buying_power_effect: models.PriceEffect | None = None
     current_buying_power: DecimalText | None = None
-    current_buying_power_effect: PriceEffect | None = None
+    current_buying_power_effect: models.PriceEffect | None = None
     new_buying_power: DecimalText | None = None
-    new_buying_power_effect: PriceEffect | None = None
+    new_buying_power_effect: models.PriceEffect | None = None
     isolated_order_margin_requirement: DecimalText | None = None
-    isolated_order_margin_requirement_effect: PriceEffect | None = None
+    isolated_order_margin_requirement_effect: models.PriceEffect | None = None
     is_spread: bool | None = None
     impact: DecimalText | None = None
-    effect: PriceEffect | None = None
+    effect: models.PriceEffect | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[BuyingPowerEffect]:
+    def build_all(wires: Iterable[Any]) -> list[models.BuyingPowerEffect]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[BuyingPowerEffect] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BuyingPowerEffectBuilder()
             o.extra = EMPTY
@@ -1690,15 +1420,11 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
             o.is_spread = wire.is_spread
             o.impact = None if (v := wire.impact) is None else read_decimal(v)
             o.effect = wire.effect
-            if CLASS_SWAP:
-                o.__class__ = BuyingPowerEffect
-            else:
-                o = freeze(o, BuyingPowerEffect)
             built.append(o)
-        return built
+        return frozen(built, models.BuyingPowerEffect)
 
     @staticmethod
-    def of(model: BuyingPowerEffect) -> Any:
+    def of(model: models.BuyingPowerEffect) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BuyingPowerEffectWire(
@@ -1719,36 +1445,35 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FeeCalculationBuilder = mutable_builder(FeeCalculation)
+_FeeCalculationBuilder = mutable_builder(models.FeeCalculation)
 
 
 class FeeCalculationWire(Wire, rename="kebab"):
     """Wire form of `FeeCalculation`."""
 
     regulatory_fees: DecimalText | None = None
-    regulatory_fees_effect: PriceEffect | None = None
+    regulatory_fees_effect: models.PriceEffect | None = None
     clearing_fees: DecimalText | None = None
-    clearing_fees_effect: PriceEffect | None = None
+    clearing_fees_effect: models.PriceEffect | None = None
     commission: DecimalText | None = None
-    commission_effect: PriceEffect | None = None
+    commission_effect: models.PriceEffect | None = None
     proprietary_index_option_fees: DecimalText | None = None
-    proprietary_index_option_fees_effect: PriceEffect | None = None
+    proprietary_index_option_fees_effect: models.PriceEffect | None = None
     total_fees: DecimalText | None = None
-    total_fees_effect: PriceEffect | None = None
+    total_fees_effect: models.PriceEffect | None = None
     regulatory_fees_breakdown: list[FeeBreakdownWire] | None = None
     clearing_fees_breakdown: list[FeeBreakdownWire] | None = None
     commission_breakdown: list[FeeBreakdownWire] | None = None
     proprietary_fees_breakdown: list[FeeBreakdownWire] | None = None
     per_quantity: bool | None = None
     rebates: DecimalText | None = None
-    rebates_effect: PriceEffect | None = None
+    rebates_effect: models.PriceEffect | None = None
     rebates_breakdown: list[FeeBreakdownWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FeeCalculation]:
+    def build_all(wires: Iterable[Any]) -> list[models.FeeCalculation]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FeeCalculation] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FeeCalculationBuilder()
             o.extra = EMPTY
@@ -1772,15 +1497,11 @@ class FeeCalculationWire(Wire, rename="kebab"):
             o.rebates = None if (v := wire.rebates) is None else read_decimal(v)
             o.rebates_effect = wire.rebates_effect
             o.rebates_breakdown = None if (v := wire.rebates_breakdown) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = FeeCalculation
-            else:
-                o = freeze(o, FeeCalculation)
             built.append(o)
-        return built
+        return frozen(built, models.FeeCalculation)
 
     @staticmethod
-    def of(model: FeeCalculation) -> Any:
+    def of(model: models.FeeCalculation) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FeeCalculationWire(
@@ -1806,7 +1527,7 @@ class FeeCalculationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FeeBreakdownBuilder = mutable_builder(FeeBreakdown)
+_FeeBreakdownBuilder = mutable_builder(models.FeeBreakdown)
 
 
 class FeeBreakdownWire(Wire):
@@ -1814,28 +1535,23 @@ class FeeBreakdownWire(Wire):
 
     name: str | None = None
     value: DecimalText | None = None
-    effect: PriceEffect | None = None
+    effect: models.PriceEffect | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FeeBreakdown]:
+    def build_all(wires: Iterable[Any]) -> list[models.FeeBreakdown]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FeeBreakdown] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FeeBreakdownBuilder()
             o.extra = EMPTY
             o.name = wire.name
             o.value = None if (v := wire.value) is None else read_decimal(v)
             o.effect = wire.effect
-            if CLASS_SWAP:
-                o.__class__ = FeeBreakdown
-            else:
-                o = freeze(o, FeeBreakdown)
             built.append(o)
-        return built
+        return frozen(built, models.FeeBreakdown)
 
     @staticmethod
-    def of(model: FeeBreakdown) -> Any:
+    def of(model: models.FeeBreakdown) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FeeBreakdownWire(
@@ -1846,7 +1562,7 @@ class FeeBreakdownWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PreflightMessageBuilder = mutable_builder(PreflightMessage)
+_PreflightMessageBuilder = mutable_builder(models.PreflightMessage)
 
 
 class PreflightMessageWire(Wire, rename="kebab"):
@@ -1858,10 +1574,9 @@ class PreflightMessageWire(Wire, rename="kebab"):
     url: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PreflightMessage]:
+    def build_all(wires: Iterable[Any]) -> list[models.PreflightMessage]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PreflightMessage] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PreflightMessageBuilder()
             o.extra = EMPTY
@@ -1869,15 +1584,11 @@ class PreflightMessageWire(Wire, rename="kebab"):
             o.message = wire.message
             o.preflight_id = v if (v := wire.preflight_id) is None or type(v) is str else str(v)
             o.url = wire.url
-            if CLASS_SWAP:
-                o.__class__ = PreflightMessage
-            else:
-                o = freeze(o, PreflightMessage)
             built.append(o)
-        return built
+        return frozen(built, models.PreflightMessage)
 
     @staticmethod
-    def of(model: PreflightMessage) -> Any:
+    def of(model: models.PreflightMessage) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PreflightMessageWire(
             model.code,
@@ -1888,21 +1599,21 @@ class PreflightMessageWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderBuilder = mutable_builder(NewOrder)
+_NewOrderBuilder = mutable_builder(models.NewOrder)
 
 
 class NewOrderWire(Wire, rename="kebab"):
     """Wire form of `NewOrder`."""
 
-    order_type: OrderType | None = None
-    time_in_force: TimeInForce | None = None
+    order_type: models.OrderType | None = None
+    time_in_force: models.TimeInForce | None = None
     legs: list[NewOrderLegWire] | None = None
     gtc_date: date | None = None
     stop_trigger: DecimalText | None = None
     price: DecimalText | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     value: DecimalText | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     automated_source: bool | None = None
     external_identifier: str | None = None
     partition_key: str | None = None
@@ -1912,10 +1623,9 @@ class NewOrderWire(Wire, rename="kebab"):
     advanced_instructions: AdvancedInstructionsWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewOrder]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewOrder]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewOrder] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewOrderBuilder()
             o.extra = EMPTY
@@ -1935,15 +1645,11 @@ class NewOrderWire(Wire, rename="kebab"):
             o.source = wire.source
             o.rules = None if (v := wire.rules) is None else v.build()
             o.advanced_instructions = None if (v := wire.advanced_instructions) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = NewOrder
-            else:
-                o = freeze(o, NewOrder)
             built.append(o)
-        return built
+        return frozen(built, models.NewOrder)
 
     @staticmethod
-    def of(model: NewOrder) -> Any:
+    def of(model: models.NewOrder) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderWire(
@@ -1967,22 +1673,21 @@ class NewOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderLegBuilder = mutable_builder(NewOrderLeg)
+_NewOrderLegBuilder = mutable_builder(models.NewOrderLeg)
 
 
 class NewOrderLegWire(Wire, rename="kebab"):
     """Wire form of `NewOrderLeg`."""
 
-    action: LegAction | None = None
-    instrument_type: InstrumentType | None = None
+    action: models.LegAction | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | None = None
     symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewOrderLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewOrderLeg]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewOrderLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewOrderLegBuilder()
             o.extra = EMPTY
@@ -1990,15 +1695,11 @@ class NewOrderLegWire(Wire, rename="kebab"):
             o.instrument_type = wire.instrument_type
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.symbol = wire.symbol
-            if CLASS_SWAP:
-                o.__class__ = NewOrderLeg
-            else:
-                o = freeze(o, NewOrderLeg)
             built.append(o)
-        return built
+        return frozen(built, models.NewOrderLeg)
 
     @staticmethod
-    def of(model: NewOrderLeg) -> Any:
+    def of(model: models.NewOrderLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderLegWire(
@@ -2010,7 +1711,7 @@ class NewOrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderRulesBuilder = mutable_builder(NewOrderRules)
+_NewOrderRulesBuilder = mutable_builder(models.NewOrderRules)
 
 
 class NewOrderRulesWire(Wire, rename="kebab"):
@@ -2021,25 +1722,20 @@ class NewOrderRulesWire(Wire, rename="kebab"):
     conditions: list[NewOrderConditionWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewOrderRules]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewOrderRules]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewOrderRules] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewOrderRulesBuilder()
             o.extra = EMPTY
             o.cancel_at = wire.cancel_at
             o.route_after = wire.route_after
             o.conditions = None if (v := wire.conditions) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = NewOrderRules
-            else:
-                o = freeze(o, NewOrderRules)
             built.append(o)
-        return built
+        return frozen(built, models.NewOrderRules)
 
     @staticmethod
-    def of(model: NewOrderRules) -> Any:
+    def of(model: models.NewOrderRules) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderRulesWire(
@@ -2050,25 +1746,24 @@ class NewOrderRulesWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewOrderConditionBuilder = mutable_builder(NewOrderCondition)
+_NewOrderConditionBuilder = mutable_builder(models.NewOrderCondition)
 
 
 class NewOrderConditionWire(Wire, rename="kebab"):
     """Wire form of `NewOrderCondition`."""
 
     action: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     symbol: str | None = None
-    comparator: Comparator | None = None
+    comparator: models.Comparator | None = None
     indicator: str | None = None
     threshold: DecimalText | None = None
     price_components: list[NewPriceComponentWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewOrderCondition]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewOrderCondition]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewOrderCondition] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewOrderConditionBuilder()
             o.extra = EMPTY
@@ -2079,15 +1774,11 @@ class NewOrderConditionWire(Wire, rename="kebab"):
             o.indicator = wire.indicator
             o.threshold = None if (v := wire.threshold) is None else read_decimal(v)
             o.price_components = None if (v := wire.price_components) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = NewOrderCondition
-            else:
-                o = freeze(o, NewOrderCondition)
             built.append(o)
-        return built
+        return frozen(built, models.NewOrderCondition)
 
     @staticmethod
-    def of(model: NewOrderCondition) -> Any:
+    def of(model: models.NewOrderCondition) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewOrderConditionWire(
@@ -2102,22 +1793,21 @@ class NewOrderConditionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewPriceComponentBuilder = mutable_builder(NewPriceComponent)
+_NewPriceComponentBuilder = mutable_builder(models.NewPriceComponent)
 
 
 class NewPriceComponentWire(Wire, rename="kebab"):
     """Wire form of `NewPriceComponent`."""
 
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | None = None
     quantity_direction: str | None = None
     symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewPriceComponent]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewPriceComponent]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewPriceComponent] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewPriceComponentBuilder()
             o.extra = EMPTY
@@ -2125,15 +1815,11 @@ class NewPriceComponentWire(Wire, rename="kebab"):
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.quantity_direction = wire.quantity_direction
             o.symbol = wire.symbol
-            if CLASS_SWAP:
-                o.__class__ = NewPriceComponent
-            else:
-                o = freeze(o, NewPriceComponent)
             built.append(o)
-        return built
+        return frozen(built, models.NewPriceComponent)
 
     @staticmethod
-    def of(model: NewPriceComponent) -> Any:
+    def of(model: models.NewPriceComponent) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewPriceComponentWire(
@@ -2145,7 +1831,7 @@ class NewPriceComponentWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_AdvancedInstructionsBuilder = mutable_builder(AdvancedInstructions)
+_AdvancedInstructionsBuilder = mutable_builder(models.AdvancedInstructions)
 
 
 class AdvancedInstructionsWire(Wire, rename="kebab"):
@@ -2154,22 +1840,18 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
     strict_position_effect_validation: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[AdvancedInstructions]:
+    def build_all(wires: Iterable[Any]) -> list[models.AdvancedInstructions]:
         """Return the frozen model of each of these structs."""
-        built: list[AdvancedInstructions] = []
+        built: list[Any] = []
         for wire in wires:
             o = _AdvancedInstructionsBuilder()
             o.extra = EMPTY
             o.strict_position_effect_validation = wire.strict_position_effect_validation
-            if CLASS_SWAP:
-                o.__class__ = AdvancedInstructions
-            else:
-                o = freeze(o, AdvancedInstructions)
             built.append(o)
-        return built
+        return frozen(built, models.AdvancedInstructions)
 
     @staticmethod
-    def of(model: AdvancedInstructions) -> Any:
+    def of(model: models.AdvancedInstructions) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = AdvancedInstructionsWire(
             model.strict_position_effect_validation,
@@ -2177,21 +1859,21 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderEditBuilder = mutable_builder(OrderEdit)
+_OrderEditBuilder = mutable_builder(models.OrderEdit)
 
 
 class OrderEditWire(Wire, rename="kebab"):
     """Wire form of `OrderEdit`."""
 
-    order_type: OrderType | None = None
-    time_in_force: TimeInForce | None = None
+    order_type: models.OrderType | None = None
+    time_in_force: models.TimeInForce | None = None
     legs: list[NewOrderLegWire] | None = None
     gtc_date: date | None = None
     stop_trigger: DecimalText | None = None
     price: DecimalText | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     value: DecimalText | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     automated_source: bool | None = None
     external_identifier: str | None = None
     partition_key: str | None = None
@@ -2199,10 +1881,9 @@ class OrderEditWire(Wire, rename="kebab"):
     source: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderEdit]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderEdit]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderEdit] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderEditBuilder()
             o.extra = EMPTY
@@ -2220,15 +1901,11 @@ class OrderEditWire(Wire, rename="kebab"):
             o.partition_key = wire.partition_key
             o.preflight_id = wire.preflight_id
             o.source = wire.source
-            if CLASS_SWAP:
-                o.__class__ = OrderEdit
-            else:
-                o = freeze(o, OrderEdit)
             built.append(o)
-        return built
+        return frozen(built, models.OrderEdit)
 
     @staticmethod
-    def of(model: OrderEdit) -> Any:
+    def of(model: models.OrderEdit) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderEditWire(
@@ -2250,7 +1927,7 @@ class OrderEditWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ComplexOrderBuilder = mutable_builder(ComplexOrder)
+_ComplexOrderBuilder = mutable_builder(models.ComplexOrder)
 
 
 class ComplexOrderWire(Wire, rename="kebab"):
@@ -2258,8 +1935,8 @@ class ComplexOrderWire(Wire, rename="kebab"):
 
     id: str | int | None = None
     account_number: str | None = None
-    type: ComplexOrderType | None = None
-    ratio_price_comparator: Comparator | None = None
+    type: models.ComplexOrderType | None = None
+    ratio_price_comparator: models.Comparator | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
     ratio_price_threshold: DecimalNumber | None = None
     terminal_at: Moment | None = None
@@ -2268,10 +1945,9 @@ class ComplexOrderWire(Wire, rename="kebab"):
     trigger_order: OrderWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ComplexOrder]:
+    def build_all(wires: Iterable[Any]) -> list[models.ComplexOrder]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ComplexOrder] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ComplexOrderBuilder()
             o.extra = EMPTY
@@ -2291,15 +1967,11 @@ class ComplexOrderWire(Wire, rename="kebab"):
             o.related_orders = None if (v := wire.related_orders) is None else build_list(v)
             o.orders = None if (v := wire.orders) is None else build_list(v)
             o.trigger_order = None if (v := wire.trigger_order) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = ComplexOrder
-            else:
-                o = freeze(o, ComplexOrder)
             built.append(o)
-        return built
+        return frozen(built, models.ComplexOrder)
 
     @staticmethod
-    def of(model: ComplexOrder) -> Any:
+    def of(model: models.ComplexOrder) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ComplexOrderWire(
@@ -2317,7 +1989,7 @@ class ComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_RelatedOrderBuilder = mutable_builder(RelatedOrder)
+_RelatedOrderBuilder = mutable_builder(models.RelatedOrder)
 
 
 class RelatedOrderWire(Wire, rename="kebab"):
@@ -2328,13 +2000,12 @@ class RelatedOrderWire(Wire, rename="kebab"):
     complex_order_tag: str | None = None
     replaces_order_id: str | int | None = None
     replacing_order_id: str | int | None = None
-    status: OrderStatus | None = None
+    status: models.OrderStatus | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[RelatedOrder]:
+    def build_all(wires: Iterable[Any]) -> list[models.RelatedOrder]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[RelatedOrder] = []
+        built: list[Any] = []
         for wire in wires:
             o = _RelatedOrderBuilder()
             o.extra = EMPTY
@@ -2344,15 +2015,11 @@ class RelatedOrderWire(Wire, rename="kebab"):
             o.replaces_order_id = v if (v := wire.replaces_order_id) is None or type(v) is str else str(v)
             o.replacing_order_id = v if (v := wire.replacing_order_id) is None or type(v) is str else str(v)
             o.status = wire.status
-            if CLASS_SWAP:
-                o.__class__ = RelatedOrder
-            else:
-                o = freeze(o, RelatedOrder)
             built.append(o)
-        return built
+        return frozen(built, models.RelatedOrder)
 
     @staticmethod
-    def of(model: RelatedOrder) -> Any:
+    def of(model: models.RelatedOrder) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = RelatedOrderWire(
             model.id,
@@ -2365,34 +2032,29 @@ class RelatedOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PairsEditBuilder = mutable_builder(PairsEdit)
+_PairsEditBuilder = mutable_builder(models.PairsEdit)
 
 
 class PairsEditWire(Wire, rename="kebab"):
     """Wire form of `PairsEdit`."""
 
-    ratio_price_comparator: Comparator | None = None
+    ratio_price_comparator: models.Comparator | None = None
     ratio_price_threshold: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PairsEdit]:
+    def build_all(wires: Iterable[Any]) -> list[models.PairsEdit]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PairsEdit] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PairsEditBuilder()
             o.extra = EMPTY
             o.ratio_price_comparator = wire.ratio_price_comparator
             o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = PairsEdit
-            else:
-                o = freeze(o, PairsEdit)
             built.append(o)
-        return built
+        return frozen(built, models.PairsEdit)
 
     @staticmethod
-    def of(model: PairsEdit) -> Any:
+    def of(model: models.PairsEdit) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PairsEditWire(
@@ -2402,7 +2064,7 @@ class PairsEditWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TransactionBuilder = mutable_builder(Transaction)
+_TransactionBuilder = mutable_builder(models.Transaction)
 
 
 class TransactionWire(Wire, rename="kebab"):
@@ -2416,22 +2078,22 @@ class TransactionWire(Wire, rename="kebab"):
     executed_at: Moment | None = None
     symbol: str | None = None
     underlying_symbol: str | None = None
-    instrument_type: InstrumentType | None = None
-    action: LegAction | None = None
+    instrument_type: models.InstrumentType | None = None
+    action: models.LegAction | None = None
     quantity: DecimalText | int | None = None
     price: DecimalText | None = None
     value: DecimalText | None = None
-    value_effect: PriceEffect | None = None
+    value_effect: models.PriceEffect | None = None
     net_value: DecimalText | None = None
-    net_value_effect: PriceEffect | None = None
+    net_value_effect: models.PriceEffect | None = None
     commission: DecimalText | None = None
-    commission_effect: PriceEffect | None = None
+    commission_effect: models.PriceEffect | None = None
     clearing_fees: DecimalText | None = None
-    clearing_fees_effect: PriceEffect | None = None
+    clearing_fees_effect: models.PriceEffect | None = None
     regulatory_fees: DecimalText | None = None
-    regulatory_fees_effect: PriceEffect | None = None
+    regulatory_fees_effect: models.PriceEffect | None = None
     proprietary_index_option_fees: DecimalText | None = None
-    proprietary_index_option_fees_effect: PriceEffect | None = None
+    proprietary_index_option_fees_effect: models.PriceEffect | None = None
     description: str | None = None
     is_estimated_fee: bool | None = None
     order_id: str | int | None = None
@@ -2446,7 +2108,7 @@ class TransactionWire(Wire, rename="kebab"):
     cost_basis_reconciliation_date: date | None = None
     created_at: Moment | None = None
     currency_conversion_fees: DecimalText | None = None
-    currency_conversion_fees_effect: PriceEffect | None = None
+    currency_conversion_fees_effect: models.PriceEffect | None = None
     destination_venue: str | None = None
     exchange: str | None = None
     exchange_affiliation_identifier: str | None = None
@@ -2455,14 +2117,13 @@ class TransactionWire(Wire, rename="kebab"):
     ext_global_order_number: str | int | None = None
     other_charge: DecimalText | None = None
     other_charge_description: str | None = None
-    other_charge_effect: PriceEffect | None = None
+    other_charge_effect: models.PriceEffect | None = None
     reverses_id: str | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Transaction]:
+    def build_all(wires: Iterable[Any]) -> list[models.Transaction]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Transaction] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TransactionBuilder()
             o.extra = EMPTY
@@ -2517,15 +2178,11 @@ class TransactionWire(Wire, rename="kebab"):
             o.other_charge_description = wire.other_charge_description
             o.other_charge_effect = wire.other_charge_effect
             o.reverses_id = v if (v := wire.reverses_id) is None or type(v) is str else str(v)
-            if CLASS_SWAP:
-                o.__class__ = Transaction
-            else:
-                o = freeze(o, Transaction)
             built.append(o)
-        return built
+        return frozen(built, models.Transaction)
 
     @staticmethod
-    def of(model: Transaction) -> Any:
+    def of(model: models.Transaction) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TransactionWire(
@@ -2582,7 +2239,7 @@ class TransactionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TransactionLotBuilder = mutable_builder(TransactionLot)
+_TransactionLotBuilder = mutable_builder(models.TransactionLot)
 
 
 class TransactionLotWire(Wire, rename="kebab"):
@@ -2597,10 +2254,9 @@ class TransactionLotWire(Wire, rename="kebab"):
     transaction_date: date | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TransactionLot]:
+    def build_all(wires: Iterable[Any]) -> list[models.TransactionLot]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TransactionLot] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TransactionLotBuilder()
             o.extra = EMPTY
@@ -2611,15 +2267,11 @@ class TransactionLotWire(Wire, rename="kebab"):
             o.quantity_direction = wire.quantity_direction
             o.executed_at = wire.executed_at
             o.transaction_date = wire.transaction_date
-            if CLASS_SWAP:
-                o.__class__ = TransactionLot
-            else:
-                o = freeze(o, TransactionLot)
             built.append(o)
-        return built
+        return frozen(built, models.TransactionLot)
 
     @staticmethod
-    def of(model: TransactionLot) -> Any:
+    def of(model: models.TransactionLot) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TransactionLotWire(
@@ -2634,7 +2286,7 @@ class TransactionLotWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginOrderBuilder = mutable_builder(MarginOrder)
+_MarginOrderBuilder = mutable_builder(models.MarginOrder)
 
 
 class MarginOrderWire(Wire, rename="kebab"):
@@ -2642,21 +2294,20 @@ class MarginOrderWire(Wire, rename="kebab"):
 
     account_number: str | None = None
     underlying_symbol: str | None = None
-    underlying_instrument_type: InstrumentType | None = None
-    order_type: OrderType | None = None
-    time_in_force: TimeInForce | None = None
+    underlying_instrument_type: models.InstrumentType | None = None
+    order_type: models.OrderType | None = None
+    time_in_force: models.TimeInForce | None = None
     gtc_date: date | None = None
     price: DecimalText | None = None
-    price_effect: PriceEffect | None = None
+    price_effect: models.PriceEffect | None = None
     stop_trigger: DecimalText | None = None
     replaces_order_id: str | None = None
     legs: list[MarginOrderLegWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginOrder]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginOrder]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginOrder] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginOrderBuilder()
             o.extra = EMPTY
@@ -2671,15 +2322,11 @@ class MarginOrderWire(Wire, rename="kebab"):
             o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
             o.replaces_order_id = wire.replaces_order_id
             o.legs = None if (v := wire.legs) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = MarginOrder
-            else:
-                o = freeze(o, MarginOrder)
             built.append(o)
-        return built
+        return frozen(built, models.MarginOrder)
 
     @staticmethod
-    def of(model: MarginOrder) -> Any:
+    def of(model: models.MarginOrder) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginOrderWire(
@@ -2698,23 +2345,22 @@ class MarginOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginOrderLegBuilder = mutable_builder(MarginOrderLeg)
+_MarginOrderLegBuilder = mutable_builder(models.MarginOrderLeg)
 
 
 class MarginOrderLegWire(Wire, rename="kebab"):
     """Wire form of `MarginOrderLeg`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
-    action: LegAction | None = None
+    instrument_type: models.InstrumentType | None = None
+    action: models.LegAction | None = None
     quantity: DecimalText | None = None
     remaining_quantity: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginOrderLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginOrderLeg]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginOrderLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginOrderLegBuilder()
             o.extra = EMPTY
@@ -2723,15 +2369,11 @@ class MarginOrderLegWire(Wire, rename="kebab"):
             o.action = wire.action
             o.quantity = None if (v := wire.quantity) is None else read_decimal(v)
             o.remaining_quantity = None if (v := wire.remaining_quantity) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = MarginOrderLeg
-            else:
-                o = freeze(o, MarginOrderLeg)
             built.append(o)
-        return built
+        return frozen(built, models.MarginOrderLeg)
 
     @staticmethod
-    def of(model: MarginOrderLeg) -> Any:
+    def of(model: models.MarginOrderLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginOrderLegWire(
@@ -2744,7 +2386,7 @@ class MarginOrderLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginDryRunBuilder = mutable_builder(MarginDryRun)
+_MarginDryRunBuilder = mutable_builder(models.MarginDryRun)
 
 
 class MarginDryRunWire(Wire, rename="kebab"):
@@ -2755,25 +2397,24 @@ class MarginDryRunWire(Wire, rename="kebab"):
     base_results: MarginDryRunResultWire | None = None
     new_order_results: MarginDryRunResultWire | None = None
     change_in_margin_requirement: DecimalText | None = None
-    change_in_margin_requirement_effect: PriceEffect | None = None
+    change_in_margin_requirement_effect: models.PriceEffect | None = None
     change_in_buying_power: DecimalText | None = None
-    change_in_buying_power_effect: PriceEffect | None = None
+    change_in_buying_power_effect: models.PriceEffect | None = None
     current_buying_power: DecimalText | None = None
-    current_buying_power_effect: PriceEffect | None = None
+    current_buying_power_effect: models.PriceEffect | None = None
     new_buying_power: DecimalText | None = None
-    new_buying_power_effect: PriceEffect | None = None
+    new_buying_power_effect: models.PriceEffect | None = None
     isolated_order_margin_requirement: DecimalText | None = None
-    isolated_order_margin_requirement_effect: PriceEffect | None = None
+    isolated_order_margin_requirement_effect: models.PriceEffect | None = None
     is_spread: bool | None = None
     isolated_order_buying_power_effect: DecimalText | None = None
-    isolated_order_buying_power_effect_effect: PriceEffect | None = None
+    isolated_order_buying_power_effect_effect: models.PriceEffect | None = None
     order_ids: list[str | int] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginDryRun]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginDryRun]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginDryRun] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginDryRunBuilder()
             o.extra = EMPTY
@@ -2801,15 +2442,11 @@ class MarginDryRunWire(Wire, rename="kebab"):
             )
             o.isolated_order_buying_power_effect_effect = wire.isolated_order_buying_power_effect_effect
             o.order_ids = None if (v := wire.order_ids) is None else tuple([str(item) for item in v])
-            if CLASS_SWAP:
-                o.__class__ = MarginDryRun
-            else:
-                o = freeze(o, MarginDryRun)
             built.append(o)
-        return built
+        return frozen(built, models.MarginDryRun)
 
     @staticmethod
-    def of(model: MarginDryRun) -> Any:
+    def of(model: models.MarginDryRun) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginDryRunWire(
@@ -2835,7 +2472,7 @@ class MarginDryRunWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginDryRunResultBuilder = mutable_builder(MarginDryRunResult)
+_MarginDryRunResultBuilder = mutable_builder(models.MarginDryRunResult)
 
 
 class MarginDryRunResultWire(Wire, rename="kebab"):
@@ -2844,14 +2481,14 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
     code: str | None = None
     description: str | None = None
     underlying_symbol: str | None = None
-    underlying_type: InstrumentType | None = None
+    underlying_type: models.InstrumentType | None = None
     underlying_price: DecimalText | None = None
     margin_requirement: DecimalText | None = None
-    margin_requirement_effect: PriceEffect | None = None
+    margin_requirement_effect: models.PriceEffect | None = None
     maintenance_requirement: DecimalText | None = None
-    maintenance_requirement_effect: PriceEffect | None = None
+    maintenance_requirement_effect: models.PriceEffect | None = None
     buying_power_impact: DecimalText | None = None
-    buying_power_impact_effect: PriceEffect | None = None
+    buying_power_impact_effect: models.PriceEffect | None = None
     group_results: list[dict[str, Any]] | None = None
     order_ids: list[str | int] | None = None
     calculated_at: Moment | None = None
@@ -2859,31 +2496,30 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
     entity_count: int | None = None
     margin_calculation_type: str | None = None
     base_margin_requirement: DecimalText | None = None
-    base_margin_requirement_effect: PriceEffect | None = None
+    base_margin_requirement_effect: models.PriceEffect | None = None
     cash_adjustment: DecimalText | None = None
-    cash_adjustment_effect: PriceEffect | None = None
+    cash_adjustment_effect: models.PriceEffect | None = None
     working_margin: DecimalText | None = None
-    working_margin_effect: PriceEffect | None = None
+    working_margin_effect: models.PriceEffect | None = None
     position_margin: DecimalText | None = None
-    position_margin_effect: PriceEffect | None = None
+    position_margin_effect: models.PriceEffect | None = None
     position_equity_adjustment: DecimalText | None = None
-    position_equity_adjustment_effect: PriceEffect | None = None
+    position_equity_adjustment_effect: models.PriceEffect | None = None
     cash_settlement_value: DecimalText | None = None
-    cash_settlement_value_effect: PriceEffect | None = None
+    cash_settlement_value_effect: models.PriceEffect | None = None
     long_equity_value: DecimalText | None = None
-    long_equity_value_effect: PriceEffect | None = None
+    long_equity_value_effect: models.PriceEffect | None = None
     short_equity_value: DecimalText | None = None
-    short_equity_value_effect: PriceEffect | None = None
+    short_equity_value_effect: models.PriceEffect | None = None
     long_derivative_value: DecimalText | None = None
     short_derivative_value: DecimalText | None = None
     long_cryptocurrency_value: DecimalText | None = None
     short_cryptocurrency_value: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginDryRunResult]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginDryRunResult]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginDryRunResult] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginDryRunResultBuilder()
             o.extra = EMPTY
@@ -2956,15 +2592,11 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
                 if (v := wire.short_cryptocurrency_value) is None
                 else decimal_or_keep(v, o, "short-cryptocurrency-value")
             )
-            if CLASS_SWAP:
-                o.__class__ = MarginDryRunResult
-            else:
-                o = freeze(o, MarginDryRunResult)
             built.append(o)
-        return built
+        return frozen(built, models.MarginDryRunResult)
 
     @staticmethod
-    def of(model: MarginDryRunResult) -> Any:
+    def of(model: models.MarginDryRunResult) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginDryRunResultWire(
@@ -3009,7 +2641,7 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginRequirementsBuilder = mutable_builder(MarginRequirements)
+_MarginRequirementsBuilder = mutable_builder(models.MarginRequirements)
 
 
 class MarginRequirementsWire(Wire, rename="kebab"):
@@ -3020,29 +2652,28 @@ class MarginRequirementsWire(Wire, rename="kebab"):
     margin_calculation_type: str | None = None
     option_level: str | None = None
     margin_requirement: DecimalText | None = None
-    margin_requirement_effect: PriceEffect | None = None
+    margin_requirement_effect: models.PriceEffect | None = None
     initial_requirement: DecimalText | None = None
-    initial_requirement_effect: PriceEffect | None = None
+    initial_requirement_effect: models.PriceEffect | None = None
     maintenance_requirement: DecimalText | None = None
-    maintenance_requirement_effect: PriceEffect | None = None
+    maintenance_requirement_effect: models.PriceEffect | None = None
     margin_equity: DecimalText | None = None
-    margin_equity_effect: PriceEffect | None = None
+    margin_equity_effect: models.PriceEffect | None = None
     option_buying_power: DecimalText | None = None
-    option_buying_power_effect: PriceEffect | None = None
+    option_buying_power_effect: models.PriceEffect | None = None
     reg_t_margin_requirement: DecimalText | None = None
-    reg_t_margin_requirement_effect: PriceEffect | None = None
+    reg_t_margin_requirement_effect: models.PriceEffect | None = None
     reg_t_option_buying_power: DecimalText | None = None
-    reg_t_option_buying_power_effect: PriceEffect | None = None
+    reg_t_option_buying_power_effect: models.PriceEffect | None = None
     maintenance_excess: DecimalText | None = None
-    maintenance_excess_effect: PriceEffect | None = None
+    maintenance_excess_effect: models.PriceEffect | None = None
     groups: list[MarginGroupWire] | None = None
     last_state_timestamp: Moment | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginRequirements]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginRequirements]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginRequirements] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginRequirementsBuilder()
             o.extra = EMPTY
@@ -3070,15 +2701,11 @@ class MarginRequirementsWire(Wire, rename="kebab"):
             o.last_state_timestamp = (
                 v if (v := wire.last_state_timestamp) is None or isinstance(v, datetime) else read_epoch(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = MarginRequirements
-            else:
-                o = freeze(o, MarginRequirements)
             built.append(o)
-        return built
+        return frozen(built, models.MarginRequirements)
 
     @staticmethod
-    def of(model: MarginRequirements) -> Any:
+    def of(model: models.MarginRequirements) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginRequirementsWire(
@@ -3108,7 +2735,7 @@ class MarginRequirementsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginGroupBuilder = mutable_builder(MarginGroup)
+_MarginGroupBuilder = mutable_builder(models.MarginGroup)
 
 
 class MarginGroupWire(Wire, rename="kebab"):
@@ -3117,16 +2744,16 @@ class MarginGroupWire(Wire, rename="kebab"):
     description: str | None = None
     code: str | None = None
     underlying_symbol: str | None = None
-    underlying_type: InstrumentType | None = None
+    underlying_type: models.InstrumentType | None = None
     margin_calculation_type: str | None = None
     margin_requirement: DecimalText | None = None
-    margin_requirement_effect: PriceEffect | None = None
+    margin_requirement_effect: models.PriceEffect | None = None
     initial_requirement: DecimalText | None = None
-    initial_requirement_effect: PriceEffect | None = None
+    initial_requirement_effect: models.PriceEffect | None = None
     maintenance_requirement: DecimalText | None = None
-    maintenance_requirement_effect: PriceEffect | None = None
+    maintenance_requirement_effect: models.PriceEffect | None = None
     buying_power: DecimalText | None = None
-    buying_power_effect: PriceEffect | None = None
+    buying_power_effect: models.PriceEffect | None = None
     groups: list[MarginPositionGroupWire] | None = None
     position_entries: list[MarginPositionEntryWire] | None = None
     price_increase_percent: DecimalText | None = None
@@ -3136,10 +2763,9 @@ class MarginGroupWire(Wire, rename="kebab"):
     point_of_no_return_percent: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginGroup]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginGroup]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginGroup] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginGroupBuilder()
             o.extra = EMPTY
@@ -3175,15 +2801,11 @@ class MarginGroupWire(Wire, rename="kebab"):
                 if (v := wire.point_of_no_return_percent) is None
                 else decimal_or_keep(v, o, "point-of-no-return-percent")
             )
-            if CLASS_SWAP:
-                o.__class__ = MarginGroup
-            else:
-                o = freeze(o, MarginGroup)
             built.append(o)
-        return built
+        return frozen(built, models.MarginGroup)
 
     @staticmethod
-    def of(model: MarginGroup) -> Any:
+    def of(model: models.MarginGroup) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginGroupWire(
@@ -3211,7 +2833,7 @@ class MarginGroupWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginPositionGroupBuilder = mutable_builder(MarginPositionGroup)
+_MarginPositionGroupBuilder = mutable_builder(models.MarginPositionGroup)
 
 
 class MarginPositionGroupWire(Wire, rename="kebab"):
@@ -3219,21 +2841,20 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
 
     description: str | None = None
     margin_requirement: DecimalText | None = None
-    margin_requirement_effect: PriceEffect | None = None
+    margin_requirement_effect: models.PriceEffect | None = None
     maintenance_requirement: DecimalText | None = None
-    maintenance_requirement_effect: PriceEffect | None = None
+    maintenance_requirement_effect: models.PriceEffect | None = None
     includes_working_order: bool | None = None
     buying_power: DecimalText | None = None
-    buying_power_effect: PriceEffect | None = None
+    buying_power_effect: models.PriceEffect | None = None
     position_entries: list[MarginPositionEntryWire] | None = None
     initial_requirement: DecimalText | None = None
-    initial_requirement_effect: PriceEffect | None = None
+    initial_requirement_effect: models.PriceEffect | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginPositionGroup]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginPositionGroup]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginPositionGroup] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginPositionGroupBuilder()
             o.extra = EMPTY
@@ -3248,15 +2869,11 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
             o.position_entries = None if (v := wire.position_entries) is None else build_list(v)
             o.initial_requirement = None if (v := wire.initial_requirement) is None else read_decimal(v)
             o.initial_requirement_effect = wire.initial_requirement_effect
-            if CLASS_SWAP:
-                o.__class__ = MarginPositionGroup
-            else:
-                o = freeze(o, MarginPositionGroup)
             built.append(o)
-        return built
+        return frozen(built, models.MarginPositionGroup)
 
     @staticmethod
-    def of(model: MarginPositionGroup) -> Any:
+    def of(model: models.MarginPositionGroup) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginPositionGroupWire(
@@ -3275,28 +2892,27 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginPositionEntryBuilder = mutable_builder(MarginPositionEntry)
+_MarginPositionEntryBuilder = mutable_builder(models.MarginPositionEntry)
 
 
 class MarginPositionEntryWire(Wire, rename="kebab"):
     """Wire form of `MarginPositionEntry`."""
 
     instrument_symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
     average_open_price: DecimalText | None = None
     close_price: DecimalText | None = None
     fixing_price: DecimalText | None = None
     strike_price: DecimalText | None = None
-    option_type: OptionType | None = None
+    option_type: models.OptionType | None = None
     expiration_date: date | None = None
     deliverable_quantity: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginPositionEntry]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginPositionEntry]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginPositionEntry] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginPositionEntryBuilder()
             o.extra = EMPTY
@@ -3312,15 +2928,11 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
             o.option_type = wire.option_type
             o.expiration_date = wire.expiration_date
             o.deliverable_quantity = None if (v := wire.deliverable_quantity) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = MarginPositionEntry
-            else:
-                o = freeze(o, MarginPositionEntry)
             built.append(o)
-        return built
+        return frozen(built, models.MarginPositionEntry)
 
     @staticmethod
-    def of(model: MarginPositionEntry) -> Any:
+    def of(model: models.MarginPositionEntry) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginPositionEntryWire(
@@ -3338,7 +2950,7 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_WatchlistBuilder = mutable_builder(Watchlist)
+_WatchlistBuilder = mutable_builder(models.Watchlist)
 
 
 class WatchlistWire(Wire, rename="kebab"):
@@ -3356,10 +2968,9 @@ class WatchlistWire(Wire, rename="kebab"):
     watchlist_entry_count: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Watchlist]:
+    def build_all(wires: Iterable[Any]) -> list[models.Watchlist]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Watchlist] = []
+        built: list[Any] = []
         for wire in wires:
             o = _WatchlistBuilder()
             o.extra = EMPTY
@@ -3373,15 +2984,11 @@ class WatchlistWire(Wire, rename="kebab"):
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
             o.watchlist_entry_count = wire.watchlist_entry_count
-            if CLASS_SWAP:
-                o.__class__ = Watchlist
-            else:
-                o = freeze(o, Watchlist)
             built.append(o)
-        return built
+        return frozen(built, models.Watchlist)
 
     @staticmethod
-    def of(model: Watchlist) -> Any:
+    def of(model: models.Watchlist) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = WatchlistWire(
@@ -3399,21 +3006,20 @@ class WatchlistWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_WatchlistEntryBuilder = mutable_builder(WatchlistEntry)
+_WatchlistEntryBuilder = mutable_builder(models.WatchlistEntry)
 
 
 class WatchlistEntryWire(Wire, rename="kebab"):
     """Wire form of `WatchlistEntry`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
-    instrument_type__alias1: InstrumentType | None = msgspec.field(default=None, name="instrument_type")
+    instrument_type: models.InstrumentType | None = None
+    instrument_type__alias1: models.InstrumentType | None = msgspec.field(default=None, name="instrument_type")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[WatchlistEntry]:
+    def build_all(wires: Iterable[Any]) -> list[models.WatchlistEntry]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[WatchlistEntry] = []
+        built: list[Any] = []
         for wire in wires:
             o = _WatchlistEntryBuilder()
             o.extra = EMPTY
@@ -3429,15 +3035,11 @@ class WatchlistEntryWire(Wire, rename="kebab"):
                         msgspec.to_builtins(wire.instrument_type__alias1, builtin_types=(Decimal,)),
                     )
             o.instrument_type = v
-            if CLASS_SWAP:
-                o.__class__ = WatchlistEntry
-            else:
-                o = freeze(o, WatchlistEntry)
             built.append(o)
-        return built
+        return frozen(built, models.WatchlistEntry)
 
     @staticmethod
-    def of(model: WatchlistEntry) -> Any:
+    def of(model: models.WatchlistEntry) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = WatchlistEntryWire(
             model.symbol,
@@ -3446,7 +3048,7 @@ class WatchlistEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewWatchlistBuilder = mutable_builder(NewWatchlist)
+_NewWatchlistBuilder = mutable_builder(models.NewWatchlist)
 
 
 class NewWatchlistWire(Wire, rename="kebab"):
@@ -3458,10 +3060,9 @@ class NewWatchlistWire(Wire, rename="kebab"):
     watchlist_entries: list[NewWatchlistEntryWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewWatchlist]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewWatchlist]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewWatchlist] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewWatchlistBuilder()
             o.extra = EMPTY
@@ -3469,15 +3070,11 @@ class NewWatchlistWire(Wire, rename="kebab"):
             o.group_name = wire.group_name
             o.order_index = wire.order_index
             o.watchlist_entries = None if (v := wire.watchlist_entries) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = NewWatchlist
-            else:
-                o = freeze(o, NewWatchlist)
             built.append(o)
-        return built
+        return frozen(built, models.NewWatchlist)
 
     @staticmethod
-    def of(model: NewWatchlist) -> Any:
+    def of(model: models.NewWatchlist) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewWatchlistWire(
@@ -3489,33 +3086,29 @@ class NewWatchlistWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewWatchlistEntryBuilder = mutable_builder(NewWatchlistEntry)
+_NewWatchlistEntryBuilder = mutable_builder(models.NewWatchlistEntry)
 
 
 class NewWatchlistEntryWire(Wire, rename="kebab"):
     """Wire form of `NewWatchlistEntry`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewWatchlistEntry]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewWatchlistEntry]:
         """Return the frozen model of each of these structs."""
-        built: list[NewWatchlistEntry] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewWatchlistEntryBuilder()
             o.extra = EMPTY
             o.symbol = wire.symbol
             o.instrument_type = wire.instrument_type
-            if CLASS_SWAP:
-                o.__class__ = NewWatchlistEntry
-            else:
-                o = freeze(o, NewWatchlistEntry)
             built.append(o)
-        return built
+        return frozen(built, models.NewWatchlistEntry)
 
     @staticmethod
-    def of(model: NewWatchlistEntry) -> Any:
+    def of(model: models.NewWatchlistEntry) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = NewWatchlistEntryWire(
             model.symbol,
@@ -3524,7 +3117,7 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_QuoteAlertBuilder = mutable_builder(QuoteAlert)
+_QuoteAlertBuilder = mutable_builder(models.QuoteAlert)
 
 
 class QuoteAlertWire(Wire, rename="kebab"):
@@ -3537,9 +3130,9 @@ class QuoteAlertWire(Wire, rename="kebab"):
     dx_symbol: str | None = None
     expired_at: Moment | None = None
     expires_at: str | int | None = None
-    field: AlertField | None = None
-    instrument_type: InstrumentType | None = None
-    operator: AlertOperator | None = None
+    field: models.AlertField | None = None
+    instrument_type: models.InstrumentType | None = None
+    operator: models.AlertOperator | None = None
     provider: str | None = None
     symbol: str | None = None
     threshold: DecimalNumber | None = None
@@ -3548,10 +3141,9 @@ class QuoteAlertWire(Wire, rename="kebab"):
     user_external_id: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[QuoteAlert]:
+    def build_all(wires: Iterable[Any]) -> list[models.QuoteAlert]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[QuoteAlert] = []
+        built: list[Any] = []
         for wire in wires:
             o = _QuoteAlertBuilder()
             o.extra = EMPTY
@@ -3583,15 +3175,11 @@ class QuoteAlertWire(Wire, rename="kebab"):
             )
             o.triggered_at = wire.triggered_at
             o.user_external_id = wire.user_external_id
-            if CLASS_SWAP:
-                o.__class__ = QuoteAlert
-            else:
-                o = freeze(o, QuoteAlert)
             built.append(o)
-        return built
+        return frozen(built, models.QuoteAlert)
 
     @staticmethod
-    def of(model: QuoteAlert) -> Any:
+    def of(model: models.QuoteAlert) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = QuoteAlertWire(
@@ -3615,26 +3203,25 @@ class QuoteAlertWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewQuoteAlertBuilder = mutable_builder(NewQuoteAlert)
+_NewQuoteAlertBuilder = mutable_builder(models.NewQuoteAlert)
 
 
 class NewQuoteAlertWire(Wire, rename="kebab"):
     """Wire form of `NewQuoteAlert`."""
 
-    field: AlertField | None = None
-    operator: AlertOperator | None = None
+    field: models.AlertField | None = None
+    operator: models.AlertOperator | None = None
     symbol: str | None = None
     threshold: DecimalText | None = None
     threshold_numeric: DecimalText | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     dx_symbol: str | None = None
     expires_at: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewQuoteAlert]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewQuoteAlert]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewQuoteAlert] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewQuoteAlertBuilder()
             o.extra = EMPTY
@@ -3646,15 +3233,11 @@ class NewQuoteAlertWire(Wire, rename="kebab"):
             o.instrument_type = wire.instrument_type
             o.dx_symbol = wire.dx_symbol
             o.expires_at = wire.expires_at
-            if CLASS_SWAP:
-                o.__class__ = NewQuoteAlert
-            else:
-                o = freeze(o, NewQuoteAlert)
             built.append(o)
-        return built
+        return frozen(built, models.NewQuoteAlert)
 
     @staticmethod
-    def of(model: NewQuoteAlert) -> Any:
+    def of(model: models.NewQuoteAlert) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewQuoteAlertWire(
@@ -3670,13 +3253,13 @@ class NewQuoteAlertWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenRequestBuilder = mutable_builder(TokenRequest)
+_TokenRequestBuilder = mutable_builder(models.TokenRequest)
 
 
 class TokenRequestWire(Wire):
     """Wire form of `TokenRequest`."""
 
-    grant_type: GrantType | None = None
+    grant_type: models.GrantType | None = None
     refresh_token: str | None = None
     client_secret: str | None = None
     client_id: str | None = None
@@ -3685,9 +3268,9 @@ class TokenRequestWire(Wire):
     redirect_uri: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TokenRequest]:
+    def build_all(wires: Iterable[Any]) -> list[models.TokenRequest]:
         """Return the frozen model of each of these structs."""
-        built: list[TokenRequest] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TokenRequestBuilder()
             o.extra = EMPTY
@@ -3698,15 +3281,11 @@ class TokenRequestWire(Wire):
             o.scope = wire.scope
             o.code = wire.code
             o.redirect_uri = wire.redirect_uri
-            if CLASS_SWAP:
-                o.__class__ = TokenRequest
-            else:
-                o = freeze(o, TokenRequest)
             built.append(o)
-        return built
+        return frozen(built, models.TokenRequest)
 
     @staticmethod
-    def of(model: TokenRequest) -> Any:
+    def of(model: models.TokenRequest) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenRequestWire(
             model.grant_type,
@@ -3720,7 +3299,7 @@ class TokenRequestWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenResponseBuilder = mutable_builder(TokenResponse)
+_TokenResponseBuilder = mutable_builder(models.TokenResponse)
 
 
 class TokenResponseWire(Wire):
@@ -3733,9 +3312,9 @@ class TokenResponseWire(Wire):
     id_token: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TokenResponse]:
+    def build_all(wires: Iterable[Any]) -> list[models.TokenResponse]:
         """Return the frozen model of each of these structs."""
-        built: list[TokenResponse] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TokenResponseBuilder()
             o.extra = EMPTY
@@ -3744,15 +3323,11 @@ class TokenResponseWire(Wire):
             o.expires_in = wire.expires_in
             o.refresh_token = wire.refresh_token
             o.id_token = wire.id_token
-            if CLASS_SWAP:
-                o.__class__ = TokenResponse
-            else:
-                o = freeze(o, TokenResponse)
             built.append(o)
-        return built
+        return frozen(built, models.TokenResponse)
 
     @staticmethod
-    def of(model: TokenResponse) -> Any:
+    def of(model: models.TokenResponse) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenResponseWire(
             model.access_token,
@@ -3764,7 +3339,7 @@ class TokenResponseWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TokenErrorBodyBuilder = mutable_builder(TokenErrorBody)
+_TokenErrorBodyBuilder = mutable_builder(models.TokenErrorBody)
 
 
 class TokenErrorBodyWire(Wire):
@@ -3775,10 +3350,9 @@ class TokenErrorBodyWire(Wire):
     error_code__alias1: str | None = msgspec.field(default=None, name="error")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TokenErrorBody]:
+    def build_all(wires: Iterable[Any]) -> list[models.TokenErrorBody]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TokenErrorBody] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TokenErrorBodyBuilder()
             o.extra = EMPTY
@@ -3790,15 +3364,11 @@ class TokenErrorBodyWire(Wire):
                     keep(o, "error", msgspec.to_builtins(wire.error_code__alias1, builtin_types=(Decimal,)))
             o.error_code = v
             o.error_description = wire.error_description
-            if CLASS_SWAP:
-                o.__class__ = TokenErrorBody
-            else:
-                o = freeze(o, TokenErrorBody)
             built.append(o)
-        return built
+        return frozen(built, models.TokenErrorBody)
 
     @staticmethod
-    def of(model: TokenErrorBody) -> Any:
+    def of(model: models.TokenErrorBody) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TokenErrorBodyWire(
             model.error_code,
@@ -3807,34 +3377,29 @@ class TokenErrorBodyWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CustomerAccountBuilder = mutable_builder(CustomerAccount)
+_CustomerAccountBuilder = mutable_builder(models.CustomerAccount)
 
 
 class CustomerAccountWire(Wire, rename="kebab"):
     """Wire form of `CustomerAccount`."""
 
     account: AccountWire | None = None
-    authority_level: AuthorityLevel | None = None
+    authority_level: models.AuthorityLevel | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[CustomerAccount]:
+    def build_all(wires: Iterable[Any]) -> list[models.CustomerAccount]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[CustomerAccount] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CustomerAccountBuilder()
             o.extra = EMPTY
             o.account = None if (v := wire.account) is None else v.build()
             o.authority_level = wire.authority_level
-            if CLASS_SWAP:
-                o.__class__ = CustomerAccount
-            else:
-                o = freeze(o, CustomerAccount)
             built.append(o)
-        return built
+        return frozen(built, models.CustomerAccount)
 
     @staticmethod
-    def of(model: CustomerAccount) -> Any:
+    def of(model: models.CustomerAccount) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CustomerAccountWire(
@@ -3844,7 +3409,7 @@ class CustomerAccountWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_AccountBuilder = mutable_builder(Account)
+_AccountBuilder = mutable_builder(models.Account)
 
 
 class AccountWire(Wire, rename="kebab"):
@@ -3880,10 +3445,9 @@ class AccountWire(Wire, rename="kebab"):
     is_test_drive: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Account]:
+    def build_all(wires: Iterable[Any]) -> list[models.Account]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Account] = []
+        built: list[Any] = []
         for wire in wires:
             o = _AccountBuilder()
             o.extra = EMPTY
@@ -3915,15 +3479,11 @@ class AccountWire(Wire, rename="kebab"):
             o.submitting_user_id = v if (v := wire.submitting_user_id) is None or type(v) is str else str(v)
             o.suitable_options_level = wire.suitable_options_level
             o.is_test_drive = wire.is_test_drive
-            if CLASS_SWAP:
-                o.__class__ = Account
-            else:
-                o = freeze(o, Account)
             built.append(o)
-        return built
+        return frozen(built, models.Account)
 
     @staticmethod
-    def of(model: Account) -> Any:
+    def of(model: models.Account) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = AccountWire(
             model.account_number,
@@ -3958,7 +3518,7 @@ class AccountWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CustomerBuilder = mutable_builder(Customer)
+_CustomerBuilder = mutable_builder(models.Customer)
 
 
 class CustomerWire(Wire, rename="kebab"):
@@ -4021,10 +3581,9 @@ class CustomerWire(Wire, rename="kebab"):
     person: PersonWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Customer]:
+    def build_all(wires: Iterable[Any]) -> list[models.Customer]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Customer] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CustomerBuilder()
             o.extra = EMPTY
@@ -4089,15 +3648,11 @@ class CustomerWire(Wire, rename="kebab"):
             o.entity = None if (v := wire.entity) is None else v.build()
             o.identifiable_type = wire.identifiable_type
             o.person = None if (v := wire.person) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = Customer
-            else:
-                o = freeze(o, Customer)
             built.append(o)
-        return built
+        return frozen(built, models.Customer)
 
     @staticmethod
-    def of(model: Customer) -> Any:
+    def of(model: models.Customer) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CustomerWire(
@@ -4160,7 +3715,7 @@ class CustomerWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_AddressBuilder = mutable_builder(Address)
+_AddressBuilder = mutable_builder(models.Address)
 
 
 class AddressWire(Wire, rename="kebab"):
@@ -4177,10 +3732,9 @@ class AddressWire(Wire, rename="kebab"):
     street_two: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Address]:
+    def build_all(wires: Iterable[Any]) -> list[models.Address]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Address] = []
+        built: list[Any] = []
         for wire in wires:
             o = _AddressBuilder()
             o.extra = EMPTY
@@ -4193,15 +3747,11 @@ class AddressWire(Wire, rename="kebab"):
             o.street_one = wire.street_one
             o.street_three = wire.street_three
             o.street_two = wire.street_two
-            if CLASS_SWAP:
-                o.__class__ = Address
-            else:
-                o = freeze(o, Address)
             built.append(o)
-        return built
+        return frozen(built, models.Address)
 
     @staticmethod
-    def of(model: Address) -> Any:
+    def of(model: models.Address) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = AddressWire(
             model.city,
@@ -4217,7 +3767,7 @@ class AddressWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CustomerSuitabilityBuilder = mutable_builder(CustomerSuitability)
+_CustomerSuitabilityBuilder = mutable_builder(models.CustomerSuitability)
 
 
 class CustomerSuitabilityWire(Wire, rename="kebab"):
@@ -4241,10 +3791,9 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
     tax_bracket: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[CustomerSuitability]:
+    def build_all(wires: Iterable[Any]) -> list[models.CustomerSuitability]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[CustomerSuitability] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CustomerSuitabilityBuilder()
             o.extra = EMPTY
@@ -4264,15 +3813,11 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
             o.marital_status = wire.marital_status
             o.number_of_dependents = wire.number_of_dependents
             o.tax_bracket = wire.tax_bracket
-            if CLASS_SWAP:
-                o.__class__ = CustomerSuitability
-            else:
-                o = freeze(o, CustomerSuitability)
             built.append(o)
-        return built
+        return frozen(built, models.CustomerSuitability)
 
     @staticmethod
-    def of(model: CustomerSuitability) -> Any:
+    def of(model: models.CustomerSuitability) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CustomerSuitabilityWire(
@@ -4296,7 +3841,7 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PersonBuilder = mutable_builder(Person)
+_PersonBuilder = mutable_builder(models.Person)
 
 
 class PersonWire(Wire, rename="kebab"):
@@ -4322,10 +3867,9 @@ class PersonWire(Wire, rename="kebab"):
     occupation: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Person]:
+    def build_all(wires: Iterable[Any]) -> list[models.Person]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Person] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PersonBuilder()
             o.extra = EMPTY
@@ -4349,15 +3893,11 @@ class PersonWire(Wire, rename="kebab"):
                 v if (v := wire.number_of_dependents) is None or isinstance(v, int) else read_integer(v)
             )
             o.occupation = wire.occupation
-            if CLASS_SWAP:
-                o.__class__ = Person
-            else:
-                o = freeze(o, Person)
             built.append(o)
-        return built
+        return frozen(built, models.Person)
 
     @staticmethod
-    def of(model: Person) -> Any:
+    def of(model: models.Person) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PersonWire(
             model.external_id,
@@ -4382,7 +3922,7 @@ class PersonWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EntityBuilder = mutable_builder(Entity)
+_EntityBuilder = mutable_builder(models.Entity)
 
 
 class EntityWire(Wire, rename="kebab"):
@@ -4415,10 +3955,9 @@ class EntityWire(Wire, rename="kebab"):
     is_hedge_fund: bool | str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Entity]:
+    def build_all(wires: Iterable[Any]) -> list[models.Entity]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Entity] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EntityBuilder()
             o.extra = EMPTY
@@ -4451,15 +3990,11 @@ class EntityWire(Wire, rename="kebab"):
             o.tax_election = wire.tax_election
             o.tax_number = wire.tax_number
             o.is_hedge_fund = v if (v := wire.is_hedge_fund) is None or isinstance(v, bool) else read_boolean(v)
-            if CLASS_SWAP:
-                o.__class__ = Entity
-            else:
-                o = freeze(o, Entity)
             built.append(o)
-        return built
+        return frozen(built, models.Entity)
 
     @staticmethod
-    def of(model: Entity) -> Any:
+    def of(model: models.Entity) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EntityWire(
@@ -4492,7 +4027,7 @@ class EntityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EntityOfficerBuilder = mutable_builder(EntityOfficer)
+_EntityOfficerBuilder = mutable_builder(models.EntityOfficer)
 
 
 class EntityOfficerWire(Wire, rename="kebab"):
@@ -4529,10 +4064,9 @@ class EntityOfficerWire(Wire, rename="kebab"):
     visa_type: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EntityOfficer]:
+    def build_all(wires: Iterable[Any]) -> list[models.EntityOfficer]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[EntityOfficer] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EntityOfficerBuilder()
             o.extra = EMPTY
@@ -4567,15 +4101,11 @@ class EntityOfficerWire(Wire, rename="kebab"):
             o.usa_citizenship_type = wire.usa_citizenship_type
             o.visa_expiration_date = wire.visa_expiration_date
             o.visa_type = wire.visa_type
-            if CLASS_SWAP:
-                o.__class__ = EntityOfficer
-            else:
-                o = freeze(o, EntityOfficer)
             built.append(o)
-        return built
+        return frozen(built, models.EntityOfficer)
 
     @staticmethod
-    def of(model: EntityOfficer) -> Any:
+    def of(model: models.EntityOfficer) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EntityOfficerWire(
@@ -4612,7 +4142,7 @@ class EntityOfficerWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EntitySuitabilityBuilder = mutable_builder(EntitySuitability)
+_EntitySuitabilityBuilder = mutable_builder(models.EntitySuitability)
 
 
 class EntitySuitabilityWire(Wire, rename="kebab"):
@@ -4630,10 +4160,9 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
     tax_bracket: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EntitySuitability]:
+    def build_all(wires: Iterable[Any]) -> list[models.EntitySuitability]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[EntitySuitability] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EntitySuitabilityBuilder()
             o.extra = EMPTY
@@ -4647,15 +4176,11 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
             o.uncovered_options_trading_experience = wire.uncovered_options_trading_experience
             o.entity_id = v if (v := wire.entity_id) is None or type(v) is str else str(v)
             o.tax_bracket = wire.tax_bracket
-            if CLASS_SWAP:
-                o.__class__ = EntitySuitability
-            else:
-                o = freeze(o, EntitySuitability)
             built.append(o)
-        return built
+        return frozen(built, models.EntitySuitability)
 
     @staticmethod
-    def of(model: EntitySuitability) -> Any:
+    def of(model: models.EntitySuitability) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EntitySuitabilityWire(
@@ -4673,7 +4198,7 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PermittedAccountTypeBuilder = mutable_builder(PermittedAccountType)
+_PermittedAccountTypeBuilder = mutable_builder(models.PermittedAccountType)
 
 
 class PermittedAccountTypeWire(Wire, rename="kebab"):
@@ -4691,10 +4216,9 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
     margin_types__alias1: list[PermittedMarginTypeWire] | None = msgspec.field(default=None, name="margin_types")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PermittedAccountType]:
+    def build_all(wires: Iterable[Any]) -> list[models.PermittedAccountType]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PermittedAccountType] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PermittedAccountTypeBuilder()
             o.extra = EMPTY
@@ -4740,15 +4264,11 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
                 else:
                     keep(o, "margin_types", msgspec.to_builtins(wire.margin_types__alias1, builtin_types=(Decimal,)))
             o.margin_types = None if v is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = PermittedAccountType
-            else:
-                o = freeze(o, PermittedAccountType)
             built.append(o)
-        return built
+        return frozen(built, models.PermittedAccountType)
 
     @staticmethod
-    def of(model: PermittedAccountType) -> Any:
+    def of(model: models.PermittedAccountType) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PermittedAccountTypeWire(
@@ -4762,7 +4282,7 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PermittedMarginTypeBuilder = mutable_builder(PermittedMarginType)
+_PermittedMarginTypeBuilder = mutable_builder(models.PermittedMarginType)
 
 
 class PermittedMarginTypeWire(Wire, rename="kebab"):
@@ -4773,10 +4293,9 @@ class PermittedMarginTypeWire(Wire, rename="kebab"):
     is_margin__alias1: bool | None = msgspec.field(default=None, name="is_margin")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PermittedMarginType]:
+    def build_all(wires: Iterable[Any]) -> list[models.PermittedMarginType]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PermittedMarginType] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PermittedMarginTypeBuilder()
             o.extra = EMPTY
@@ -4788,15 +4307,11 @@ class PermittedMarginTypeWire(Wire, rename="kebab"):
                 else:
                     keep(o, "is_margin", msgspec.to_builtins(wire.is_margin__alias1, builtin_types=(Decimal,)))
             o.is_margin = v
-            if CLASS_SWAP:
-                o.__class__ = PermittedMarginType
-            else:
-                o = freeze(o, PermittedMarginType)
             built.append(o)
-        return built
+        return frozen(built, models.PermittedMarginType)
 
     @staticmethod
-    def of(model: PermittedMarginType) -> Any:
+    def of(model: models.PermittedMarginType) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = PermittedMarginTypeWire(
             model.name,
@@ -4805,7 +4320,7 @@ class PermittedMarginTypeWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TradingStatusBuilder = mutable_builder(TradingStatus)
+_TradingStatusBuilder = mutable_builder(models.TradingStatus)
 
 
 class TradingStatusWire(Wire, rename="kebab"):
@@ -4857,10 +4372,9 @@ class TradingStatusWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TradingStatus]:
+    def build_all(wires: Iterable[Any]) -> list[models.TradingStatus]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TradingStatus] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TradingStatusBuilder()
             o.extra = EMPTY
@@ -4920,15 +4434,11 @@ class TradingStatusWire(Wire, rename="kebab"):
                 else read_number(v)
             )
             o.updated_at = wire.updated_at
-            if CLASS_SWAP:
-                o.__class__ = TradingStatus
-            else:
-                o = freeze(o, TradingStatus)
             built.append(o)
-        return built
+        return frozen(built, models.TradingStatus)
 
     @staticmethod
-    def of(model: TradingStatus) -> Any:
+    def of(model: models.TradingStatus) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TradingStatusWire(
@@ -4980,7 +4490,7 @@ class TradingStatusWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_AccountBalanceBuilder = mutable_builder(AccountBalance)
+_AccountBalanceBuilder = mutable_builder(models.AccountBalance)
 
 
 class AccountBalanceWire(Wire, rename="kebab"):
@@ -5005,10 +4515,10 @@ class AccountBalanceWire(Wire, rename="kebab"):
     fixed_income_security_margin_requirement: DecimalText | None = None
     futures_margin_requirement: DecimalText | None = None
     intraday_equities_cash_amount: DecimalText | None = None
-    intraday_equities_cash_effect: PriceEffect | None = None
+    intraday_equities_cash_effect: models.PriceEffect | None = None
     intraday_equities_cash_effective_date: date | None = None
     intraday_futures_cash_amount: DecimalText | None = None
-    intraday_futures_cash_effect: PriceEffect | None = None
+    intraday_futures_cash_effect: models.PriceEffect | None = None
     intraday_futures_cash_effective_date: date | None = None
     long_bond_value: DecimalText | None = None
     long_cryptocurrency_value: DecimalText | None = None
@@ -5024,10 +4534,10 @@ class AccountBalanceWire(Wire, rename="kebab"):
     margin_settle_balance: DecimalText | None = None
     net_liquidating_value: DecimalText | None = None
     pending_cash: DecimalText | None = None
-    pending_cash_effect: PriceEffect | None = None
+    pending_cash_effect: models.PriceEffect | None = None
     previous_date_cryptocurrency_fiat_effective_date: date | None = None
     previous_day_cryptocurrency_fiat_amount: DecimalText | None = None
-    previous_day_cryptocurrency_fiat_effect: PriceEffect | None = None
+    previous_day_cryptocurrency_fiat_effect: models.PriceEffect | None = None
     reg_t_call_value: DecimalText | None = None
     short_cryptocurrency_value: DecimalText | None = None
     short_derivative_value: DecimalText | None = None
@@ -5040,10 +4550,10 @@ class AccountBalanceWire(Wire, rename="kebab"):
     special_memorandum_account_value: DecimalText | None = None
     total_settle_balance: DecimalText | None = None
     unsettled_cryptocurrency_fiat_amount: DecimalText | None = None
-    unsettled_cryptocurrency_fiat_effect: PriceEffect | None = None
+    unsettled_cryptocurrency_fiat_effect: models.PriceEffect | None = None
     used_derivative_buying_power: DecimalText | None = None
     snapshot_date: date | None = None
-    time_of_day: TimeOfDay | None = None
+    time_of_day: models.TimeOfDay | None = None
     reg_t_margin_requirement: DecimalText | None = None
     futures_overnight_margin_requirement: DecimalText | None = None
     futures_intraday_margin_requirement: DecimalText | None = None
@@ -5051,7 +4561,7 @@ class AccountBalanceWire(Wire, rename="kebab"):
     pending_margin_interest: DecimalText | None = None
     apex_starting_day_margin_equity: DecimalText | None = None
     buying_power_adjustment: DecimalText | None = None
-    buying_power_adjustment_effect: PriceEffect | None = None
+    buying_power_adjustment_effect: models.PriceEffect | None = None
     effective_cryptocurrency_buying_power: DecimalText | None = None
     total_pending_liquidity_pool_rebate: DecimalText | None = None
     long_index_derivative_value: DecimalText | None = None
@@ -5059,10 +4569,9 @@ class AccountBalanceWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[AccountBalance]:
+    def build_all(wires: Iterable[Any]) -> list[models.AccountBalance]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[AccountBalance] = []
+        built: list[Any] = []
         for wire in wires:
             o = _AccountBalanceBuilder()
             o.extra = EMPTY
@@ -5179,15 +4688,11 @@ class AccountBalanceWire(Wire, rename="kebab"):
                 None if (v := wire.short_index_derivative_value) is None else read_decimal(v)
             )
             o.updated_at = wire.updated_at
-            if CLASS_SWAP:
-                o.__class__ = AccountBalance
-            else:
-                o = freeze(o, AccountBalance)
             built.append(o)
-        return built
+        return frozen(built, models.AccountBalance)
 
     @staticmethod
-    def of(model: AccountBalance) -> Any:
+    def of(model: models.AccountBalance) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = AccountBalanceWire(
@@ -5266,7 +4771,7 @@ class AccountBalanceWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NetLiqOhlcBuilder = mutable_builder(NetLiqOhlc)
+_NetLiqOhlcBuilder = mutable_builder(models.NetLiqOhlc)
 
 
 class NetLiqOhlcWire(Wire, rename="kebab"):
@@ -5295,10 +4800,9 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
     total_close__alias1: DecimalNumber | None = msgspec.field(default=None, name="totalClose")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NetLiqOhlc]:
+    def build_all(wires: Iterable[Any]) -> list[models.NetLiqOhlc]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NetLiqOhlc] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NetLiqOhlcBuilder()
             o.extra = EMPTY
@@ -5417,15 +4921,11 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
                 None if v is None else read_decimal(v) if type(v) is str or type(v) is int else read_number(v)
             )
             o.time = None if (v := wire.time) is None else moment_or_keep(v, o, "time")
-            if CLASS_SWAP:
-                o.__class__ = NetLiqOhlc
-            else:
-                o = freeze(o, NetLiqOhlc)
             built.append(o)
-        return built
+        return frozen(built, models.NetLiqOhlc)
 
     @staticmethod
-    def of(model: NetLiqOhlc) -> Any:
+    def of(model: models.NetLiqOhlc) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NetLiqOhlcWire(
@@ -5446,14 +4946,14 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PositionBuilder = mutable_builder(Position)
+_PositionBuilder = mutable_builder(models.Position)
 
 
 class PositionWire(Wire, rename="kebab"):
     """Wire form of `Position`."""
 
     account_number: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     streamer_symbol: str | None = None
     symbol: str | None = None
     underlying_symbol: str | None = None
@@ -5462,23 +4962,23 @@ class PositionWire(Wire, rename="kebab"):
     average_open_price: DecimalText | None = None
     average_yearly_market_close_price: DecimalText | None = None
     close_price: DecimalText | None = None
-    cost_effect: PriceEffect | None = None
+    cost_effect: models.PriceEffect | None = None
     is_frozen: bool | None = None
     is_suppressed: bool | None = None
     mark: DecimalText | None = None
     mark_price: DecimalText | None = None
     multiplier: DecimalNumber | None = None
-    quantity_direction: QuantityDirection | None = None
+    quantity_direction: models.QuantityDirection | None = None
     restricted_quantity: DecimalNumber | None = None
     expires_at: Moment | None = None
     deliverable_type: str | None = None
     fixing_price: DecimalText | None = None
     realized_day_gain: DecimalText | None = None
     realized_day_gain_date: date | None = None
-    realized_day_gain_effect: PriceEffect | None = None
+    realized_day_gain_effect: models.PriceEffect | None = None
     realized_today: DecimalText | None = None
     realized_today_date: date | None = None
-    realized_today_effect: PriceEffect | None = None
+    realized_today_effect: models.PriceEffect | None = None
     face_value: DecimalText | None = None
     par_size: DecimalText | None = None
     created_at: Moment | None = None
@@ -5487,10 +4987,9 @@ class PositionWire(Wire, rename="kebab"):
     update_type: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Position]:
+    def build_all(wires: Iterable[Any]) -> list[models.Position]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Position] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PositionBuilder()
             o.extra = EMPTY
@@ -5549,15 +5048,11 @@ class PositionWire(Wire, rename="kebab"):
             o.updated_at = wire.updated_at
             o.order_id = v if (v := wire.order_id) is None or type(v) is str else str(v)
             o.update_type = wire.update_type
-            if CLASS_SWAP:
-                o.__class__ = Position
-            else:
-                o = freeze(o, Position)
             built.append(o)
-        return built
+        return frozen(built, models.Position)
 
     @staticmethod
-    def of(model: Position) -> Any:
+    def of(model: models.Position) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PositionWire(
@@ -5598,7 +5093,7 @@ class PositionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PositionLimitBuilder = mutable_builder(PositionLimit)
+_PositionLimitBuilder = mutable_builder(models.PositionLimit)
 
 
 class PositionLimitWire(Wire, rename="kebab"):
@@ -5619,10 +5114,9 @@ class PositionLimitWire(Wire, rename="kebab"):
     event_contract_total_notional_position_value: DecimalText | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PositionLimit]:
+    def build_all(wires: Iterable[Any]) -> list[models.PositionLimit]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PositionLimit] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PositionLimitBuilder()
             o.extra = EMPTY
@@ -5643,15 +5137,11 @@ class PositionLimitWire(Wire, rename="kebab"):
             o.event_contract_total_notional_position_value = (
                 None if (v := wire.event_contract_total_notional_position_value) is None else read_decimal(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = PositionLimit
-            else:
-                o = freeze(o, PositionLimit)
             built.append(o)
-        return built
+        return frozen(built, models.PositionLimit)
 
     @staticmethod
-    def of(model: PositionLimit) -> Any:
+    def of(model: models.PositionLimit) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PositionLimitWire(
@@ -5672,7 +5162,7 @@ class PositionLimitWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SpanRowBuilder = mutable_builder(SpanRow)
+_SpanRowBuilder = mutable_builder(models.SpanRow)
 
 
 class SpanRowWire(Wire, rename="kebab"):
@@ -5684,9 +5174,9 @@ class SpanRowWire(Wire, rename="kebab"):
     row_data: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[SpanRow]:
+    def build_all(wires: Iterable[Any]) -> list[models.SpanRow]:
         """Return the frozen model of each of these structs."""
-        built: list[SpanRow] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SpanRowBuilder()
             o.extra = EMPTY
@@ -5694,15 +5184,11 @@ class SpanRowWire(Wire, rename="kebab"):
             o.row_index = wire.row_index
             o.exchange = wire.exchange
             o.row_data = wire.row_data
-            if CLASS_SWAP:
-                o.__class__ = SpanRow
-            else:
-                o = freeze(o, SpanRow)
             built.append(o)
-        return built
+        return frozen(built, models.SpanRow)
 
     @staticmethod
-    def of(model: SpanRow) -> Any:
+    def of(model: models.SpanRow) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = SpanRowWire(
             model.file_date,
@@ -5713,7 +5199,7 @@ class SpanRowWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EffectiveMarginRequirementBuilder = mutable_builder(EffectiveMarginRequirement)
+_EffectiveMarginRequirementBuilder = mutable_builder(models.EffectiveMarginRequirement)
 
 
 class EffectiveMarginRequirementWire(Wire, rename="kebab"):
@@ -5731,10 +5217,9 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
     is_deleted: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EffectiveMarginRequirement]:
+    def build_all(wires: Iterable[Any]) -> list[models.EffectiveMarginRequirement]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[EffectiveMarginRequirement] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EffectiveMarginRequirementBuilder()
             o.extra = EMPTY
@@ -5748,15 +5233,11 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
             o.naked_option_floor = None if (v := wire.naked_option_floor) is None else read_decimal(v)
             o.clearing_identifier = wire.clearing_identifier
             o.is_deleted = wire.is_deleted
-            if CLASS_SWAP:
-                o.__class__ = EffectiveMarginRequirement
-            else:
-                o = freeze(o, EffectiveMarginRequirement)
             built.append(o)
-        return built
+        return frozen(built, models.EffectiveMarginRequirement)
 
     @staticmethod
-    def of(model: EffectiveMarginRequirement) -> Any:
+    def of(model: models.EffectiveMarginRequirement) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = EffectiveMarginRequirementWire(
@@ -5774,7 +5255,7 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarginConfigurationBuilder = mutable_builder(MarginConfiguration)
+_MarginConfigurationBuilder = mutable_builder(models.MarginConfiguration)
 
 
 class MarginConfigurationWire(Wire, rename="kebab"):
@@ -5783,10 +5264,9 @@ class MarginConfigurationWire(Wire, rename="kebab"):
     risk_free_rate: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarginConfiguration]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarginConfiguration]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarginConfiguration] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarginConfigurationBuilder()
             o.extra = EMPTY
@@ -5797,15 +5277,11 @@ class MarginConfigurationWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = MarginConfiguration
-            else:
-                o = freeze(o, MarginConfiguration)
             built.append(o)
-        return built
+        return frozen(built, models.MarginConfiguration)
 
     @staticmethod
-    def of(model: MarginConfiguration) -> Any:
+    def of(model: models.MarginConfiguration) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarginConfigurationWire(
@@ -5814,34 +5290,29 @@ class MarginConfigurationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TotalFeesBuilder = mutable_builder(TotalFees)
+_TotalFeesBuilder = mutable_builder(models.TotalFees)
 
 
 class TotalFeesWire(Wire, rename="kebab"):
     """Wire form of `TotalFees`."""
 
     total_fees: DecimalText | None = None
-    total_fees_effect: PriceEffect | None = None
+    total_fees_effect: models.PriceEffect | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TotalFees]:
+    def build_all(wires: Iterable[Any]) -> list[models.TotalFees]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TotalFees] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TotalFeesBuilder()
             o.extra = EMPTY
             o.total_fees = None if (v := wire.total_fees) is None else read_decimal(v)
             o.total_fees_effect = wire.total_fees_effect
-            if CLASS_SWAP:
-                o.__class__ = TotalFees
-            else:
-                o = freeze(o, TotalFees)
             built.append(o)
-        return built
+        return frozen(built, models.TotalFees)
 
     @staticmethod
-    def of(model: TotalFees) -> Any:
+    def of(model: models.TotalFees) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TotalFeesWire(
@@ -5851,7 +5322,7 @@ class TotalFeesWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureBuilder = mutable_builder(Future)
+_FutureBuilder = mutable_builder(models.Future)
 
 
 class FutureWire(Wire, rename="kebab"):
@@ -5893,10 +5364,9 @@ class FutureWire(Wire, rename="kebab"):
     spread_tick_sizes: list[TickSizeWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Future]:
+    def build_all(wires: Iterable[Any]) -> list[models.Future]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Future] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FutureBuilder()
             o.extra = EMPTY
@@ -5934,15 +5404,11 @@ class FutureWire(Wire, rename="kebab"):
             o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
             o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
             o.spread_tick_sizes = None if (v := wire.spread_tick_sizes) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = Future
-            else:
-                o = freeze(o, Future)
             built.append(o)
-        return built
+        return frozen(built, models.Future)
 
     @staticmethod
-    def of(model: Future) -> Any:
+    def of(model: models.Future) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureWire(
@@ -5984,7 +5450,7 @@ class FutureWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureProductBuilder = mutable_builder(FutureProduct)
+_FutureProductBuilder = mutable_builder(models.FutureProduct)
 
 
 class FutureProductWire(Wire, rename="kebab"):
@@ -6026,10 +5492,9 @@ class FutureProductWire(Wire, rename="kebab"):
     roll: FutureRollWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FutureProduct]:
+    def build_all(wires: Iterable[Any]) -> list[models.FutureProduct]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FutureProduct] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FutureProductBuilder()
             o.extra = EMPTY
@@ -6067,15 +5532,11 @@ class FutureProductWire(Wire, rename="kebab"):
             o.futures_trading_cutoff_times = None if (v := wire.futures_trading_cutoff_times) is None else build_list(v)
             o.option_products = None if (v := wire.option_products) is None else build_list(v)
             o.roll = None if (v := wire.roll) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = FutureProduct
-            else:
-                o = freeze(o, FutureProduct)
             built.append(o)
-        return built
+        return frozen(built, models.FutureProduct)
 
     @staticmethod
-    def of(model: FutureProduct) -> Any:
+    def of(model: models.FutureProduct) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureProductWire(
@@ -6117,8 +5578,8 @@ class FutureProductWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureRollBuilder = mutable_builder(FutureRoll)
-_SHARED_FUTUREROLL: dict[tuple[Any, ...], FutureRoll] = {}
+_FutureRollBuilder = mutable_builder(models.FutureRoll)
+_SHARED_FUTUREROLL: dict[tuple[Any, ...], models.FutureRoll] = {}
 
 
 class FutureRollWire(Wire, rename="kebab"):
@@ -6130,7 +5591,7 @@ class FutureRollWire(Wire, rename="kebab"):
     business_days_offset: int | None = None
     first_notice: bool | None = None
 
-    def build(self) -> FutureRoll:
+    def build(self) -> models.FutureRoll:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.name,
@@ -6139,10 +5600,10 @@ class FutureRollWire(Wire, rename="kebab"):
             self.business_days_offset,
             self.first_notice,
         )
-        shared: FutureRoll | None = _SHARED_FUTUREROLL.get(key)
+        shared: models.FutureRoll | None = _SHARED_FUTUREROLL.get(key)
         return share(_SHARED_FUTUREROLL, key, self.build_new()) if shared is None else shared
 
-    def build_new(self) -> FutureRoll:
+    def build_new(self) -> models.FutureRoll:
         """Return the frozen model with these values, not shared."""
         o = _FutureRollBuilder()
         o.extra = EMPTY
@@ -6151,15 +5612,11 @@ class FutureRollWire(Wire, rename="kebab"):
         o.cash_settled = self.cash_settled
         o.business_days_offset = self.business_days_offset
         o.first_notice = self.first_notice
-        if CLASS_SWAP:
-            o.__class__ = FutureRoll
-        else:
-            o = freeze(o, FutureRoll)
-        built: FutureRoll = o
+        (built,) = frozen([o], models.FutureRoll)
         return built
 
     @staticmethod
-    def of(model: FutureRoll) -> Any:
+    def of(model: models.FutureRoll) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = FutureRollWire(
             model.name,
@@ -6171,7 +5628,7 @@ class FutureRollWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureEtfEquivalentBuilder = mutable_builder(FutureEtfEquivalent)
+_FutureEtfEquivalentBuilder = mutable_builder(models.FutureEtfEquivalent)
 
 
 class FutureEtfEquivalentWire(Wire, rename="kebab"):
@@ -6181,23 +5638,19 @@ class FutureEtfEquivalentWire(Wire, rename="kebab"):
     share_quantity: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FutureEtfEquivalent]:
+    def build_all(wires: Iterable[Any]) -> list[models.FutureEtfEquivalent]:
         """Return the frozen model of each of these structs."""
-        built: list[FutureEtfEquivalent] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FutureEtfEquivalentBuilder()
             o.extra = EMPTY
             o.symbol = wire.symbol
             o.share_quantity = wire.share_quantity
-            if CLASS_SWAP:
-                o.__class__ = FutureEtfEquivalent
-            else:
-                o = freeze(o, FutureEtfEquivalent)
             built.append(o)
-        return built
+        return frozen(built, models.FutureEtfEquivalent)
 
     @staticmethod
-    def of(model: FutureEtfEquivalent) -> Any:
+    def of(model: models.FutureEtfEquivalent) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = FutureEtfEquivalentWire(
             model.symbol,
@@ -6206,8 +5659,8 @@ class FutureEtfEquivalentWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TradingCutoffBuilder = mutable_builder(TradingCutoff)
-_SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], TradingCutoff] = {}
+_TradingCutoffBuilder = mutable_builder(models.TradingCutoff)
+_SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], models.TradingCutoff] = {}
 
 
 class TradingCutoffWire(Wire, rename="kebab"):
@@ -6217,32 +5670,28 @@ class TradingCutoffWire(Wire, rename="kebab"):
     timezone: str | None = None
     timing: str | None = None
 
-    def build(self) -> TradingCutoff:
+    def build(self) -> models.TradingCutoff:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.offset_seconds,
             self.timezone,
             self.timing,
         )
-        shared: TradingCutoff | None = _SHARED_TRADINGCUTOFF.get(key)
+        shared: models.TradingCutoff | None = _SHARED_TRADINGCUTOFF.get(key)
         return share(_SHARED_TRADINGCUTOFF, key, self.build_new()) if shared is None else shared
 
-    def build_new(self) -> TradingCutoff:
+    def build_new(self) -> models.TradingCutoff:
         """Return the frozen model with these values, not shared."""
         o = _TradingCutoffBuilder()
         o.extra = EMPTY
         o.offset_seconds = self.offset_seconds
         o.timezone = self.timezone
         o.timing = self.timing
-        if CLASS_SWAP:
-            o.__class__ = TradingCutoff
-        else:
-            o = freeze(o, TradingCutoff)
-        built: TradingCutoff = o
+        (built,) = frozen([o], models.TradingCutoff)
         return built
 
     @staticmethod
-    def of(model: TradingCutoff) -> Any:
+    def of(model: models.TradingCutoff) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = TradingCutoffWire(
             model.offset_seconds,
@@ -6252,7 +5701,7 @@ class TradingCutoffWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FutureOptionProductDetailsBuilder = mutable_builder(FutureOptionProductDetails)
+_FutureOptionProductDetailsBuilder = mutable_builder(models.FutureOptionProductDetails)
 
 
 class FutureOptionProductDetailsWire(Wire, rename="kebab"):
@@ -6281,10 +5730,9 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
     future_product: FutureProductWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FutureOptionProductDetails]:
+    def build_all(wires: Iterable[Any]) -> list[models.FutureOptionProductDetails]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FutureOptionProductDetails] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FutureOptionProductDetailsBuilder()
             o.extra = EMPTY
@@ -6309,15 +5757,11 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
             o.market_sector = wire.market_sector
             o.supported = wire.supported
             o.future_product = None if (v := wire.future_product) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = FutureOptionProductDetails
-            else:
-                o = freeze(o, FutureOptionProductDetails)
             built.append(o)
-        return built
+        return frozen(built, models.FutureOptionProductDetails)
 
     @staticmethod
-    def of(model: FutureOptionProductDetails) -> Any:
+    def of(model: models.FutureOptionProductDetails) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FutureOptionProductDetailsWire(
@@ -6346,7 +5790,7 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CryptocurrencyBuilder = mutable_builder(Cryptocurrency)
+_CryptocurrencyBuilder = mutable_builder(models.Cryptocurrency)
 
 
 class CryptocurrencyWire(Wire, rename="kebab"):
@@ -6354,7 +5798,7 @@ class CryptocurrencyWire(Wire, rename="kebab"):
 
     id: int | None = None
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     short_description: str | None = None
     description: str | None = None
     is_closing_only: bool | None = None
@@ -6364,10 +5808,9 @@ class CryptocurrencyWire(Wire, rename="kebab"):
     destination_venue_symbols: list[DestinationVenueSymbolWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Cryptocurrency]:
+    def build_all(wires: Iterable[Any]) -> list[models.Cryptocurrency]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Cryptocurrency] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CryptocurrencyBuilder()
             o.extra = EMPTY
@@ -6381,15 +5824,11 @@ class CryptocurrencyWire(Wire, rename="kebab"):
             o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
             o.streamer_symbol = wire.streamer_symbol
             o.destination_venue_symbols = None if (v := wire.destination_venue_symbols) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = Cryptocurrency
-            else:
-                o = freeze(o, Cryptocurrency)
             built.append(o)
-        return built
+        return frozen(built, models.Cryptocurrency)
 
     @staticmethod
-    def of(model: Cryptocurrency) -> Any:
+    def of(model: models.Cryptocurrency) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CryptocurrencyWire(
@@ -6409,7 +5848,7 @@ class CryptocurrencyWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_DestinationVenueSymbolBuilder = mutable_builder(DestinationVenueSymbol)
+_DestinationVenueSymbolBuilder = mutable_builder(models.DestinationVenueSymbol)
 
 
 class DestinationVenueSymbolWire(Wire, rename="kebab"):
@@ -6423,9 +5862,9 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
     routable: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[DestinationVenueSymbol]:
+    def build_all(wires: Iterable[Any]) -> list[models.DestinationVenueSymbol]:
         """Return the frozen model of each of these structs."""
-        built: list[DestinationVenueSymbol] = []
+        built: list[Any] = []
         for wire in wires:
             o = _DestinationVenueSymbolBuilder()
             o.extra = EMPTY
@@ -6435,15 +5874,11 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
             o.max_quantity_precision = wire.max_quantity_precision
             o.max_price_precision = wire.max_price_precision
             o.routable = wire.routable
-            if CLASS_SWAP:
-                o.__class__ = DestinationVenueSymbol
-            else:
-                o = freeze(o, DestinationVenueSymbol)
             built.append(o)
-        return built
+        return frozen(built, models.DestinationVenueSymbol)
 
     @staticmethod
-    def of(model: DestinationVenueSymbol) -> Any:
+    def of(model: models.DestinationVenueSymbol) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = DestinationVenueSymbolWire(
             model.id,
@@ -6456,7 +5891,7 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CurrencyPairBuilder = mutable_builder(CurrencyPair)
+_CurrencyPairBuilder = mutable_builder(models.CurrencyPair)
 
 
 class CurrencyPairWire(Wire, rename="kebab"):
@@ -6466,12 +5901,12 @@ class CurrencyPairWire(Wire, rename="kebab"):
     description: str | None = None
     dx_symbol: str | None = None
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[CurrencyPair]:
+    def build_all(wires: Iterable[Any]) -> list[models.CurrencyPair]:
         """Return the frozen model of each of these structs."""
-        built: list[CurrencyPair] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CurrencyPairBuilder()
             o.extra = EMPTY
@@ -6480,15 +5915,11 @@ class CurrencyPairWire(Wire, rename="kebab"):
             o.dx_symbol = wire.dx_symbol
             o.symbol = wire.symbol
             o.instrument_type = wire.instrument_type
-            if CLASS_SWAP:
-                o.__class__ = CurrencyPair
-            else:
-                o = freeze(o, CurrencyPair)
             built.append(o)
-        return built
+        return frozen(built, models.CurrencyPair)
 
     @staticmethod
-    def of(model: CurrencyPair) -> Any:
+    def of(model: models.CurrencyPair) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = CurrencyPairWire(
             model.id,
@@ -6500,21 +5931,21 @@ class CurrencyPairWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_QuantityDecimalPrecisionBuilder = mutable_builder(QuantityDecimalPrecision)
+_QuantityDecimalPrecisionBuilder = mutable_builder(models.QuantityDecimalPrecision)
 
 
 class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
     """Wire form of `QuantityDecimalPrecision`."""
 
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     symbol: str | None = None
     value: int | None = None
     minimum_increment_precision: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[QuantityDecimalPrecision]:
+    def build_all(wires: Iterable[Any]) -> list[models.QuantityDecimalPrecision]:
         """Return the frozen model of each of these structs."""
-        built: list[QuantityDecimalPrecision] = []
+        built: list[Any] = []
         for wire in wires:
             o = _QuantityDecimalPrecisionBuilder()
             o.extra = EMPTY
@@ -6522,15 +5953,11 @@ class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
             o.symbol = wire.symbol
             o.value = wire.value
             o.minimum_increment_precision = wire.minimum_increment_precision
-            if CLASS_SWAP:
-                o.__class__ = QuantityDecimalPrecision
-            else:
-                o = freeze(o, QuantityDecimalPrecision)
             built.append(o)
-        return built
+        return frozen(built, models.QuantityDecimalPrecision)
 
     @staticmethod
-    def of(model: QuantityDecimalPrecision) -> Any:
+    def of(model: models.QuantityDecimalPrecision) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = QuantityDecimalPrecisionWire(
             model.instrument_type,
@@ -6541,7 +5968,7 @@ class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CompactOptionChainBuilder = mutable_builder(CompactOptionChain)
+_CompactOptionChainBuilder = mutable_builder(models.CompactOptionChain)
 
 
 class CompactOptionChainWire(Wire, rename="kebab"):
@@ -6558,10 +5985,9 @@ class CompactOptionChainWire(Wire, rename="kebab"):
     streamer_symbols: tuple[str, ...] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[CompactOptionChain]:
+    def build_all(wires: Iterable[Any]) -> list[models.CompactOptionChain]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[CompactOptionChain] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CompactOptionChainBuilder()
             o.extra = EMPTY
@@ -6574,15 +6000,11 @@ class CompactOptionChainWire(Wire, rename="kebab"):
             o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
             o.symbols = wire.symbols
             o.streamer_symbols = wire.streamer_symbols
-            if CLASS_SWAP:
-                o.__class__ = CompactOptionChain
-            else:
-                o = freeze(o, CompactOptionChain)
             built.append(o)
-        return built
+        return frozen(built, models.CompactOptionChain)
 
     @staticmethod
-    def of(model: CompactOptionChain) -> Any:
+    def of(model: models.CompactOptionChain) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CompactOptionChainWire(
@@ -6599,7 +6021,7 @@ class CompactOptionChainWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NestedOptionChainBuilder = mutable_builder(NestedOptionChain)
+_NestedOptionChainBuilder = mutable_builder(models.NestedOptionChain)
 
 
 class NestedOptionChainWire(Wire, rename="kebab"):
@@ -6614,10 +6036,9 @@ class NestedOptionChainWire(Wire, rename="kebab"):
     expirations: list[OptionExpirationWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NestedOptionChain]:
+    def build_all(wires: Iterable[Any]) -> list[models.NestedOptionChain]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NestedOptionChain] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NestedOptionChainBuilder()
             o.extra = EMPTY
@@ -6628,15 +6049,11 @@ class NestedOptionChainWire(Wire, rename="kebab"):
             o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
             o.deliverables = None if (v := wire.deliverables) is None else build_list(v)
             o.expirations = None if (v := wire.expirations) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = NestedOptionChain
-            else:
-                o = freeze(o, NestedOptionChain)
             built.append(o)
-        return built
+        return frozen(built, models.NestedOptionChain)
 
     @staticmethod
-    def of(model: NestedOptionChain) -> Any:
+    def of(model: models.NestedOptionChain) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NestedOptionChainWire(
@@ -6651,7 +6068,7 @@ class NestedOptionChainWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OptionExpirationBuilder = mutable_builder(OptionExpiration)
+_OptionExpirationBuilder = mutable_builder(models.OptionExpiration)
 
 
 class OptionExpirationWire(Wire, rename="kebab"):
@@ -6664,10 +6081,9 @@ class OptionExpirationWire(Wire, rename="kebab"):
     strikes: list[OptionStrikeWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OptionExpiration]:
+    def build_all(wires: Iterable[Any]) -> list[models.OptionExpiration]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OptionExpiration] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OptionExpirationBuilder()
             o.extra = EMPTY
@@ -6676,15 +6092,11 @@ class OptionExpirationWire(Wire, rename="kebab"):
             o.days_to_expiration = wire.days_to_expiration
             o.settlement_type = wire.settlement_type
             o.strikes = None if (v := wire.strikes) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OptionExpiration
-            else:
-                o = freeze(o, OptionExpiration)
             built.append(o)
-        return built
+        return frozen(built, models.OptionExpiration)
 
     @staticmethod
-    def of(model: OptionExpiration) -> Any:
+    def of(model: models.OptionExpiration) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OptionExpirationWire(
@@ -6697,7 +6109,7 @@ class OptionExpirationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OptionStrikeBuilder = mutable_builder(OptionStrike)
+_OptionStrikeBuilder = mutable_builder(models.OptionStrike)
 
 
 class OptionStrikeWire(Wire, rename="kebab"):
@@ -6710,10 +6122,9 @@ class OptionStrikeWire(Wire, rename="kebab"):
     put_streamer_symbol: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OptionStrike]:
+    def build_all(wires: Iterable[Any]) -> list[models.OptionStrike]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OptionStrike] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OptionStrikeBuilder()
             o.extra = EMPTY
@@ -6722,15 +6133,11 @@ class OptionStrikeWire(Wire, rename="kebab"):
             o.call_streamer_symbol = wire.call_streamer_symbol
             o.put = wire.put
             o.put_streamer_symbol = wire.put_streamer_symbol
-            if CLASS_SWAP:
-                o.__class__ = OptionStrike
-            else:
-                o = freeze(o, OptionStrike)
             built.append(o)
-        return built
+        return frozen(built, models.OptionStrike)
 
     @staticmethod
-    def of(model: OptionStrike) -> Any:
+    def of(model: models.OptionStrike) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OptionStrikeWire(
@@ -6743,8 +6150,8 @@ class OptionStrikeWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_DeliverableBuilder = mutable_builder(Deliverable)
-_SHARED_DELIVERABLE: dict[tuple[Any, ...], Deliverable] = {}
+_DeliverableBuilder = mutable_builder(models.Deliverable)
+_SHARED_DELIVERABLE: dict[tuple[Any, ...], models.Deliverable] = {}
 
 
 class DeliverableWire(Wire, rename="kebab"):
@@ -6756,10 +6163,10 @@ class DeliverableWire(Wire, rename="kebab"):
     description: str | None = None
     amount: DecimalText | None = None
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     percent: DecimalText | None = None
 
-    def build(self) -> Deliverable:
+    def build(self) -> models.Deliverable:
         """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.id,
@@ -6771,10 +6178,10 @@ class DeliverableWire(Wire, rename="kebab"):
             self.instrument_type,
             self.percent,
         )
-        shared: Deliverable | None = _SHARED_DELIVERABLE.get(key)
+        shared: models.Deliverable | None = _SHARED_DELIVERABLE.get(key)
         return share(_SHARED_DELIVERABLE, key, self.build_new()) if shared is None else shared
 
-    def build_new(self) -> Deliverable:
+    def build_new(self) -> models.Deliverable:
         """Return the frozen model with these values, not shared."""
         v: Any
         o = _DeliverableBuilder()
@@ -6787,15 +6194,11 @@ class DeliverableWire(Wire, rename="kebab"):
         o.symbol = self.symbol
         o.instrument_type = self.instrument_type
         o.percent = None if (v := self.percent) is None else read_decimal(v)
-        if CLASS_SWAP:
-            o.__class__ = Deliverable
-        else:
-            o = freeze(o, Deliverable)
-        built: Deliverable = o
+        (built,) = frozen([o], models.Deliverable)
         return built
 
     @staticmethod
-    def of(model: Deliverable) -> Any:
+    def of(model: models.Deliverable) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = DeliverableWire(
@@ -6811,7 +6214,7 @@ class DeliverableWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NestedFuturesOptionChainBuilder = mutable_builder(NestedFuturesOptionChain)
+_NestedFuturesOptionChainBuilder = mutable_builder(models.NestedFuturesOptionChain)
 
 
 class NestedFuturesOptionChainWire(Wire, rename="kebab"):
@@ -6821,24 +6224,19 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
     option_chains: list[FuturesOptionChainWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NestedFuturesOptionChain]:
+    def build_all(wires: Iterable[Any]) -> list[models.NestedFuturesOptionChain]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NestedFuturesOptionChain] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NestedFuturesOptionChainBuilder()
             o.extra = EMPTY
             o.futures = None if (v := wire.futures) is None else build_list(v)
             o.option_chains = None if (v := wire.option_chains) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = NestedFuturesOptionChain
-            else:
-                o = freeze(o, NestedFuturesOptionChain)
             built.append(o)
-        return built
+        return frozen(built, models.NestedFuturesOptionChain)
 
     @staticmethod
-    def of(model: NestedFuturesOptionChain) -> Any:
+    def of(model: models.NestedFuturesOptionChain) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NestedFuturesOptionChainWire(
@@ -6848,7 +6246,7 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ChainFutureBuilder = mutable_builder(ChainFuture)
+_ChainFutureBuilder = mutable_builder(models.ChainFuture)
 
 
 class ChainFutureWire(Wire, rename="kebab"):
@@ -6866,10 +6264,9 @@ class ChainFutureWire(Wire, rename="kebab"):
     expires_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ChainFuture]:
+    def build_all(wires: Iterable[Any]) -> list[models.ChainFuture]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ChainFuture] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ChainFutureBuilder()
             o.extra = EMPTY
@@ -6883,15 +6280,11 @@ class ChainFutureWire(Wire, rename="kebab"):
             o.next_active_month = wire.next_active_month
             o.stops_trading_at = wire.stops_trading_at
             o.expires_at = wire.expires_at
-            if CLASS_SWAP:
-                o.__class__ = ChainFuture
-            else:
-                o = freeze(o, ChainFuture)
             built.append(o)
-        return built
+        return frozen(built, models.ChainFuture)
 
     @staticmethod
-    def of(model: ChainFuture) -> Any:
+    def of(model: models.ChainFuture) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ChainFutureWire(
@@ -6909,7 +6302,7 @@ class ChainFutureWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FuturesOptionChainBuilder = mutable_builder(FuturesOptionChain)
+_FuturesOptionChainBuilder = mutable_builder(models.FuturesOptionChain)
 
 
 class FuturesOptionChainWire(Wire, rename="kebab"):
@@ -6921,10 +6314,9 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
     expirations: list[FuturesOptionExpirationWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FuturesOptionChain]:
+    def build_all(wires: Iterable[Any]) -> list[models.FuturesOptionChain]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FuturesOptionChain] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FuturesOptionChainBuilder()
             o.extra = EMPTY
@@ -6932,15 +6324,11 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
             o.root_symbol = wire.root_symbol
             o.exercise_style = wire.exercise_style
             o.expirations = None if (v := wire.expirations) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = FuturesOptionChain
-            else:
-                o = freeze(o, FuturesOptionChain)
             built.append(o)
-        return built
+        return frozen(built, models.FuturesOptionChain)
 
     @staticmethod
-    def of(model: FuturesOptionChain) -> Any:
+    def of(model: models.FuturesOptionChain) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FuturesOptionChainWire(
@@ -6952,7 +6340,7 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_FuturesOptionExpirationBuilder = mutable_builder(FuturesOptionExpiration)
+_FuturesOptionExpirationBuilder = mutable_builder(models.FuturesOptionExpiration)
 
 
 class FuturesOptionExpirationWire(Wire, rename="kebab"):
@@ -6976,10 +6364,9 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
     strikes: list[OptionStrikeWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[FuturesOptionExpiration]:
+    def build_all(wires: Iterable[Any]) -> list[models.FuturesOptionExpiration]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[FuturesOptionExpiration] = []
+        built: list[Any] = []
         for wire in wires:
             o = _FuturesOptionExpirationBuilder()
             o.extra = EMPTY
@@ -6999,15 +6386,11 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
             o.expires_at = wire.expires_at
             o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
             o.strikes = None if (v := wire.strikes) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = FuturesOptionExpiration
-            else:
-                o = freeze(o, FuturesOptionExpiration)
             built.append(o)
-        return built
+        return frozen(built, models.FuturesOptionExpiration)
 
     @staticmethod
-    def of(model: FuturesOptionExpiration) -> Any:
+    def of(model: models.FuturesOptionExpiration) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = FuturesOptionExpirationWire(
@@ -7031,7 +6414,7 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_InstrumentSearchHitBuilder = mutable_builder(InstrumentSearchHit)
+_InstrumentSearchHitBuilder = mutable_builder(models.InstrumentSearchHit)
 
 
 class InstrumentSearchHitWire(Wire, rename="kebab"):
@@ -7040,7 +6423,7 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
     symbol: str | None = None
     description: str | None = None
     exchange: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     stops_trading_at: Moment | None = None
     category: str | None = None
     sub_category: str | None = None
@@ -7052,9 +6435,9 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
     strike_types: tuple[str, ...] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[InstrumentSearchHit]:
+    def build_all(wires: Iterable[Any]) -> list[models.InstrumentSearchHit]:
         """Return the frozen model of each of these structs."""
-        built: list[InstrumentSearchHit] = []
+        built: list[Any] = []
         for wire in wires:
             o = _InstrumentSearchHitBuilder()
             o.extra = EMPTY
@@ -7071,15 +6454,11 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
             o.underlying_product_type = wire.underlying_product_type
             o.underlying_streamer_symbol = wire.underlying_streamer_symbol
             o.strike_types = wire.strike_types
-            if CLASS_SWAP:
-                o.__class__ = InstrumentSearchHit
-            else:
-                o = freeze(o, InstrumentSearchHit)
             built.append(o)
-        return built
+        return frozen(built, models.InstrumentSearchHit)
 
     @staticmethod
-    def of(model: InstrumentSearchHit) -> Any:
+    def of(model: models.InstrumentSearchHit) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = InstrumentSearchHitWire(
             model.symbol,
@@ -7099,7 +6478,7 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SymbolSearchHitBuilder = mutable_builder(SymbolSearchHit)
+_SymbolSearchHitBuilder = mutable_builder(models.SymbolSearchHit)
 
 
 class SymbolSearchHitWire(Wire, rename="kebab"):
@@ -7111,12 +6490,12 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
     price_increments: str | None = None
     trading_hours: str | None = None
     options: bool | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[SymbolSearchHit]:
+    def build_all(wires: Iterable[Any]) -> list[models.SymbolSearchHit]:
         """Return the frozen model of each of these structs."""
-        built: list[SymbolSearchHit] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SymbolSearchHitBuilder()
             o.extra = EMPTY
@@ -7127,15 +6506,11 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
             o.trading_hours = wire.trading_hours
             o.options = wire.options
             o.instrument_type = wire.instrument_type
-            if CLASS_SWAP:
-                o.__class__ = SymbolSearchHit
-            else:
-                o = freeze(o, SymbolSearchHit)
             built.append(o)
-        return built
+        return frozen(built, models.SymbolSearchHit)
 
     @staticmethod
-    def of(model: SymbolSearchHit) -> Any:
+    def of(model: models.SymbolSearchHit) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = SymbolSearchHitWire(
             model.symbol,
@@ -7149,14 +6524,14 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarketDataSnapshotBuilder = mutable_builder(MarketDataSnapshot)
+_MarketDataSnapshotBuilder = mutable_builder(models.MarketDataSnapshot)
 
 
 class MarketDataSnapshotWire(Wire, rename="kebab"):
     """Wire form of `MarketDataSnapshot`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     updated_at: Moment | None = None
     bid: DecimalText | None = None
     bid_size: DecimalText | None = None
@@ -7204,10 +6579,9 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     instrument: dict[str, Any] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarketDataSnapshot]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarketDataSnapshot]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarketDataSnapshot] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarketDataSnapshotBuilder()
             o.extra = EMPTY
@@ -7258,15 +6632,11 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             o.trading_halted = wire.trading_halted
             o.last_trade_time = None if (v := wire.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
             o.instrument = None if (v := wire.instrument) is None else raw_object(v)
-            if CLASS_SWAP:
-                o.__class__ = MarketDataSnapshot
-            else:
-                o = freeze(o, MarketDataSnapshot)
             built.append(o)
-        return built
+        return frozen(built, models.MarketDataSnapshot)
 
     @staticmethod
-    def of(model: MarketDataSnapshot) -> Any:
+    def of(model: models.MarketDataSnapshot) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarketDataSnapshotWire(
@@ -7321,7 +6691,7 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_QuoteTokenBuilder = mutable_builder(QuoteToken)
+_QuoteTokenBuilder = mutable_builder(models.QuoteToken)
 
 
 class QuoteTokenWire(Wire, rename="kebab"):
@@ -7335,9 +6705,9 @@ class QuoteTokenWire(Wire, rename="kebab"):
     expires_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[QuoteToken]:
+    def build_all(wires: Iterable[Any]) -> list[models.QuoteToken]:
         """Return the frozen model of each of these structs."""
-        built: list[QuoteToken] = []
+        built: list[Any] = []
         for wire in wires:
             o = _QuoteTokenBuilder()
             o.extra = EMPTY
@@ -7347,15 +6717,11 @@ class QuoteTokenWire(Wire, rename="kebab"):
             o.websocket_url = wire.websocket_url
             o.issued_at = wire.issued_at
             o.expires_at = wire.expires_at
-            if CLASS_SWAP:
-                o.__class__ = QuoteToken
-            else:
-                o = freeze(o, QuoteToken)
             built.append(o)
-        return built
+        return frozen(built, models.QuoteToken)
 
     @staticmethod
-    def of(model: QuoteToken) -> Any:
+    def of(model: models.QuoteToken) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = QuoteTokenWire(
             model.token,
@@ -7368,7 +6734,7 @@ class QuoteTokenWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_UnderlyingMetricsBuilder = mutable_builder(UnderlyingMetrics)
+_UnderlyingMetricsBuilder = mutable_builder(models.UnderlyingMetrics)
 
 
 class UnderlyingMetricsWire(Wire, rename="kebab"):
@@ -7404,7 +6770,7 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
     dividend_updated_at: Moment | None = None
     earnings: ExpectedEarningsWire | None = None
     listed_market: str | None = None
-    lendability: Lendability | None = None
+    lendability: models.Lendability | None = None
     borrow_rate: DecimalText | None = None
     market_cap: DecimalText | int | None = None
     implied_volatility_30_day: DecimalText | None = None
@@ -7420,10 +6786,9 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
     implied_volatility_90_day: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[UnderlyingMetrics]:
+    def build_all(wires: Iterable[Any]) -> list[models.UnderlyingMetrics]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[UnderlyingMetrics] = []
+        built: list[Any] = []
         for wire in wires:
             o = _UnderlyingMetricsBuilder()
             o.extra = EMPTY
@@ -7491,15 +6856,11 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             o.industry = wire.industry
             o.implied_volatility_60_day = None if (v := wire.implied_volatility_60_day) is None else read_decimal(v)
             o.implied_volatility_90_day = None if (v := wire.implied_volatility_90_day) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = UnderlyingMetrics
-            else:
-                o = freeze(o, UnderlyingMetrics)
             built.append(o)
-        return built
+        return frozen(built, models.UnderlyingMetrics)
 
     @staticmethod
-    def of(model: UnderlyingMetrics) -> Any:
+    def of(model: models.UnderlyingMetrics) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = UnderlyingMetricsWire(
@@ -7553,7 +6914,7 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ExpirationVolatilityBuilder = mutable_builder(ExpirationVolatility)
+_ExpirationVolatilityBuilder = mutable_builder(models.ExpirationVolatility)
 
 
 class ExpirationVolatilityWire(Wire, rename="kebab"):
@@ -7565,10 +6926,9 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
     implied_volatility: DecimalText | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ExpirationVolatility]:
+    def build_all(wires: Iterable[Any]) -> list[models.ExpirationVolatility]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ExpirationVolatility] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ExpirationVolatilityBuilder()
             o.extra = EMPTY
@@ -7576,15 +6936,11 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
             o.option_chain_type = wire.option_chain_type
             o.settlement_type = wire.settlement_type
             o.implied_volatility = None if (v := wire.implied_volatility) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = ExpirationVolatility
-            else:
-                o = freeze(o, ExpirationVolatility)
             built.append(o)
-        return built
+        return frozen(built, models.ExpirationVolatility)
 
     @staticmethod
-    def of(model: ExpirationVolatility) -> Any:
+    def of(model: models.ExpirationVolatility) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ExpirationVolatilityWire(
@@ -7596,7 +6952,7 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_LiquidityStateBuilder = mutable_builder(LiquidityState)
+_LiquidityStateBuilder = mutable_builder(models.LiquidityState)
 
 
 class LiquidityStateWire(Wire, rename="kebab"):
@@ -7608,10 +6964,9 @@ class LiquidityStateWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[LiquidityState]:
+    def build_all(wires: Iterable[Any]) -> list[models.LiquidityState]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[LiquidityState] = []
+        built: list[Any] = []
         for wire in wires:
             o = _LiquidityStateBuilder()
             o.extra = EMPTY
@@ -7619,15 +6974,11 @@ class LiquidityStateWire(Wire, rename="kebab"):
             o.count = wire.count
             o.started_at = wire.started_at
             o.updated_at = wire.updated_at
-            if CLASS_SWAP:
-                o.__class__ = LiquidityState
-            else:
-                o = freeze(o, LiquidityState)
             built.append(o)
-        return built
+        return frozen(built, models.LiquidityState)
 
     @staticmethod
-    def of(model: LiquidityState) -> Any:
+    def of(model: models.LiquidityState) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = LiquidityStateWire(
@@ -7639,7 +6990,7 @@ class LiquidityStateWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ExpectedEarningsBuilder = mutable_builder(ExpectedEarnings)
+_ExpectedEarningsBuilder = mutable_builder(models.ExpectedEarnings)
 
 
 class ExpectedEarningsWire(Wire, rename="kebab"):
@@ -7656,10 +7007,9 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ExpectedEarnings]:
+    def build_all(wires: Iterable[Any]) -> list[models.ExpectedEarnings]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ExpectedEarnings] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ExpectedEarningsBuilder()
             o.extra = EMPTY
@@ -7672,15 +7022,11 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
             o.consensus_estimate = None if (v := wire.consensus_estimate) is None else read_decimal(v)
             o.time_of_day = wire.time_of_day
             o.updated_at = wire.updated_at
-            if CLASS_SWAP:
-                o.__class__ = ExpectedEarnings
-            else:
-                o = freeze(o, ExpectedEarnings)
             built.append(o)
-        return built
+        return frozen(built, models.ExpectedEarnings)
 
     @staticmethod
-    def of(model: ExpectedEarnings) -> Any:
+    def of(model: models.ExpectedEarnings) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ExpectedEarningsWire(
@@ -7697,7 +7043,7 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PairsWatchlistBuilder = mutable_builder(PairsWatchlist)
+_PairsWatchlistBuilder = mutable_builder(models.PairsWatchlist)
 
 
 class PairsWatchlistWire(Wire, rename="kebab"):
@@ -7710,10 +7056,9 @@ class PairsWatchlistWire(Wire, rename="kebab"):
     updated_at: Moment | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PairsWatchlist]:
+    def build_all(wires: Iterable[Any]) -> list[models.PairsWatchlist]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PairsWatchlist] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PairsWatchlistBuilder()
             o.extra = EMPTY
@@ -7722,15 +7067,11 @@ class PairsWatchlistWire(Wire, rename="kebab"):
             o.order_index = wire.order_index
             o.created_at = wire.created_at
             o.updated_at = wire.updated_at
-            if CLASS_SWAP:
-                o.__class__ = PairsWatchlist
-            else:
-                o = freeze(o, PairsWatchlist)
             built.append(o)
-        return built
+        return frozen(built, models.PairsWatchlist)
 
     @staticmethod
-    def of(model: PairsWatchlist) -> Any:
+    def of(model: models.PairsWatchlist) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PairsWatchlistWire(
@@ -7743,7 +7084,7 @@ class PairsWatchlistWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_PairsEquationBuilder = mutable_builder(PairsEquation)
+_PairsEquationBuilder = mutable_builder(models.PairsEquation)
 
 
 class PairsEquationWire(Wire, rename="kebab"):
@@ -7757,10 +7098,9 @@ class PairsEquationWire(Wire, rename="kebab"):
     right_quantity: DecimalText | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[PairsEquation]:
+    def build_all(wires: Iterable[Any]) -> list[models.PairsEquation]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[PairsEquation] = []
+        built: list[Any] = []
         for wire in wires:
             o = _PairsEquationBuilder()
             o.extra = EMPTY
@@ -7770,15 +7110,11 @@ class PairsEquationWire(Wire, rename="kebab"):
             o.right_action = wire.right_action
             o.right_symbol = wire.right_symbol
             o.right_quantity = None if (v := wire.right_quantity) is None else read_decimal(v)
-            if CLASS_SWAP:
-                o.__class__ = PairsEquation
-            else:
-                o = freeze(o, PairsEquation)
             built.append(o)
-        return built
+        return frozen(built, models.PairsEquation)
 
     @staticmethod
-    def of(model: PairsEquation) -> Any:
+    def of(model: models.PairsEquation) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = PairsEquationWire(
@@ -7792,25 +7128,24 @@ class PairsEquationWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewComplexOrderBuilder = mutable_builder(NewComplexOrder)
+_NewComplexOrderBuilder = mutable_builder(models.NewComplexOrder)
 
 
 class NewComplexOrderWire(Wire, rename="kebab"):
     """Wire form of `NewComplexOrder`."""
 
-    type: ComplexOrderType | None = None
+    type: models.ComplexOrderType | None = None
     orders: list[NewOrderWire] | None = None
     trigger_order: NewOrderWire | None = None
-    ratio_price_comparator: Comparator | None = None
+    ratio_price_comparator: models.Comparator | None = None
     ratio_price_threshold: DecimalText | None = None
     ratio_price_is_threshold_based_on_notional: bool | None = None
     source: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewComplexOrder]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewComplexOrder]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewComplexOrder] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewComplexOrderBuilder()
             o.extra = EMPTY
@@ -7821,15 +7156,11 @@ class NewComplexOrderWire(Wire, rename="kebab"):
             o.ratio_price_threshold = None if (v := wire.ratio_price_threshold) is None else read_decimal(v)
             o.ratio_price_is_threshold_based_on_notional = wire.ratio_price_is_threshold_based_on_notional
             o.source = wire.source
-            if CLASS_SWAP:
-                o.__class__ = NewComplexOrder
-            else:
-                o = freeze(o, NewComplexOrder)
             built.append(o)
-        return built
+        return frozen(built, models.NewComplexOrder)
 
     @staticmethod
-    def of(model: NewComplexOrder) -> Any:
+    def of(model: models.NewComplexOrder) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewComplexOrderWire(
@@ -7844,7 +7175,7 @@ class NewComplexOrderWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BacktestDatesBuilder = mutable_builder(BacktestDates)
+_BacktestDatesBuilder = mutable_builder(models.BacktestDates)
 
 
 class BacktestDatesWire(Wire, rename="camel"):
@@ -7855,24 +7186,20 @@ class BacktestDatesWire(Wire, rename="camel"):
     end_date: date | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[BacktestDates]:
+    def build_all(wires: Iterable[Any]) -> list[models.BacktestDates]:
         """Return the frozen model of each of these structs."""
-        built: list[BacktestDates] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BacktestDatesBuilder()
             o.extra = EMPTY
             o.symbol = wire.symbol
             o.start_date = wire.start_date
             o.end_date = wire.end_date
-            if CLASS_SWAP:
-                o.__class__ = BacktestDates
-            else:
-                o = freeze(o, BacktestDates)
             built.append(o)
-        return built
+        return frozen(built, models.BacktestDates)
 
     @staticmethod
-    def of(model: BacktestDates) -> Any:
+    def of(model: models.BacktestDates) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = BacktestDatesWire(
             model.symbol,
@@ -7882,7 +7209,7 @@ class BacktestDatesWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BacktestLegBuilder = mutable_builder(BacktestLeg)
+_BacktestLegBuilder = mutable_builder(models.BacktestLeg)
 
 
 class BacktestLegWire(
@@ -7903,11 +7230,11 @@ class BacktestLegWire(
 ):
     """Wire form of `BacktestLeg`."""
 
-    type: BacktestLegType | None = None
-    direction: BacktestDirection | None = None
-    side: BacktestSide | None = None
+    type: models.BacktestLegType | None = None
+    direction: models.BacktestDirection | None = None
+    side: models.BacktestSide | None = None
     quantity: int | None = None
-    strike_selection: StrikeSelection | None = None
+    strike_selection: models.StrikeSelection | None = None
     strike_relative_leg: int | None = None
     delta: DecimalNumber | None = None
     percentage_otm: DecimalNumber | None = None
@@ -7916,10 +7243,9 @@ class BacktestLegWire(
     days_until_expiration: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[BacktestLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.BacktestLeg]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[BacktestLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BacktestLegBuilder()
             o.extra = EMPTY
@@ -7958,15 +7284,11 @@ class BacktestLegWire(
                 else read_number(v)
             )
             o.days_until_expiration = wire.days_until_expiration
-            if CLASS_SWAP:
-                o.__class__ = BacktestLeg
-            else:
-                o = freeze(o, BacktestLeg)
             built.append(o)
-        return built
+        return frozen(built, models.BacktestLeg)
 
     @staticmethod
-    def of(model: BacktestLeg) -> Any:
+    def of(model: models.BacktestLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BacktestLegWire(
@@ -7985,7 +7307,7 @@ class BacktestLegWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_EntryConditionsBuilder = mutable_builder(EntryConditions)
+_EntryConditionsBuilder = mutable_builder(models.EntryConditions)
 
 
 class EntryConditionsWire(
@@ -8001,17 +7323,17 @@ class EntryConditionsWire(
 ):
     """Wire form of `EntryConditions`."""
 
-    frequency: EntryFrequency | None = None
+    frequency: models.EntryFrequency | None = None
     specific_days: tuple[int, ...] | None = None
     maximum_active_trials: int | None = None
-    maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
+    maximum_active_trials_behavior: models.MaximumTrialsBehavior | None = None
     minimum_vix: int | None = None
     maximum_vix: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[EntryConditions]:
+    def build_all(wires: Iterable[Any]) -> list[models.EntryConditions]:
         """Return the frozen model of each of these structs."""
-        built: list[EntryConditions] = []
+        built: list[Any] = []
         for wire in wires:
             o = _EntryConditionsBuilder()
             o.extra = EMPTY
@@ -8021,15 +7343,11 @@ class EntryConditionsWire(
             o.maximum_active_trials_behavior = wire.maximum_active_trials_behavior
             o.minimum_vix = wire.minimum_vix
             o.maximum_vix = wire.maximum_vix
-            if CLASS_SWAP:
-                o.__class__ = EntryConditions
-            else:
-                o = freeze(o, EntryConditions)
             built.append(o)
-        return built
+        return frozen(built, models.EntryConditions)
 
     @staticmethod
-    def of(model: EntryConditions) -> Any:
+    def of(model: models.EntryConditions) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = EntryConditionsWire(
             model.frequency,
@@ -8042,7 +7360,7 @@ class EntryConditionsWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ExitConditionsBuilder = mutable_builder(ExitConditions)
+_ExitConditionsBuilder = mutable_builder(models.ExitConditions)
 
 
 class ExitConditionsWire(
@@ -8064,9 +7382,9 @@ class ExitConditionsWire(
     minimum_vix: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ExitConditions]:
+    def build_all(wires: Iterable[Any]) -> list[models.ExitConditions]:
         """Return the frozen model of each of these structs."""
-        built: list[ExitConditions] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ExitConditionsBuilder()
             o.extra = EMPTY
@@ -8075,15 +7393,11 @@ class ExitConditionsWire(
             o.after_days_in_trade = wire.after_days_in_trade
             o.at_days_to_expiration = wire.at_days_to_expiration
             o.minimum_vix = wire.minimum_vix
-            if CLASS_SWAP:
-                o.__class__ = ExitConditions
-            else:
-                o = freeze(o, ExitConditions)
             built.append(o)
-        return built
+        return frozen(built, models.ExitConditions)
 
     @staticmethod
-    def of(model: ExitConditions) -> Any:
+    def of(model: models.ExitConditions) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = ExitConditionsWire(
             model.take_profit_percentage,
@@ -8095,7 +7409,7 @@ class ExitConditionsWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_NewBacktestBuilder = mutable_builder(NewBacktest)
+_NewBacktestBuilder = mutable_builder(models.NewBacktest)
 
 
 class NewBacktestWire(Wire, rename="camel"):
@@ -8109,10 +7423,9 @@ class NewBacktestWire(Wire, rename="camel"):
     exit_conditions: ExitConditionsWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[NewBacktest]:
+    def build_all(wires: Iterable[Any]) -> list[models.NewBacktest]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[NewBacktest] = []
+        built: list[Any] = []
         for wire in wires:
             o = _NewBacktestBuilder()
             o.extra = EMPTY
@@ -8122,15 +7435,11 @@ class NewBacktestWire(Wire, rename="camel"):
             o.legs = None if (v := wire.legs) is None else build_list(v)
             o.entry_conditions = None if (v := wire.entry_conditions) is None else v.build()
             o.exit_conditions = None if (v := wire.exit_conditions) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = NewBacktest
-            else:
-                o = freeze(o, NewBacktest)
             built.append(o)
-        return built
+        return frozen(built, models.NewBacktest)
 
     @staticmethod
-    def of(model: NewBacktest) -> Any:
+    def of(model: models.NewBacktest) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = NewBacktestWire(
@@ -8144,7 +7453,7 @@ class NewBacktestWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BacktestBuilder = mutable_builder(Backtest)
+_BacktestBuilder = mutable_builder(models.Backtest)
 
 
 class BacktestWire(
@@ -8175,7 +7484,7 @@ class BacktestWire(
     legs: list[BacktestLegWire] | None = None
     entry_conditions: EntryConditionsWire | None = None
     exit_conditions: ExitConditionsWire | None = None
-    status: BacktestStatus | None = None
+    status: models.BacktestStatus | None = None
     eta: DecimalNumber | None = None
     progress: DecimalNumber | None = None
     statistics: list[dict[str, Any]] | None = None
@@ -8184,10 +7493,9 @@ class BacktestWire(
     notices: tuple[str, ...] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Backtest]:
+    def build_all(wires: Iterable[Any]) -> list[models.Backtest]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Backtest] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BacktestBuilder()
             o.extra = EMPTY
@@ -8217,15 +7525,11 @@ class BacktestWire(
             o.trials = None if (v := wire.trials) is None else build_list(v)
             o.snapshots = None if (v := wire.snapshots) is None else build_list(v)
             o.notices = wire.notices
-            if CLASS_SWAP:
-                o.__class__ = Backtest
-            else:
-                o = freeze(o, Backtest)
             built.append(o)
-        return built
+        return frozen(built, models.Backtest)
 
     @staticmethod
-    def of(model: Backtest) -> Any:
+    def of(model: models.Backtest) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BacktestWire(
@@ -8247,7 +7551,7 @@ class BacktestWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BacktestTrialBuilder = mutable_builder(BacktestTrial)
+_BacktestTrialBuilder = mutable_builder(models.BacktestTrial)
 
 
 class BacktestTrialWire(Wire, rename="camel"):
@@ -8258,10 +7562,9 @@ class BacktestTrialWire(Wire, rename="camel"):
     profit_loss: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[BacktestTrial]:
+    def build_all(wires: Iterable[Any]) -> list[models.BacktestTrial]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[BacktestTrial] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BacktestTrialBuilder()
             o.extra = EMPTY
@@ -8274,15 +7577,11 @@ class BacktestTrialWire(Wire, rename="camel"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = BacktestTrial
-            else:
-                o = freeze(o, BacktestTrial)
             built.append(o)
-        return built
+        return frozen(built, models.BacktestTrial)
 
     @staticmethod
-    def of(model: BacktestTrial) -> Any:
+    def of(model: models.BacktestTrial) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BacktestTrialWire(
@@ -8293,7 +7592,7 @@ class BacktestTrialWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_BacktestSnapshotBuilder = mutable_builder(BacktestSnapshot)
+_BacktestSnapshotBuilder = mutable_builder(models.BacktestSnapshot)
 
 
 class BacktestSnapshotWire(Wire, rename="camel"):
@@ -8304,10 +7603,9 @@ class BacktestSnapshotWire(Wire, rename="camel"):
     underlying_price: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[BacktestSnapshot]:
+    def build_all(wires: Iterable[Any]) -> list[models.BacktestSnapshot]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[BacktestSnapshot] = []
+        built: list[Any] = []
         for wire in wires:
             o = _BacktestSnapshotBuilder()
             o.extra = EMPTY
@@ -8326,15 +7624,11 @@ class BacktestSnapshotWire(Wire, rename="camel"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = BacktestSnapshot
-            else:
-                o = freeze(o, BacktestSnapshot)
             built.append(o)
-        return built
+        return frozen(built, models.BacktestSnapshot)
 
     @staticmethod
-    def of(model: BacktestSnapshot) -> Any:
+    def of(model: models.BacktestSnapshot) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = BacktestSnapshotWire(
@@ -8345,7 +7639,7 @@ class BacktestSnapshotWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SimulatedTradeBuilder = mutable_builder(SimulatedTrade)
+_SimulatedTradeBuilder = mutable_builder(models.SimulatedTrade)
 
 
 class SimulatedTradeWire(Wire, rename="camel"):
@@ -8357,10 +7651,9 @@ class SimulatedTradeWire(Wire, rename="camel"):
     legs: list[SimulatedTradeLegWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[SimulatedTrade]:
+    def build_all(wires: Iterable[Any]) -> list[models.SimulatedTrade]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[SimulatedTrade] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SimulatedTradeBuilder()
             o.extra = EMPTY
@@ -8368,15 +7661,11 @@ class SimulatedTradeWire(Wire, rename="camel"):
             o.start_time = wire.start_time
             o.end_time = wire.end_time
             o.legs = None if (v := wire.legs) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = SimulatedTrade
-            else:
-                o = freeze(o, SimulatedTrade)
             built.append(o)
-        return built
+        return frozen(built, models.SimulatedTrade)
 
     @staticmethod
-    def of(model: SimulatedTrade) -> Any:
+    def of(model: models.SimulatedTrade) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = SimulatedTradeWire(
@@ -8388,35 +7677,31 @@ class SimulatedTradeWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SimulatedTradeLegBuilder = mutable_builder(SimulatedTradeLeg)
+_SimulatedTradeLegBuilder = mutable_builder(models.SimulatedTradeLeg)
 
 
 class SimulatedTradeLegWire(Wire):
     """Wire form of `SimulatedTradeLeg`."""
 
     symbol: str | None = None
-    direction: BacktestDirection | None = None
+    direction: models.BacktestDirection | None = None
     quantity: int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[SimulatedTradeLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.SimulatedTradeLeg]:
         """Return the frozen model of each of these structs."""
-        built: list[SimulatedTradeLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SimulatedTradeLegBuilder()
             o.extra = EMPTY
             o.symbol = wire.symbol
             o.direction = wire.direction
             o.quantity = wire.quantity
-            if CLASS_SWAP:
-                o.__class__ = SimulatedTradeLeg
-            else:
-                o = freeze(o, SimulatedTradeLeg)
             built.append(o)
-        return built
+        return frozen(built, models.SimulatedTradeLeg)
 
     @staticmethod
-    def of(model: SimulatedTradeLeg) -> Any:
+    def of(model: models.SimulatedTradeLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         wire = SimulatedTradeLegWire(
             model.symbol,
@@ -8426,7 +7711,7 @@ class SimulatedTradeLegWire(Wire):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SimulatedPriceBuilder = mutable_builder(SimulatedPrice)
+_SimulatedPriceBuilder = mutable_builder(models.SimulatedPrice)
 
 
 class SimulatedPriceWire(Wire, rename="camel"):
@@ -8434,15 +7719,14 @@ class SimulatedPriceWire(Wire, rename="camel"):
 
     date_time: MomentText | int | None = None
     price: DecimalNumber | None = None
-    effect: SimulatedEffect | None = None
+    effect: models.SimulatedEffect | None = None
     underlying_price: DecimalNumber | None = None
     delta: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[SimulatedPrice]:
+    def build_all(wires: Iterable[Any]) -> list[models.SimulatedPrice]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[SimulatedPrice] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SimulatedPriceBuilder()
             o.extra = EMPTY
@@ -8469,15 +7753,11 @@ class SimulatedPriceWire(Wire, rename="camel"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = SimulatedPrice
-            else:
-                o = freeze(o, SimulatedPrice)
             built.append(o)
-        return built
+        return frozen(built, models.SimulatedPrice)
 
     @staticmethod
-    def of(model: SimulatedPrice) -> Any:
+    def of(model: models.SimulatedPrice) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = SimulatedPriceWire(
@@ -8490,7 +7770,7 @@ class SimulatedPriceWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ExternalTransactionBuilder = mutable_builder(ExternalTransaction)
+_ExternalTransactionBuilder = mutable_builder(models.ExternalTransaction)
 
 
 class ExternalTransactionWire(Wire, rename="kebab"):
@@ -8513,10 +7793,9 @@ class ExternalTransactionWire(Wire, rename="kebab"):
     updated_at: MomentText | int | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[ExternalTransaction]:
+    def build_all(wires: Iterable[Any]) -> list[models.ExternalTransaction]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[ExternalTransaction] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ExternalTransactionBuilder()
             o.extra = EMPTY
@@ -8541,15 +7820,11 @@ class ExternalTransactionWire(Wire, rename="kebab"):
             o.state = wire.state
             o.transfer_method = wire.transfer_method
             o.updated_at = None if (v := wire.updated_at) is None else moment_or_keep(v, o, "updated-at")
-            if CLASS_SWAP:
-                o.__class__ = ExternalTransaction
-            else:
-                o = freeze(o, ExternalTransaction)
             built.append(o)
-        return built
+        return frozen(built, models.ExternalTransaction)
 
     @staticmethod
-    def of(model: ExternalTransaction) -> Any:
+    def of(model: models.ExternalTransaction) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ExternalTransactionWire(
@@ -8572,7 +7847,7 @@ class ExternalTransactionWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_UnderlyingYearGainSummaryBuilder = mutable_builder(UnderlyingYearGainSummary)
+_UnderlyingYearGainSummaryBuilder = mutable_builder(models.UnderlyingYearGainSummary)
 
 
 class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
@@ -8580,22 +7855,21 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
 
     account_number: str | None = None
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     year: int | str | None = None
     fees: DecimalNumber | None = None
-    fees_effect: PriceEffect | None = None
+    fees_effect: models.PriceEffect | None = None
     commissions: DecimalNumber | None = None
-    commissions_effect: PriceEffect | None = None
+    commissions_effect: models.PriceEffect | None = None
     yearly_realized_gain: DecimalNumber | None = None
-    yearly_realized_gain_effect: PriceEffect | None = None
+    yearly_realized_gain_effect: models.PriceEffect | None = None
     realized_lot_gain: DecimalNumber | None = None
-    realized_lot_gain_effect: PriceEffect | None = None
+    realized_lot_gain_effect: models.PriceEffect | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[UnderlyingYearGainSummary]:
+    def build_all(wires: Iterable[Any]) -> list[models.UnderlyingYearGainSummary]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[UnderlyingYearGainSummary] = []
+        built: list[Any] = []
         for wire in wires:
             o = _UnderlyingYearGainSummaryBuilder()
             o.extra = EMPTY
@@ -8635,15 +7909,11 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
                 else read_number(v)
             )
             o.realized_lot_gain_effect = wire.realized_lot_gain_effect
-            if CLASS_SWAP:
-                o.__class__ = UnderlyingYearGainSummary
-            else:
-                o = freeze(o, UnderlyingYearGainSummary)
             built.append(o)
-        return built
+        return frozen(built, models.UnderlyingYearGainSummary)
 
     @staticmethod
-    def of(model: UnderlyingYearGainSummary) -> Any:
+    def of(model: models.UnderlyingYearGainSummary) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = UnderlyingYearGainSummaryWire(
@@ -8663,7 +7933,7 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderChainBuilder = mutable_builder(OrderChain)
+_OrderChainBuilder = mutable_builder(models.OrderChain)
 
 
 class OrderChainWire(Wire, rename="kebab"):
@@ -8680,10 +7950,9 @@ class OrderChainWire(Wire, rename="kebab"):
     lite_nodes: list[OrderChainNodeWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderChain]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderChain]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderChain] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderChainBuilder()
             o.extra = EMPTY
@@ -8696,15 +7965,11 @@ class OrderChainWire(Wire, rename="kebab"):
             o.computed_data = None if (v := wire.computed_data) is None else v.build()
             o.lite_nodes_sizes = v if (v := wire.lite_nodes_sizes) is None or isinstance(v, int) else read_integer(v)
             o.lite_nodes = None if (v := wire.lite_nodes) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OrderChain
-            else:
-                o = freeze(o, OrderChain)
             built.append(o)
-        return built
+        return frozen(built, models.OrderChain)
 
     @staticmethod
-    def of(model: OrderChain) -> Any:
+    def of(model: models.OrderChain) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderChainWire(
@@ -8721,7 +7986,7 @@ class OrderChainWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderChainTotalsBuilder = mutable_builder(OrderChainTotals)
+_OrderChainTotalsBuilder = mutable_builder(models.OrderChainTotals)
 
 
 class OrderChainTotalsWire(Wire, rename="kebab"):
@@ -8732,29 +7997,28 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
     opened_at: MomentText | int | None = None
     last_occurred_at: MomentText | int | None = None
     total_fees: DecimalNumber | None = None
-    total_fees_effect: PriceEffect | None = None
+    total_fees_effect: models.PriceEffect | None = None
     total_commissions: DecimalNumber | None = None
-    total_commissions_effect: PriceEffect | None = None
+    total_commissions_effect: models.PriceEffect | None = None
     realized_gain: DecimalNumber | None = None
-    realized_gain_effect: PriceEffect | None = None
+    realized_gain_effect: models.PriceEffect | None = None
     realized_gain_with_fees: DecimalNumber | None = None
-    realized_gain_with_fees_effect: PriceEffect | None = None
+    realized_gain_with_fees_effect: models.PriceEffect | None = None
     total_opening_cost: DecimalNumber | None = None
-    total_opening_cost_effect: PriceEffect | None = None
+    total_opening_cost_effect: models.PriceEffect | None = None
     total_closing_cost: DecimalNumber | None = None
-    total_closing_cost_effect: PriceEffect | None = None
+    total_closing_cost_effect: models.PriceEffect | None = None
     total_cost: DecimalNumber | None = None
-    total_cost_effect: PriceEffect | None = None
+    total_cost_effect: models.PriceEffect | None = None
     winner_realized_and_closed: bool | None = None
     winner_realized: bool | None = None
     winner_realized_with_fees: bool | None = None
     open_entries: list[OrderChainEntryWire] | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderChainTotals]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderChainTotals]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderChainTotals] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderChainTotalsBuilder()
             o.extra = EMPTY
@@ -8824,15 +8088,11 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
             o.winner_realized = wire.winner_realized
             o.winner_realized_with_fees = wire.winner_realized_with_fees
             o.open_entries = None if (v := wire.open_entries) is None else build_list(v)
-            if CLASS_SWAP:
-                o.__class__ = OrderChainTotals
-            else:
-                o = freeze(o, OrderChainTotals)
             built.append(o)
-        return built
+        return frozen(built, models.OrderChainTotals)
 
     @staticmethod
-    def of(model: OrderChainTotals) -> Any:
+    def of(model: models.OrderChainTotals) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderChainTotalsWire(
@@ -8862,23 +8122,22 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderChainEntryBuilder = mutable_builder(OrderChainEntry)
+_OrderChainEntryBuilder = mutable_builder(models.OrderChainEntry)
 
 
 class OrderChainEntryWire(Wire, rename="kebab"):
     """Wire form of `OrderChainEntry`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     quantity: DecimalNumber | None = None
     quantity_type: str | None = None
     quantity_numeric: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderChainEntry]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderChainEntry]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderChainEntry] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderChainEntryBuilder()
             o.extra = EMPTY
@@ -8899,15 +8158,11 @@ class OrderChainEntryWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = OrderChainEntry
-            else:
-                o = freeze(o, OrderChainEntry)
             built.append(o)
-        return built
+        return frozen(built, models.OrderChainEntry)
 
     @staticmethod
-    def of(model: OrderChainEntry) -> Any:
+    def of(model: models.OrderChainEntry) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderChainEntryWire(
@@ -8920,7 +8175,7 @@ class OrderChainEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderChainNodeBuilder = mutable_builder(OrderChainNode)
+_OrderChainNodeBuilder = mutable_builder(models.OrderChainNode)
 
 
 class OrderChainNodeWire(Wire, rename="kebab"):
@@ -8931,11 +8186,11 @@ class OrderChainNodeWire(Wire, rename="kebab"):
     description: str | None = None
     occurred_at: MomentText | int | None = None
     total_fees: DecimalNumber | None = None
-    total_fees_effect: PriceEffect | None = None
+    total_fees_effect: models.PriceEffect | None = None
     total_fill_cost: DecimalNumber | None = None
-    total_fill_cost_effect: PriceEffect | None = None
+    total_fill_cost_effect: models.PriceEffect | None = None
     fill_cost_per_quantity: DecimalNumber | None = None
-    fill_cost_per_quantity_effect: PriceEffect | None = None
+    fill_cost_per_quantity_effect: models.PriceEffect | None = None
     gcd_quantity: DecimalNumber | None = None
     order_fill_count: int | str | None = None
     roll: bool | None = None
@@ -8944,10 +8199,9 @@ class OrderChainNodeWire(Wire, rename="kebab"):
     market_state_snapshot: MarketStateSnapshotWire | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderChainNode]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderChainNode]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderChainNode] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderChainNodeBuilder()
             o.extra = EMPTY
@@ -8991,15 +8245,11 @@ class OrderChainNodeWire(Wire, rename="kebab"):
             o.legs = None if (v := wire.legs) is None else build_list(v)
             o.entries = None if (v := wire.entries) is None else build_list(v)
             o.market_state_snapshot = None if (v := wire.market_state_snapshot) is None else v.build()
-            if CLASS_SWAP:
-                o.__class__ = OrderChainNode
-            else:
-                o = freeze(o, OrderChainNode)
             built.append(o)
-        return built
+        return frozen(built, models.OrderChainNode)
 
     @staticmethod
-    def of(model: OrderChainNode) -> Any:
+    def of(model: models.OrderChainNode) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderChainNodeWire(
@@ -9023,23 +8273,22 @@ class OrderChainNodeWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_OrderChainLegBuilder = mutable_builder(OrderChainLeg)
+_OrderChainLegBuilder = mutable_builder(models.OrderChainLeg)
 
 
 class OrderChainLegWire(Wire, rename="kebab"):
     """Wire form of `OrderChainLeg`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
-    action: LegAction | None = None
+    instrument_type: models.InstrumentType | None = None
+    action: models.LegAction | None = None
     fill_quantity: DecimalNumber | None = None
     order_quantity: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[OrderChainLeg]:
+    def build_all(wires: Iterable[Any]) -> list[models.OrderChainLeg]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[OrderChainLeg] = []
+        built: list[Any] = []
         for wire in wires:
             o = _OrderChainLegBuilder()
             o.extra = EMPTY
@@ -9060,15 +8309,11 @@ class OrderChainLegWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = OrderChainLeg
-            else:
-                o = freeze(o, OrderChainLeg)
             built.append(o)
-        return built
+        return frozen(built, models.OrderChainLeg)
 
     @staticmethod
-    def of(model: OrderChainLeg) -> Any:
+    def of(model: models.OrderChainLeg) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = OrderChainLegWire(
@@ -9081,7 +8326,7 @@ class OrderChainLegWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarketStateSnapshotBuilder = mutable_builder(MarketStateSnapshot)
+_MarketStateSnapshotBuilder = mutable_builder(models.MarketStateSnapshot)
 
 
 class MarketStateSnapshotWire(Wire, rename="kebab"):
@@ -9092,10 +8337,9 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
     total_theta: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarketStateSnapshot]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarketStateSnapshot]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarketStateSnapshot] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarketStateSnapshotBuilder()
             o.extra = EMPTY
@@ -9114,15 +8358,11 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = MarketStateSnapshot
-            else:
-                o = freeze(o, MarketStateSnapshot)
             built.append(o)
-        return built
+        return frozen(built, models.MarketStateSnapshot)
 
     @staticmethod
-    def of(model: MarketStateSnapshot) -> Any:
+    def of(model: models.MarketStateSnapshot) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarketStateSnapshotWire(
@@ -9133,14 +8373,14 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_MarketStateEntryBuilder = mutable_builder(MarketStateEntry)
+_MarketStateEntryBuilder = mutable_builder(models.MarketStateEntry)
 
 
 class MarketStateEntryWire(Wire, rename="kebab"):
     """Wire form of `MarketStateEntry`."""
 
     symbol: str | None = None
-    instrument_type: InstrumentType | None = None
+    instrument_type: models.InstrumentType | None = None
     bid: DecimalNumber | None = None
     ask: DecimalNumber | None = None
     last: DecimalNumber | None = None
@@ -9151,10 +8391,9 @@ class MarketStateEntryWire(Wire, rename="kebab"):
     vega: DecimalNumber | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[MarketStateEntry]:
+    def build_all(wires: Iterable[Any]) -> list[models.MarketStateEntry]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[MarketStateEntry] = []
+        built: list[Any] = []
         for wire in wires:
             o = _MarketStateEntryBuilder()
             o.extra = EMPTY
@@ -9216,15 +8455,11 @@ class MarketStateEntryWire(Wire, rename="kebab"):
                 if type(v) is str or type(v) is int
                 else read_number(v)
             )
-            if CLASS_SWAP:
-                o.__class__ = MarketStateEntry
-            else:
-                o = freeze(o, MarketStateEntry)
             built.append(o)
-        return built
+        return frozen(built, models.MarketStateEntry)
 
     @staticmethod
-    def of(model: MarketStateEntry) -> Any:
+    def of(model: models.MarketStateEntry) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = MarketStateEntryWire(
@@ -9242,7 +8477,7 @@ class MarketStateEntryWire(Wire, rename="kebab"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_QuoteBuilder = mutable_builder(Quote)
+_QuoteBuilder = mutable_builder(models.Quote)
 
 
 class QuoteWire(Wire, rename="camel"):
@@ -9262,10 +8497,9 @@ class QuoteWire(Wire, rename="camel"):
     ask_size: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Quote]:
+    def build_all(wires: Iterable[Any]) -> list[models.Quote]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Quote] = []
+        built: list[Any] = []
         for wire in wires:
             o = _QuoteBuilder()
             o.extra = EMPTY
@@ -9281,15 +8515,11 @@ class QuoteWire(Wire, rename="camel"):
             o.ask_exchange_code = wire.ask_exchange_code
             o.ask_price = v if (v := wire.ask_price) is None or v.is_finite() else none_or_keep(v, o, "askPrice")
             o.ask_size = v if (v := wire.ask_size) is None or v.is_finite() else none_or_keep(v, o, "askSize")
-            if CLASS_SWAP:
-                o.__class__ = Quote
-            else:
-                o = freeze(o, Quote)
             built.append(o)
-        return built
+        return frozen(built, models.Quote)
 
     @staticmethod
-    def of(model: Quote) -> Any:
+    def of(model: models.Quote) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = QuoteWire(
@@ -9309,7 +8539,7 @@ class QuoteWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TradeBuilder = mutable_builder(Trade)
+_TradeBuilder = mutable_builder(models.Trade)
 
 
 class TradeWire(Wire, rename="camel"):
@@ -9327,14 +8557,13 @@ class TradeWire(Wire, rename="camel"):
     day_id: DateText | int | None = None
     day_volume: Decimal | None = None
     day_turnover: Decimal | None = None
-    tick_direction: TickDirection | None = None
+    tick_direction: models.TickDirection | None = None
     extended_trading_hours: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Trade]:
+    def build_all(wires: Iterable[Any]) -> list[models.Trade]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Trade] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TradeBuilder()
             o.extra = EMPTY
@@ -9354,15 +8583,11 @@ class TradeWire(Wire, rename="camel"):
             )
             o.tick_direction = wire.tick_direction
             o.extended_trading_hours = wire.extended_trading_hours
-            if CLASS_SWAP:
-                o.__class__ = Trade
-            else:
-                o = freeze(o, Trade)
             built.append(o)
-        return built
+        return frozen(built, models.Trade)
 
     @staticmethod
-    def of(model: Trade) -> Any:
+    def of(model: models.Trade) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TradeWire(
@@ -9384,7 +8609,7 @@ class TradeWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TradeETHBuilder = mutable_builder(TradeETH)
+_TradeETHBuilder = mutable_builder(models.TradeETH)
 
 
 class TradeETHWire(Wire, rename="camel"):
@@ -9402,14 +8627,13 @@ class TradeETHWire(Wire, rename="camel"):
     day_id: DateText | int | None = None
     day_volume: Decimal | None = None
     day_turnover: Decimal | None = None
-    tick_direction: TickDirection | None = None
+    tick_direction: models.TickDirection | None = None
     extended_trading_hours: bool | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TradeETH]:
+    def build_all(wires: Iterable[Any]) -> list[models.TradeETH]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TradeETH] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TradeETHBuilder()
             o.extra = EMPTY
@@ -9429,15 +8653,11 @@ class TradeETHWire(Wire, rename="camel"):
             )
             o.tick_direction = wire.tick_direction
             o.extended_trading_hours = wire.extended_trading_hours
-            if CLASS_SWAP:
-                o.__class__ = TradeETH
-            else:
-                o = freeze(o, TradeETH)
             built.append(o)
-        return built
+        return frozen(built, models.TradeETH)
 
     @staticmethod
-    def of(model: TradeETH) -> Any:
+    def of(model: models.TradeETH) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TradeETHWire(
@@ -9459,7 +8679,7 @@ class TradeETHWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SummaryBuilder = mutable_builder(Summary)
+_SummaryBuilder = mutable_builder(models.Summary)
 
 
 class SummaryWire(Wire, rename="camel"):
@@ -9472,18 +8692,17 @@ class SummaryWire(Wire, rename="camel"):
     day_high_price: Decimal | None = None
     day_low_price: Decimal | None = None
     day_close_price: Decimal | None = None
-    day_close_price_type: ClosePriceType | None = None
+    day_close_price_type: models.ClosePriceType | None = None
     prev_day_id: DateText | int | None = None
     prev_day_close_price: Decimal | None = None
-    prev_day_close_price_type: ClosePriceType | None = None
+    prev_day_close_price_type: models.ClosePriceType | None = None
     prev_day_volume: Decimal | None = None
     open_interest: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Summary]:
+    def build_all(wires: Iterable[Any]) -> list[models.Summary]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Summary] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SummaryBuilder()
             o.extra = EMPTY
@@ -9516,15 +8735,11 @@ class SummaryWire(Wire, rename="camel"):
             o.open_interest = (
                 v if (v := wire.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
             )
-            if CLASS_SWAP:
-                o.__class__ = Summary
-            else:
-                o = freeze(o, Summary)
             built.append(o)
-        return built
+        return frozen(built, models.Summary)
 
     @staticmethod
-    def of(model: Summary) -> Any:
+    def of(model: models.Summary) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = SummaryWire(
@@ -9545,7 +8760,7 @@ class SummaryWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_ProfileBuilder = mutable_builder(Profile)
+_ProfileBuilder = mutable_builder(models.Profile)
 
 
 class ProfileWire(Wire, rename="camel"):
@@ -9554,8 +8769,8 @@ class ProfileWire(Wire, rename="camel"):
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     description: str | None = None
-    short_sale_restriction: ShortSaleRestriction | None = None
-    trading_status: SecurityStatus | None = None
+    short_sale_restriction: models.ShortSaleRestriction | None = None
+    trading_status: models.SecurityStatus | None = None
     status_reason: str | None = None
     halt_start_time: Moment | int | None = None
     halt_end_time: Moment | int | None = None
@@ -9572,10 +8787,9 @@ class ProfileWire(Wire, rename="camel"):
     free_float: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Profile]:
+    def build_all(wires: Iterable[Any]) -> list[models.Profile]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Profile] = []
+        built: list[Any] = []
         for wire in wires:
             o = _ProfileBuilder()
             o.extra = EMPTY
@@ -9614,15 +8828,11 @@ class ProfileWire(Wire, rename="camel"):
             o.ex_dividend_day_id = None if (v := wire.ex_dividend_day_id) is None else day_of_epoch(v)
             o.shares = v if (v := wire.shares) is None or v.is_finite() else none_or_keep(v, o, "shares")
             o.free_float = v if (v := wire.free_float) is None or v.is_finite() else none_or_keep(v, o, "freeFloat")
-            if CLASS_SWAP:
-                o.__class__ = Profile
-            else:
-                o = freeze(o, Profile)
             built.append(o)
-        return built
+        return frozen(built, models.Profile)
 
     @staticmethod
-    def of(model: Profile) -> Any:
+    def of(model: models.Profile) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = ProfileWire(
@@ -9649,7 +8859,7 @@ class ProfileWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_GreeksBuilder = mutable_builder(Greeks)
+_GreeksBuilder = mutable_builder(models.Greeks)
 
 
 class GreeksWire(Wire, rename="camel"):
@@ -9670,10 +8880,9 @@ class GreeksWire(Wire, rename="camel"):
     vega: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Greeks]:
+    def build_all(wires: Iterable[Any]) -> list[models.Greeks]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Greeks] = []
+        built: list[Any] = []
         for wire in wires:
             o = _GreeksBuilder()
             o.extra = EMPTY
@@ -9690,15 +8899,11 @@ class GreeksWire(Wire, rename="camel"):
             o.theta = v if (v := wire.theta) is None or v.is_finite() else none_or_keep(v, o, "theta")
             o.rho = v if (v := wire.rho) is None or v.is_finite() else none_or_keep(v, o, "rho")
             o.vega = v if (v := wire.vega) is None or v.is_finite() else none_or_keep(v, o, "vega")
-            if CLASS_SWAP:
-                o.__class__ = Greeks
-            else:
-                o = freeze(o, Greeks)
             built.append(o)
-        return built
+        return frozen(built, models.Greeks)
 
     @staticmethod
-    def of(model: Greeks) -> Any:
+    def of(model: models.Greeks) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = GreeksWire(
@@ -9719,7 +8924,7 @@ class GreeksWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TimeAndSaleBuilder = mutable_builder(TimeAndSale)
+_TimeAndSaleBuilder = mutable_builder(models.TimeAndSale)
 
 
 class TimeAndSaleWire(Wire, rename="camel"):
@@ -9739,19 +8944,18 @@ class TimeAndSaleWire(Wire, rename="camel"):
     ask_price: Decimal | None = None
     exchange_sale_conditions: str | None = None
     trade_through_exempt: str | None = None
-    aggressor_side: AggressorSide | None = None
+    aggressor_side: models.AggressorSide | None = None
     spread_leg: bool | None = None
     extended_trading_hours: bool | None = None
     valid_tick: bool | None = None
-    type: TimeAndSaleType | None = None
+    type: models.TimeAndSaleType | None = None
     buyer: str | None = None
     seller: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TimeAndSale]:
+    def build_all(wires: Iterable[Any]) -> list[models.TimeAndSale]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TimeAndSale] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TimeAndSaleBuilder()
             o.extra = EMPTY
@@ -9776,15 +8980,11 @@ class TimeAndSaleWire(Wire, rename="camel"):
             o.type = wire.type
             o.buyer = wire.buyer
             o.seller = wire.seller
-            if CLASS_SWAP:
-                o.__class__ = TimeAndSale
-            else:
-                o = freeze(o, TimeAndSale)
             built.append(o)
-        return built
+        return frozen(built, models.TimeAndSale)
 
     @staticmethod
-    def of(model: TimeAndSale) -> Any:
+    def of(model: models.TimeAndSale) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TimeAndSaleWire(
@@ -9813,7 +9013,7 @@ class TimeAndSaleWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_CandleBuilder = mutable_builder(Candle)
+_CandleBuilder = mutable_builder(models.Candle)
 
 
 class CandleWire(
@@ -9860,10 +9060,9 @@ class CandleWire(
     vwap__alias1: Decimal | None = msgspec.field(default=None, name="vwap")
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Candle]:
+    def build_all(wires: Iterable[Any]) -> list[models.Candle]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Candle] = []
+        built: list[Any] = []
         for wire in wires:
             o = _CandleBuilder()
             o.extra = EMPTY
@@ -9894,15 +9093,11 @@ class CandleWire(
             o.open_interest = (
                 v if (v := wire.open_interest) is None or v.is_finite() else none_or_keep(v, o, "openInterest")
             )
-            if CLASS_SWAP:
-                o.__class__ = Candle
-            else:
-                o = freeze(o, Candle)
             built.append(o)
-        return built
+        return frozen(built, models.Candle)
 
     @staticmethod
-    def of(model: Candle) -> Any:
+    def of(model: models.Candle) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = CandleWire(
@@ -9927,7 +9122,7 @@ class CandleWire(
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_UnderlyingBuilder = mutable_builder(Underlying)
+_UnderlyingBuilder = mutable_builder(models.Underlying)
 
 
 class UnderlyingWire(Wire, rename="camel"):
@@ -9947,10 +9142,9 @@ class UnderlyingWire(Wire, rename="camel"):
     put_call_ratio: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Underlying]:
+    def build_all(wires: Iterable[Any]) -> list[models.Underlying]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Underlying] = []
+        built: list[Any] = []
         for wire in wires:
             o = _UnderlyingBuilder()
             o.extra = EMPTY
@@ -9972,15 +9166,11 @@ class UnderlyingWire(Wire, rename="camel"):
             o.put_call_ratio = (
                 v if (v := wire.put_call_ratio) is None or v.is_finite() else none_or_keep(v, o, "putCallRatio")
             )
-            if CLASS_SWAP:
-                o.__class__ = Underlying
-            else:
-                o = freeze(o, Underlying)
             built.append(o)
-        return built
+        return frozen(built, models.Underlying)
 
     @staticmethod
-    def of(model: Underlying) -> Any:
+    def of(model: models.Underlying) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = UnderlyingWire(
@@ -10000,7 +9190,7 @@ class UnderlyingWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_TheoPriceBuilder = mutable_builder(TheoPrice)
+_TheoPriceBuilder = mutable_builder(models.TheoPrice)
 
 
 class TheoPriceWire(Wire, rename="camel"):
@@ -10020,10 +9210,9 @@ class TheoPriceWire(Wire, rename="camel"):
     interest: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[TheoPrice]:
+    def build_all(wires: Iterable[Any]) -> list[models.TheoPrice]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[TheoPrice] = []
+        built: list[Any] = []
         for wire in wires:
             o = _TheoPriceBuilder()
             o.extra = EMPTY
@@ -10041,15 +9230,11 @@ class TheoPriceWire(Wire, rename="camel"):
             o.gamma = v if (v := wire.gamma) is None or v.is_finite() else none_or_keep(v, o, "gamma")
             o.dividend = v if (v := wire.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
             o.interest = v if (v := wire.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
-            if CLASS_SWAP:
-                o.__class__ = TheoPrice
-            else:
-                o = freeze(o, TheoPrice)
             built.append(o)
-        return built
+        return frozen(built, models.TheoPrice)
 
     @staticmethod
-    def of(model: TheoPrice) -> Any:
+    def of(model: models.TheoPrice) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = TheoPriceWire(
@@ -10069,7 +9254,7 @@ class TheoPriceWire(Wire, rename="camel"):
         return with_extra(wire, model.extra) if model.extra else wire
 
 
-_SeriesBuilder = mutable_builder(Series)
+_SeriesBuilder = mutable_builder(models.Series)
 
 
 class SeriesWire(Wire, rename="camel"):
@@ -10091,10 +9276,9 @@ class SeriesWire(Wire, rename="camel"):
     interest: Decimal | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[Series]:
+    def build_all(wires: Iterable[Any]) -> list[models.Series]:
         """Return the frozen model of each of these structs."""
-        v: Any
-        built: list[Series] = []
+        built: list[Any] = []
         for wire in wires:
             o = _SeriesBuilder()
             o.extra = EMPTY
@@ -10116,15 +9300,11 @@ class SeriesWire(Wire, rename="camel"):
             )
             o.dividend = v if (v := wire.dividend) is None or v.is_finite() else none_or_keep(v, o, "dividend")
             o.interest = v if (v := wire.interest) is None or v.is_finite() else none_or_keep(v, o, "interest")
-            if CLASS_SWAP:
-                o.__class__ = Series
-            else:
-                o = freeze(o, Series)
             built.append(o)
-        return built
+        return frozen(built, models.Series)
 
     @staticmethod
-    def of(model: Series) -> Any:
+    def of(model: models.Series) -> Any:
         """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
         v: Any
         wire = SeriesWire(
@@ -10148,139 +9328,139 @@ class SeriesWire(Wire, rename="camel"):
 
 #: Wire struct of each model.
 WIRES: dict[type[Any], type[Wire]] = {
-    Pagination: PaginationWire,
-    ErrorBody: ErrorBodyWire,
-    ErrorDetail: ErrorDetailWire,
-    MarketSession: MarketSessionWire,
-    CurrentMarketSession: CurrentMarketSessionWire,
-    HolidayCalendar: HolidayCalendarWire,
-    EarningsReport: EarningsReportWire,
-    Dividend: DividendWire,
-    Equity: EquityWire,
-    TickSize: TickSizeWire,
-    EquityOption: EquityOptionWire,
-    FutureOption: FutureOptionWire,
-    FutureOptionProduct: FutureOptionProductWire,
-    Warrant: WarrantWire,
-    Order: OrderWire,
-    OrderLeg: OrderLegWire,
-    Fill: FillWire,
-    OrderRule: OrderRuleWire,
-    OrderCondition: OrderConditionWire,
-    PriceComponent: PriceComponentWire,
-    PlacedOrderResponse: PlacedOrderResponseWire,
-    BuyingPowerEffect: BuyingPowerEffectWire,
-    FeeCalculation: FeeCalculationWire,
-    FeeBreakdown: FeeBreakdownWire,
-    PreflightMessage: PreflightMessageWire,
-    NewOrder: NewOrderWire,
-    NewOrderLeg: NewOrderLegWire,
-    NewOrderRules: NewOrderRulesWire,
-    NewOrderCondition: NewOrderConditionWire,
-    NewPriceComponent: NewPriceComponentWire,
-    AdvancedInstructions: AdvancedInstructionsWire,
-    OrderEdit: OrderEditWire,
-    ComplexOrder: ComplexOrderWire,
-    RelatedOrder: RelatedOrderWire,
-    PairsEdit: PairsEditWire,
-    Transaction: TransactionWire,
-    TransactionLot: TransactionLotWire,
-    MarginOrder: MarginOrderWire,
-    MarginOrderLeg: MarginOrderLegWire,
-    MarginDryRun: MarginDryRunWire,
-    MarginDryRunResult: MarginDryRunResultWire,
-    MarginRequirements: MarginRequirementsWire,
-    MarginGroup: MarginGroupWire,
-    MarginPositionGroup: MarginPositionGroupWire,
-    MarginPositionEntry: MarginPositionEntryWire,
-    Watchlist: WatchlistWire,
-    WatchlistEntry: WatchlistEntryWire,
-    NewWatchlist: NewWatchlistWire,
-    NewWatchlistEntry: NewWatchlistEntryWire,
-    QuoteAlert: QuoteAlertWire,
-    NewQuoteAlert: NewQuoteAlertWire,
-    TokenRequest: TokenRequestWire,
-    TokenResponse: TokenResponseWire,
-    TokenErrorBody: TokenErrorBodyWire,
-    CustomerAccount: CustomerAccountWire,
-    Account: AccountWire,
-    Customer: CustomerWire,
-    Address: AddressWire,
-    CustomerSuitability: CustomerSuitabilityWire,
-    Person: PersonWire,
-    Entity: EntityWire,
-    EntityOfficer: EntityOfficerWire,
-    EntitySuitability: EntitySuitabilityWire,
-    PermittedAccountType: PermittedAccountTypeWire,
-    PermittedMarginType: PermittedMarginTypeWire,
-    TradingStatus: TradingStatusWire,
-    AccountBalance: AccountBalanceWire,
-    NetLiqOhlc: NetLiqOhlcWire,
-    Position: PositionWire,
-    PositionLimit: PositionLimitWire,
-    SpanRow: SpanRowWire,
-    EffectiveMarginRequirement: EffectiveMarginRequirementWire,
-    MarginConfiguration: MarginConfigurationWire,
-    TotalFees: TotalFeesWire,
-    Future: FutureWire,
-    FutureProduct: FutureProductWire,
-    FutureRoll: FutureRollWire,
-    FutureEtfEquivalent: FutureEtfEquivalentWire,
-    TradingCutoff: TradingCutoffWire,
-    FutureOptionProductDetails: FutureOptionProductDetailsWire,
-    Cryptocurrency: CryptocurrencyWire,
-    DestinationVenueSymbol: DestinationVenueSymbolWire,
-    CurrencyPair: CurrencyPairWire,
-    QuantityDecimalPrecision: QuantityDecimalPrecisionWire,
-    CompactOptionChain: CompactOptionChainWire,
-    NestedOptionChain: NestedOptionChainWire,
-    OptionExpiration: OptionExpirationWire,
-    OptionStrike: OptionStrikeWire,
-    Deliverable: DeliverableWire,
-    NestedFuturesOptionChain: NestedFuturesOptionChainWire,
-    ChainFuture: ChainFutureWire,
-    FuturesOptionChain: FuturesOptionChainWire,
-    FuturesOptionExpiration: FuturesOptionExpirationWire,
-    InstrumentSearchHit: InstrumentSearchHitWire,
-    SymbolSearchHit: SymbolSearchHitWire,
-    MarketDataSnapshot: MarketDataSnapshotWire,
-    QuoteToken: QuoteTokenWire,
-    UnderlyingMetrics: UnderlyingMetricsWire,
-    ExpirationVolatility: ExpirationVolatilityWire,
-    LiquidityState: LiquidityStateWire,
-    ExpectedEarnings: ExpectedEarningsWire,
-    PairsWatchlist: PairsWatchlistWire,
-    PairsEquation: PairsEquationWire,
-    NewComplexOrder: NewComplexOrderWire,
-    BacktestDates: BacktestDatesWire,
-    BacktestLeg: BacktestLegWire,
-    EntryConditions: EntryConditionsWire,
-    ExitConditions: ExitConditionsWire,
-    NewBacktest: NewBacktestWire,
-    Backtest: BacktestWire,
-    BacktestTrial: BacktestTrialWire,
-    BacktestSnapshot: BacktestSnapshotWire,
-    SimulatedTrade: SimulatedTradeWire,
-    SimulatedTradeLeg: SimulatedTradeLegWire,
-    SimulatedPrice: SimulatedPriceWire,
-    ExternalTransaction: ExternalTransactionWire,
-    UnderlyingYearGainSummary: UnderlyingYearGainSummaryWire,
-    OrderChain: OrderChainWire,
-    OrderChainTotals: OrderChainTotalsWire,
-    OrderChainEntry: OrderChainEntryWire,
-    OrderChainNode: OrderChainNodeWire,
-    OrderChainLeg: OrderChainLegWire,
-    MarketStateSnapshot: MarketStateSnapshotWire,
-    MarketStateEntry: MarketStateEntryWire,
-    Quote: QuoteWire,
-    Trade: TradeWire,
-    TradeETH: TradeETHWire,
-    Summary: SummaryWire,
-    Profile: ProfileWire,
-    Greeks: GreeksWire,
-    TimeAndSale: TimeAndSaleWire,
-    Candle: CandleWire,
-    Underlying: UnderlyingWire,
-    TheoPrice: TheoPriceWire,
-    Series: SeriesWire,
+    models.Pagination: PaginationWire,
+    models.ErrorBody: ErrorBodyWire,
+    models.ErrorDetail: ErrorDetailWire,
+    models.MarketSession: MarketSessionWire,
+    models.CurrentMarketSession: CurrentMarketSessionWire,
+    models.HolidayCalendar: HolidayCalendarWire,
+    models.EarningsReport: EarningsReportWire,
+    models.Dividend: DividendWire,
+    models.Equity: EquityWire,
+    models.TickSize: TickSizeWire,
+    models.EquityOption: EquityOptionWire,
+    models.FutureOption: FutureOptionWire,
+    models.FutureOptionProduct: FutureOptionProductWire,
+    models.Warrant: WarrantWire,
+    models.Order: OrderWire,
+    models.OrderLeg: OrderLegWire,
+    models.Fill: FillWire,
+    models.OrderRule: OrderRuleWire,
+    models.OrderCondition: OrderConditionWire,
+    models.PriceComponent: PriceComponentWire,
+    models.PlacedOrderResponse: PlacedOrderResponseWire,
+    models.BuyingPowerEffect: BuyingPowerEffectWire,
+    models.FeeCalculation: FeeCalculationWire,
+    models.FeeBreakdown: FeeBreakdownWire,
+    models.PreflightMessage: PreflightMessageWire,
+    models.NewOrder: NewOrderWire,
+    models.NewOrderLeg: NewOrderLegWire,
+    models.NewOrderRules: NewOrderRulesWire,
+    models.NewOrderCondition: NewOrderConditionWire,
+    models.NewPriceComponent: NewPriceComponentWire,
+    models.AdvancedInstructions: AdvancedInstructionsWire,
+    models.OrderEdit: OrderEditWire,
+    models.ComplexOrder: ComplexOrderWire,
+    models.RelatedOrder: RelatedOrderWire,
+    models.PairsEdit: PairsEditWire,
+    models.Transaction: TransactionWire,
+    models.TransactionLot: TransactionLotWire,
+    models.MarginOrder: MarginOrderWire,
+    models.MarginOrderLeg: MarginOrderLegWire,
+    models.MarginDryRun: MarginDryRunWire,
+    models.MarginDryRunResult: MarginDryRunResultWire,
+    models.MarginRequirements: MarginRequirementsWire,
+    models.MarginGroup: MarginGroupWire,
+    models.MarginPositionGroup: MarginPositionGroupWire,
+    models.MarginPositionEntry: MarginPositionEntryWire,
+    models.Watchlist: WatchlistWire,
+    models.WatchlistEntry: WatchlistEntryWire,
+    models.NewWatchlist: NewWatchlistWire,
+    models.NewWatchlistEntry: NewWatchlistEntryWire,
+    models.QuoteAlert: QuoteAlertWire,
+    models.NewQuoteAlert: NewQuoteAlertWire,
+    models.TokenRequest: TokenRequestWire,
+    models.TokenResponse: TokenResponseWire,
+    models.TokenErrorBody: TokenErrorBodyWire,
+    models.CustomerAccount: CustomerAccountWire,
+    models.Account: AccountWire,
+    models.Customer: CustomerWire,
+    models.Address: AddressWire,
+    models.CustomerSuitability: CustomerSuitabilityWire,
+    models.Person: PersonWire,
+    models.Entity: EntityWire,
+    models.EntityOfficer: EntityOfficerWire,
+    models.EntitySuitability: EntitySuitabilityWire,
+    models.PermittedAccountType: PermittedAccountTypeWire,
+    models.PermittedMarginType: PermittedMarginTypeWire,
+    models.TradingStatus: TradingStatusWire,
+    models.AccountBalance: AccountBalanceWire,
+    models.NetLiqOhlc: NetLiqOhlcWire,
+    models.Position: PositionWire,
+    models.PositionLimit: PositionLimitWire,
+    models.SpanRow: SpanRowWire,
+    models.EffectiveMarginRequirement: EffectiveMarginRequirementWire,
+    models.MarginConfiguration: MarginConfigurationWire,
+    models.TotalFees: TotalFeesWire,
+    models.Future: FutureWire,
+    models.FutureProduct: FutureProductWire,
+    models.FutureRoll: FutureRollWire,
+    models.FutureEtfEquivalent: FutureEtfEquivalentWire,
+    models.TradingCutoff: TradingCutoffWire,
+    models.FutureOptionProductDetails: FutureOptionProductDetailsWire,
+    models.Cryptocurrency: CryptocurrencyWire,
+    models.DestinationVenueSymbol: DestinationVenueSymbolWire,
+    models.CurrencyPair: CurrencyPairWire,
+    models.QuantityDecimalPrecision: QuantityDecimalPrecisionWire,
+    models.CompactOptionChain: CompactOptionChainWire,
+    models.NestedOptionChain: NestedOptionChainWire,
+    models.OptionExpiration: OptionExpirationWire,
+    models.OptionStrike: OptionStrikeWire,
+    models.Deliverable: DeliverableWire,
+    models.NestedFuturesOptionChain: NestedFuturesOptionChainWire,
+    models.ChainFuture: ChainFutureWire,
+    models.FuturesOptionChain: FuturesOptionChainWire,
+    models.FuturesOptionExpiration: FuturesOptionExpirationWire,
+    models.InstrumentSearchHit: InstrumentSearchHitWire,
+    models.SymbolSearchHit: SymbolSearchHitWire,
+    models.MarketDataSnapshot: MarketDataSnapshotWire,
+    models.QuoteToken: QuoteTokenWire,
+    models.UnderlyingMetrics: UnderlyingMetricsWire,
+    models.ExpirationVolatility: ExpirationVolatilityWire,
+    models.LiquidityState: LiquidityStateWire,
+    models.ExpectedEarnings: ExpectedEarningsWire,
+    models.PairsWatchlist: PairsWatchlistWire,
+    models.PairsEquation: PairsEquationWire,
+    models.NewComplexOrder: NewComplexOrderWire,
+    models.BacktestDates: BacktestDatesWire,
+    models.BacktestLeg: BacktestLegWire,
+    models.EntryConditions: EntryConditionsWire,
+    models.ExitConditions: ExitConditionsWire,
+    models.NewBacktest: NewBacktestWire,
+    models.Backtest: BacktestWire,
+    models.BacktestTrial: BacktestTrialWire,
+    models.BacktestSnapshot: BacktestSnapshotWire,
+    models.SimulatedTrade: SimulatedTradeWire,
+    models.SimulatedTradeLeg: SimulatedTradeLegWire,
+    models.SimulatedPrice: SimulatedPriceWire,
+    models.ExternalTransaction: ExternalTransactionWire,
+    models.UnderlyingYearGainSummary: UnderlyingYearGainSummaryWire,
+    models.OrderChain: OrderChainWire,
+    models.OrderChainTotals: OrderChainTotalsWire,
+    models.OrderChainEntry: OrderChainEntryWire,
+    models.OrderChainNode: OrderChainNodeWire,
+    models.OrderChainLeg: OrderChainLegWire,
+    models.MarketStateSnapshot: MarketStateSnapshotWire,
+    models.MarketStateEntry: MarketStateEntryWire,
+    models.Quote: QuoteWire,
+    models.Trade: TradeWire,
+    models.TradeETH: TradeETHWire,
+    models.Summary: SummaryWire,
+    models.Profile: ProfileWire,
+    models.Greeks: GreeksWire,
+    models.TimeAndSale: TimeAndSaleWire,
+    models.Candle: CandleWire,
+    models.Underlying: UnderlyingWire,
+    models.TheoPrice: TheoPriceWire,
+    models.Series: SeriesWire,
 }

@@ -1552,8 +1552,8 @@ class Orders:
         ones require start-date or start-at.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from; by default 0, the first page.
             per_page: Orders per page; by default chosen by the service.
@@ -1614,8 +1614,8 @@ class Orders:
         the account suspended.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
             per_page: Orders per page, if the list is paginated. Published, not recorded.
@@ -2479,8 +2479,8 @@ class Accounts:
         values.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
 
         Returns:
             Customer record.
@@ -2504,8 +2504,8 @@ class Accounts:
         The list includes closed accounts; is-closed marks them.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
 
         Returns:
             Accounts of the customer.
@@ -2529,8 +2529,8 @@ class Accounts:
         The account comes without the authority over it.
 
         Args:
-            customer_id: Customer number. The value `me`, observed but not documented, selects the owner of the
-                token.
+            customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
+                documented, and was not recorded.
             account_number: Account number.
 
         Returns:

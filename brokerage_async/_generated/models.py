@@ -499,46 +499,26 @@ class Pagination(Model):
     The page is the last one once page-offset + 1 reaches total-pages.
 
     See section Common conventions of the service document.
-
-    Attributes:
-        per_page: Items on a full page.
-        page_offset: Number of this page, counted from 0.
-        item_offset: Position of this page's first item in the whole list, counted from 0.
-        total_items: Items in the whole list.
-        total_pages: Pages in the whole list.
-        current_item_count: Items on this page; fewer than per-page on the last page only.
-        previous_link: Address of the previous page; never set. Recorded, not documented.
-        next_link: Address of the next page; never set. Recorded, not documented.
-        paging_link_template: Template of the addresses; never set. Recorded, not documented.
     """
 
     per_page: int | None = None
     """Items on a full page."""
-
     page_offset: int | None = None
     """Number of this page, counted from 0."""
-
     item_offset: int | None = None
     """Position of this page's first item in the whole list, counted from 0."""
-
     total_items: int | None = None
     """Items in the whole list."""
-
     total_pages: int | None = None
     """Pages in the whole list."""
-
     current_item_count: int | None = None
     """Items on this page; fewer than per-page on the last page only."""
-
     previous_link: str | None = None
     """Address of the previous page; never set. Recorded, not documented."""
-
     next_link: str | None = None
     """Address of the next page; never set. Recorded, not documented."""
-
     paging_link_template: str | None = None
     """Template of the addresses; never set. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -548,26 +528,16 @@ class ErrorDetail(Model):
     """Individual problem behind an error.
 
     See section Errors of the service document.
-
-    Attributes:
-        code: Machine-readable code of the problem.
-        message: Human-readable message.
-        domain: Field or part of the request that has the problem.
-        reason: Reason why validation rejected the field in domain. Recorded, not documented.
     """
 
     code: str | None = None
     """Machine-readable code of the problem."""
-
     message: str | None = None
     """Human-readable message."""
-
     domain: str | None = None
     """Field or part of the request that has the problem."""
-
     reason: str | None = None
     """Reason why validation rejected the field in domain. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -577,34 +547,20 @@ class MarketSession(Model):
     """Hours of one trading day for one instrument collection.
 
     See section Session timings of the service document.
-
-    Attributes:
-        start_at: Start of the session, before regular hours. Recorded, not documented.
-        open_at: Start of regular hours. Recorded, not documented.
-        close_at: End of regular hours. Recorded, not documented.
-        close_at_ext: End of extended hours. Recorded, not documented.
-        instrument_collection: Instrument collection of the session. Recorded, not documented.
-        session_date: Trading day of the session. Recorded, not documented.
     """
 
     start_at: datetime | None = None
     """Start of the session, before regular hours. Recorded, not documented."""
-
     open_at: datetime | None = None
     """Start of regular hours. Recorded, not documented."""
-
     close_at: datetime | None = None
     """End of regular hours. Recorded, not documented."""
-
     close_at_ext: datetime | None = None
     """End of extended hours. Recorded, not documented."""
-
     instrument_collection: InstrumentCollection | None = None
     """Instrument collection of the session. Recorded, not documented."""
-
     session_date: date | None = None
     """Trading day of the session. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -616,46 +572,26 @@ class CurrentMarketSession(Model):
     It includes the previous and the next session.
 
     See section Session timings of the service document.
-
-    Attributes:
-        start_at: Start of the session, before regular hours. Recorded, not documented.
-        open_at: Start of regular hours. Recorded, not documented.
-        close_at: End of regular hours. Recorded, not documented.
-        close_at_ext: End of extended hours. Recorded, not documented.
-        instrument_collection: Instrument collection of the session. Recorded, not documented.
-        session_date: Trading day of the session. Recorded, not documented.
-        state: Current state of the market. Recorded, not documented.
-        next_session: Next session. Recorded, not documented.
-        previous_session: Previous session. Recorded, not documented.
     """
 
     start_at: datetime | None = None
     """Start of the session, before regular hours. Recorded, not documented."""
-
     open_at: datetime | None = None
     """Start of regular hours. Recorded, not documented."""
-
     close_at: datetime | None = None
     """End of regular hours. Recorded, not documented."""
-
     close_at_ext: datetime | None = None
     """End of extended hours. Recorded, not documented."""
-
     instrument_collection: InstrumentCollection | None = None
     """Instrument collection of the session. Recorded, not documented."""
-
     session_date: date | None = None
     """Trading day of the session. Recorded, not documented."""
-
     state: MarketState | None = None
     """Current state of the market. Recorded, not documented."""
-
     next_session: MarketSession | None = None
     """Next session. Recorded, not documented."""
-
     previous_session: MarketSession | None = None
     """Previous session. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -665,18 +601,12 @@ class HolidayCalendar(Model):
     """Days without full regular hours on the stock exchanges.
 
     See section Holiday calendar of the service document.
-
-    Attributes:
-        market_holidays: Days without trading.
-        market_half_days: Days with an early close.
     """
 
     market_holidays: tuple[date, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Days without trading."""
-
     market_half_days: tuple[date, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Days with an early close."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -686,18 +616,12 @@ class EarningsReport(Model):
     """Earnings report of a company.
 
     See section Corporate-event items of the service document.
-
-    Attributes:
-        occurred_date: Date of the report.
-        eps: Earnings per share, in dollars; negative for a loss.
     """
 
     occurred_date: date | None = None
     """Date of the report."""
-
     eps: Decimal | None = None
     """Earnings per share, in dollars; negative for a loss."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -707,18 +631,12 @@ class Dividend(Model):
     """Dividend of a company.
 
     See section Corporate-event items of the service document.
-
-    Attributes:
-        occurred_date: Date of the dividend.
-        amount: Amount, in dollars per share.
     """
 
     occurred_date: date | None = None
     """Date of the dividend."""
-
     amount: Decimal | None = None
     """Amount, in dollars per share."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -728,22 +646,14 @@ class TickSize(Model):
     """Smallest price increment within a price range.
 
     See section Equity instrument of the service document.
-
-    Attributes:
-        value: Price increment, in dollars.
-        threshold: Upper end of the price range, in dollars; absent for the last range.
-        symbol: Symbol of the spread that the increment belongs to; spreads only. Recorded, not documented.
     """
 
     value: Decimal | None = None
     """Price increment, in dollars."""
-
     threshold: Decimal | None = None
     """Upper end of the price range, in dollars; absent for the last range."""
-
     symbol: str | None = None
     """Symbol of the spread that the increment belongs to; spreads only. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -753,100 +663,53 @@ class EquityOption(Model):
     """Listed option on an equity or an index.
 
     See section Equity option instrument of the service document.
-
-    Attributes:
-        active: Whether the service currently trades it.
-        days_to_expiration: Calendar days to expiration; 0 on the last day, negative afterwards.
-        exercise_style: Exercise style, such as `American` or `European`.
-        expiration_date: Expiration date.
-        expiration_type: Expiration cycle, such as `Regular` or `Weekly`.
-        expires_at: Time of expiration.
-        halted_at: Time trading was halted.
-        instrument_type: Instrument type, `Equity Option`.
-        is_closing_only: Whether positions can only be closed, not opened.
-        listed_market: Code of the listing market.
-        market_time_instrument_collection: Instrument collection whose trading hours apply.
-        old_security_number: Previous security number.
-        option_chain_type: Type of option chain, such as `Standard`.
-        option_type: Call or put.
-        root_symbol: Root of the option symbol, usually the underlying's symbol.
-        settlement_type: Settlement time, such as `AM` or `PM`.
-        shares_per_contract: Shares per contract.
-        stops_trading_at: Time trading ends.
-        streamer_symbol: Symbol on the market-data stream.
-        strike_price: Strike price, in dollars per share.
-        symbol: OCC symbol, such as `AAPL  260612C00110000`: root padded to six characters, date as yymmdd, `C`
-            or `P`, strike times 1000 in eight digits.
-        underlying_symbol: Symbol of the underlying.
     """
 
     active: bool | None = None
     """Whether the service currently trades it."""
-
     days_to_expiration: int | None = None
     """Calendar days to expiration; 0 on the last day, negative afterwards."""
-
     exercise_style: str | None = None
     """Exercise style, such as `American` or `European`."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     expiration_type: str | None = None
     """Expiration cycle, such as `Regular` or `Weekly`."""
-
     expires_at: datetime | None = None
     """Time of expiration."""
-
     halted_at: datetime | None = None
     """Time trading was halted."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type, `Equity Option`."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     listed_market: str | None = None
     """Code of the listing market."""
-
     market_time_instrument_collection: InstrumentCollection | None = None
     """Instrument collection whose trading hours apply."""
-
     old_security_number: str | None = None
     """Previous security number."""
-
     option_chain_type: str | None = None
     """Type of option chain, such as `Standard`."""
-
     option_type: OptionType | None = None
     """Call or put."""
-
     root_symbol: str | None = None
     """Root of the option symbol, usually the underlying's symbol."""
-
     settlement_type: str | None = None
     """Settlement time, such as `AM` or `PM`."""
-
     shares_per_contract: int | None = None
     """Shares per contract."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     strike_price: Decimal | None = None
     """Strike price, in dollars per share."""
-
     symbol: str | None = None
     """OCC symbol, such as `AAPL  260612C00110000`: root padded to six characters, date as yymmdd, `C` or `P`,
     strike times 1000 in eight digits."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -856,38 +719,22 @@ class Warrant(Model):
     """Right issued by a company to buy its shares.
 
     See section Warrant of the service document.
-
-    Attributes:
-        active: Whether the service currently trades it.
-        cusip: CUSIP, nine characters.
-        description: Full name.
-        instrument_type: Instrument type, `Warrant`.
-        is_closing_only: Whether positions can only be closed, not opened.
-        listed_market: Market identifier code (MIC) of the listing market.
-        symbol: Symbol of the warrant.
     """
 
     active: bool | None = None
     """Whether the service currently trades it."""
-
     cusip: str | None = None
     """CUSIP, nine characters."""
-
     description: str | None = None
     """Full name."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type, `Warrant`."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     listed_market: str | None = None
     """Market identifier code (MIC) of the listing market."""
-
     symbol: str | None = None
     """Symbol of the warrant."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -897,38 +744,22 @@ class Fill(Model):
     """Execution of a leg or of part of it.
 
     See section Order of the service document.
-
-    Attributes:
-        destination_venue: Venue of the execution.
-        ext_exec_id: Identifier of the execution at the venue.
-        ext_group_fill_id: Identifier shared by the fills of one multi-leg execution.
-        fill_id: Identifier of the fill.
-        fill_price: Price per unit, in dollars or points.
-        filled_at: Time of execution.
-        quantity: Filled quantity, in shares or contracts.
     """
 
     destination_venue: str | None = None
     """Venue of the execution."""
-
     ext_exec_id: str | None = None
     """Identifier of the execution at the venue."""
-
     ext_group_fill_id: str | None = None
     """Identifier shared by the fills of one multi-leg execution."""
-
     fill_id: str | None = None
     """Identifier of the fill."""
-
     fill_price: Decimal | None = None
     """Price per unit, in dollars or points."""
-
     filled_at: datetime | None = None
     """Time of execution."""
-
     quantity: Decimal | None = None
     """Filled quantity, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -938,26 +769,16 @@ class PriceComponent(Model):
     """Instrument of a combined price.
 
     See section Order of the service document.
-
-    Attributes:
-        instrument_type: Instrument type.
-        quantity: Weight in the combined price, in shares or contracts.
-        quantity_direction: Direction of the quantity, long or short.
-        symbol: Symbol of the instrument.
     """
 
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
-
     quantity_direction: str | None = None
     """Direction of the quantity, long or short."""
-
     symbol: str | None = None
     """Symbol of the instrument."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -969,62 +790,34 @@ class BuyingPowerEffect(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Placed-order response of the service document.
-
-    Attributes:
-        change_in_margin_requirement: Change in the margin requirement, in dollars.
-        change_in_margin_requirement_effect: Direction of the change.
-        change_in_buying_power: Change in buying power, in dollars.
-        change_in_buying_power_effect: Direction of the change.
-        current_buying_power: Buying power before the order, in dollars.
-        current_buying_power_effect: Direction of the amount.
-        new_buying_power: Buying power after the order, in dollars.
-        new_buying_power_effect: Direction of the amount.
-        isolated_order_margin_requirement: Margin requirement of the order on its own, in dollars.
-        isolated_order_margin_requirement_effect: Direction of the amount.
-        is_spread: Whether the order counts as a spread.
-        impact: Overall effect on buying power, in dollars.
-        effect: Direction of the impact.
     """
 
     change_in_margin_requirement: Decimal | None = None
     """Change in the margin requirement, in dollars."""
-
     change_in_margin_requirement_effect: PriceEffect | None = None
     """Direction of the change."""
-
     change_in_buying_power: Decimal | None = None
     """Change in buying power, in dollars."""
-
     change_in_buying_power_effect: PriceEffect | None = None
     """Direction of the change."""
-
     current_buying_power: Decimal | None = None
     """Buying power before the order, in dollars."""
-
     current_buying_power_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     new_buying_power: Decimal | None = None
     """Buying power after the order, in dollars."""
-
     new_buying_power_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     isolated_order_margin_requirement: Decimal | None = None
     """Margin requirement of the order on its own, in dollars."""
-
     isolated_order_margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     is_spread: bool | None = None
     """Whether the order counts as a spread."""
-
     impact: Decimal | None = None
     """Overall effect on buying power, in dollars."""
-
     effect: PriceEffect | None = None
     """Direction of the impact."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1034,22 +827,14 @@ class FeeBreakdown(Model):
     """Individual fee.
 
     See section Placed-order response of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        name: Name of the fee.
-        value: Unsigned amount, in dollars.
-        effect: Direction of the amount.
     """
 
     name: str | None = None
     """Name of the fee."""
-
     value: Decimal | None = None
     """Unsigned amount, in dollars."""
-
     effect: PriceEffect | None = None
     """Direction of the amount."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1059,26 +844,16 @@ class PreflightMessage(Model):
     """Preflight error, warning or note.
 
     See section Placed-order response of the service document.
-
-    Attributes:
-        code: Machine-readable code.
-        message: Human-readable message.
-        preflight_id: Preflight identifier of the order concerned.
-        url: Page with further information; notes only.
     """
 
     code: str | None = None
     """Machine-readable code."""
-
     message: str | None = None
     """Human-readable message."""
-
     preflight_id: str | None = None
     """Preflight identifier of the order concerned."""
-
     url: str | None = None
     """Page with further information; notes only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1088,26 +863,16 @@ class NewOrderLeg(Model):
     """Leg of an order to check or submit.
 
     See section Orders of the service document.
-
-    Attributes:
-        action: Buy or sell, to open or to close; plain `Buy` and `Sell` for futures only.
-        instrument_type: Instrument type.
-        quantity: Quantity, in shares or contracts; required except in Notional Market orders.
-        symbol: Ticker, OCC option symbol, or symbol of a future or futures option.
     """
 
     action: LegAction
     """Buy or sell, to open or to close; plain `Buy` and `Sell` for futures only."""
-
     instrument_type: InstrumentType
     """Instrument type."""
-
     symbol: str
     """Ticker, OCC option symbol, or symbol of a future or futures option."""
-
     quantity: Decimal | None = None
     """Quantity, in shares or contracts; required except in Notional Market orders."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1117,26 +882,16 @@ class NewPriceComponent(Model):
     """Instrument of a combined price to watch.
 
     See section Orders of the service document.
-
-    Attributes:
-        instrument_type: Instrument type.
-        quantity: Weight in the combined price, in shares or contracts.
-        quantity_direction: Direction of the quantity, long or short.
-        symbol: Symbol of the instrument.
     """
 
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
-
     quantity_direction: str | None = None
     """Direction of the quantity, long or short."""
-
     symbol: str | None = None
     """Symbol of the instrument."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1146,15 +901,10 @@ class AdvancedInstructions(Model):
     """Instructions for stricter handling of an order.
 
     See section Orders of the service document.
-
-    Attributes:
-        strict_position_effect_validation: True to reject the order if the open or close effect of a leg is
-            invalid.
     """
 
     strict_position_effect_validation: bool | None = None
     """True to reject the order if the open or close effect of a leg is invalid."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1166,66 +916,36 @@ class OrderEdit(Model):
     They replace all old terms, so order type and time in force are required even if unchanged.
 
     See section Orders of the service document.
-
-    Attributes:
-        order_type: Order type.
-        time_in_force: Time in force.
-        legs: Legs, one per instrument; unchanged if omitted.
-        gtc_date: Last working day; required with time in force `GTD`, not allowed otherwise.
-        stop_trigger: Trigger price of a Stop or Stop Limit order, in dollars or points per unit.
-        price: Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit.
-        price_effect: `Debit` to pay the price, `Credit` to receive it.
-        value: Unsigned amount to spend or raise with a Notional Market order, in dollars.
-        value_effect: `Debit` to spend the value, `Credit` to raise it.
-        automated_source: Whether the order originates from a program.
-        external_identifier: Identifier assigned by the client, used to find the order after an unknown outcome.
-        partition_key: Account partition of the order.
-        preflight_id: Transient identifier, assigned by the client, that links preflight messages to the order.
-        source: Name of the program that sends the order.
     """
 
     order_type: OrderType
     """Order type."""
-
     time_in_force: TimeInForce
     """Time in force."""
-
     legs: tuple[NewOrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Legs, one per instrument; unchanged if omitted."""
-
     gtc_date: date | None = None
     """Last working day; required with time in force `GTD`, not allowed otherwise."""
-
     stop_trigger: Decimal | None = None
     """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
-
     price: Decimal | None = None
     """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
-
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
-
     value: Decimal | None = None
     """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
-
     value_effect: PriceEffect | None = None
     """`Debit` to spend the value, `Credit` to raise it."""
-
     automated_source: bool | None = None
     """Whether the order originates from a program."""
-
     external_identifier: str | None = None
     """Identifier assigned by the client, used to find the order after an unknown outcome."""
-
     partition_key: str | None = None
     """Account partition of the order."""
-
     preflight_id: str | None = None
     """Transient identifier, assigned by the client, that links preflight messages to the order."""
-
     source: str | None = None
     """Name of the program that sends the order."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1270,34 +990,20 @@ class RelatedOrder(Model):
     """Replaced or finished order of a complex order.
 
     See section Complex order of the service document.
-
-    Attributes:
-        id: Identifier of the order.
-        complex_order_id: Complex order that contained this order.
-        complex_order_tag: Role in the complex order, such as `OTOCO::trigger-order`.
-        replaces_order_id: Order replaced by this one.
-        replacing_order_id: Order that replaced this one.
-        status: Order status.
     """
 
     id: str | None = None
     """Identifier of the order."""
-
     complex_order_id: str | None = None
     """Complex order that contained this order."""
-
     complex_order_tag: str | None = None
     """Role in the complex order, such as `OTOCO::trigger-order`."""
-
     replaces_order_id: str | None = None
     """Order replaced by this one."""
-
     replacing_order_id: str | None = None
     """Order that replaced this one."""
-
     status: OrderStatus | None = None
     """Order status."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1309,18 +1015,12 @@ class PairsEdit(Model):
     Omitted terms are unchanged.
 
     See section Orders of the service document.
-
-    Attributes:
-        ratio_price_comparator: Comparison of the price ratio with the threshold.
-        ratio_price_threshold: Trigger threshold of the price ratio.
     """
 
     ratio_price_comparator: Comparator | None = None
     """Comparison of the price ratio with the threshold."""
-
     ratio_price_threshold: Decimal | None = None
     """Trigger threshold of the price ratio."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1330,38 +1030,22 @@ class TransactionLot(Model):
     """Tax lot opened or closed by a transaction.
 
     See section Transactions of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        id: Identifier of the lot.
-        transaction_id: Transaction of the lot.
-        quantity: Quantity, in shares or contracts.
-        price: Price per unit, in dollars or points.
-        quantity_direction: Direction of the quantity, long or short.
-        executed_at: Time the lot was opened.
-        transaction_date: Trading day on which the lot was opened.
     """
 
     id: str | None = None
     """Identifier of the lot."""
-
     transaction_id: str | None = None
     """Transaction of the lot."""
-
     quantity: Decimal | None = None
     """Quantity, in shares or contracts."""
-
     price: Decimal | None = None
     """Price per unit, in dollars or points."""
-
     quantity_direction: str | None = None
     """Direction of the quantity, long or short."""
-
     executed_at: datetime | None = None
     """Time the lot was opened."""
-
     transaction_date: date | None = None
     """Trading day on which the lot was opened."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1371,30 +1055,18 @@ class MarginOrderLeg(Model):
     """Leg of a prospective order.
 
     See section Margin of the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
-        action: Buy or sell, to open or to close.
-        quantity: Quantity, in shares or contracts.
-        remaining_quantity: Unfilled quantity, in shares or contracts.
     """
 
     symbol: str
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType
     """Instrument type."""
-
     action: LegAction
     """Buy or sell, to open or to close."""
-
     quantity: Decimal | None = None
     """Quantity, in shares or contracts."""
-
     remaining_quantity: Decimal | None = None
     """Unfilled quantity, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1406,160 +1078,84 @@ class MarginDryRunResult(Model):
     Amounts are unsigned, in dollars.
 
     See section Margin reports of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        code: Code of the underlying.
-        description: Name of the underlying.
-        underlying_symbol: Symbol of the underlying.
-        underlying_type: Instrument type of the underlying.
-        underlying_price: Price of the underlying used for the margin, in dollars or points.
-        margin_requirement: Margin requirement, in dollars.
-        margin_requirement_effect: Direction of the amount.
-        maintenance_requirement: Maintenance requirement of the positions, in dollars.
-        maintenance_requirement_effect: Direction of the amount.
-        buying_power_impact: Buying power used, in dollars.
-        buying_power_impact_effect: Direction of the amount.
-        group_results: Margin of each group of positions, as raw JSON.
-        order_ids: Orders taken into account.
-        calculated_at: Time the margin was computed.
-        marks: Prices used, by symbol, as raw JSON.
-        entity_count: Number of positions and orders.
-        margin_calculation_type: Margin rules in use, such as `Reg T`.
-        base_margin_requirement: Margin requirement of the positions, in dollars.
-        base_margin_requirement_effect: Direction of the amount.
-        cash_adjustment: Adjustment for cash, in dollars.
-        cash_adjustment_effect: Direction of the amount.
-        working_margin: Margin of working orders, in dollars.
-        working_margin_effect: Direction of the amount.
-        position_margin: Margin of the positions, in dollars.
-        position_margin_effect: Direction of the amount.
-        position_equity_adjustment: Adjustment for the equity of the positions, in dollars.
-        position_equity_adjustment_effect: Direction of the amount.
-        cash_settlement_value: Value settled in cash, in dollars.
-        cash_settlement_value_effect: Direction of the amount.
-        long_equity_value: Value of long equities, in dollars.
-        long_equity_value_effect: Direction of the amount.
-        short_equity_value: Value of short equities, in dollars.
-        short_equity_value_effect: Direction of the amount.
-        long_derivative_value: Value of long options, in dollars.
-        short_derivative_value: Value of short options, in dollars.
-        long_cryptocurrency_value: Value of long cryptocurrencies, in dollars.
-        short_cryptocurrency_value: Value of short cryptocurrencies, in dollars.
     """
 
     code: str | None = None
     """Code of the underlying."""
-
     description: str | None = None
     """Name of the underlying."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     underlying_type: InstrumentType | None = None
     """Instrument type of the underlying."""
-
     underlying_price: Decimal | None = None
     """Price of the underlying used for the margin, in dollars or points."""
-
     margin_requirement: Decimal | None = None
     """Margin requirement, in dollars."""
-
     margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement of the positions, in dollars."""
-
     maintenance_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     buying_power_impact: Decimal | None = None
     """Buying power used, in dollars."""
-
     buying_power_impact_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     group_results: tuple[Mapping[str, Any], ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, hash=False
     )
     """Margin of each group of positions, as raw JSON."""
-
     order_ids: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Orders taken into account."""
-
     calculated_at: datetime | None = None
     """Time the margin was computed."""
-
     marks: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
     """Prices used, by symbol, as raw JSON."""
-
     entity_count: int | None = None
     """Number of positions and orders."""
-
     margin_calculation_type: str | None = None
     """Margin rules in use, such as `Reg T`."""
-
     base_margin_requirement: Decimal | None = None
     """Margin requirement of the positions, in dollars."""
-
     base_margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     cash_adjustment: Decimal | None = None
     """Adjustment for cash, in dollars."""
-
     cash_adjustment_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     working_margin: Decimal | None = None
     """Margin of working orders, in dollars."""
-
     working_margin_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     position_margin: Decimal | None = None
     """Margin of the positions, in dollars."""
-
     position_margin_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     position_equity_adjustment: Decimal | None = None
     """Adjustment for the equity of the positions, in dollars."""
-
     position_equity_adjustment_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     cash_settlement_value: Decimal | None = None
     """Value settled in cash, in dollars."""
-
     cash_settlement_value_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     long_equity_value: Decimal | None = None
     """Value of long equities, in dollars."""
-
     long_equity_value_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     short_equity_value: Decimal | None = None
     """Value of short equities, in dollars."""
-
     short_equity_value_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     long_derivative_value: Decimal | None = None
     """Value of long options, in dollars."""
-
     short_derivative_value: Decimal | None = None
     """Value of short options, in dollars."""
-
     long_cryptocurrency_value: Decimal | None = None
     """Value of long cryptocurrencies, in dollars."""
-
     short_cryptocurrency_value: Decimal | None = None
     """Value of short cryptocurrencies, in dollars."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1569,50 +1165,28 @@ class MarginPositionEntry(Model):
     """Position in the margin report.
 
     See section Margin reports of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        instrument_symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
-        quantity: Quantity held, in shares or contracts.
-        average_open_price: Average opening price, in dollars or points.
-        close_price: Previous day's closing price, in dollars or points.
-        fixing_price: Settlement price, in dollars or points; None if not fixed.
-        strike_price: Strike price of an option, in dollars or points.
-        option_type: Call or put, for an option.
-        expiration_date: Expiration date of an option.
-        deliverable_quantity: Quantity deliverable, in shares or contracts.
     """
 
     instrument_symbol: str | None = None
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     quantity: Decimal | None = None
     """Quantity held, in shares or contracts."""
-
     average_open_price: Decimal | None = None
     """Average opening price, in dollars or points."""
-
     close_price: Decimal | None = None
     """Previous day's closing price, in dollars or points."""
-
     fixing_price: Decimal | None = None
     """Settlement price, in dollars or points; None if not fixed."""
-
     strike_price: Decimal | None = None
     """Strike price of an option, in dollars or points."""
-
     option_type: OptionType | None = None
     """Call or put, for an option."""
-
     expiration_date: date | None = None
     """Expiration date of an option."""
-
     deliverable_quantity: Decimal | None = None
     """Quantity deliverable, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1622,18 +1196,12 @@ class WatchlistEntry(Model):
     """Instrument on a watchlist.
 
     See section Watchlist of the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
     """
 
     symbol: str | None = None
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1643,18 +1211,12 @@ class NewWatchlistEntry(Model):
     """Instrument on a watchlist to create.
 
     See section Watchlists of the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
     """
 
     symbol: str
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1666,74 +1228,40 @@ class QuoteAlert(Model):
     Its timestamps show its state.
 
     See section Quote alert of the service document.
-
-    Attributes:
-        alert_external_id: Identifier of the alert, used to cancel it.
-        completed_at: Time the alert completed, for any reason.
-        created_at: Time of creation.
-        dismissed_at: Time the user dismissed the alert.
-        dx_symbol: Symbol of the instrument on the market-data stream.
-        expired_at: Time the alert expired without triggering.
-        expires_at: Configured expiry, as sent by the service.
-        field: Watched quote field.
-        instrument_type: Instrument type.
-        operator: Comparison with the threshold.
-        provider: Source of the quotes.
-        symbol: Symbol of the instrument.
-        threshold: Threshold as given, in units of the field.
-        threshold_numeric: Threshold as a number, in units of the field.
-        triggered_at: Time the threshold was first crossed.
-        user_external_id: Identifier of the owner.
     """
 
     alert_external_id: str | None = None
     """Identifier of the alert, used to cancel it."""
-
     completed_at: datetime | None = None
     """Time the alert completed, for any reason."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     dismissed_at: datetime | None = None
     """Time the user dismissed the alert."""
-
     dx_symbol: str | None = None
     """Symbol of the instrument on the market-data stream."""
-
     expired_at: datetime | None = None
     """Time the alert expired without triggering."""
-
     expires_at: str | None = None
     """Configured expiry, as sent by the service."""
-
     field: AlertField | None = None
     """Watched quote field."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     operator: AlertOperator | None = None
     """Comparison with the threshold."""
-
     provider: str | None = None
     """Source of the quotes."""
-
     symbol: str | None = None
     """Symbol of the instrument."""
-
     threshold: Decimal | None = None
     """Threshold as given, in units of the field."""
-
     threshold_numeric: Decimal | None = None
     """Threshold as a number, in units of the field."""
-
     triggered_at: datetime | None = None
     """Time the threshold was first crossed."""
-
     user_external_id: str | None = None
     """Identifier of the owner."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1743,42 +1271,24 @@ class NewQuoteAlert(Model):
     """Quote alert to create.
 
     See section Quote alerts of the service document. Published by the service, not described there.
-
-    Attributes:
-        field: Quote field to watch.
-        operator: Comparison with the threshold.
-        symbol: Symbol of the instrument.
-        threshold: Threshold, in units of the field.
-        threshold_numeric: Threshold as a number, in units of the field.
-        instrument_type: Instrument type.
-        dx_symbol: Symbol of the instrument on the market-data stream.
-        expires_at: Expiry, as an ISO 8601 date-time.
     """
 
     field: AlertField
     """Quote field to watch."""
-
     operator: AlertOperator
     """Comparison with the threshold."""
-
     symbol: str
     """Symbol of the instrument."""
-
     threshold: Decimal
     """Threshold, in units of the field."""
-
     threshold_numeric: Decimal | None = None
     """Threshold as a number, in units of the field."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     dx_symbol: str | None = None
     """Symbol of the instrument on the market-data stream."""
-
     expires_at: str | None = None
     """Expiry, as an ISO 8601 date-time."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1788,39 +1298,22 @@ class TokenRequest(Model):
     """Grant to exchange for an access token.
 
     See section Authentication of the service document.
-
-    Attributes:
-        grant_type: Type of grant.
-        refresh_token: Refresh token, for the refresh_token grant.
-        client_secret: Secret of the registered application.
-        client_id: Identifier of the registered application; optional with a refresh token, which must belong to
-            it.
-        scope: Requested subset of the granted scopes, separated by spaces; by default all of them.
-        code: Authorization code, for the authorization_code grant; valid for one use.
-        redirect_uri: Redirect address that received the code, exactly as registered.
     """
 
     grant_type: GrantType
     """Type of grant."""
-
     client_secret: str = attrs.field(repr=False)
     """Secret of the registered application."""
-
     refresh_token: str | None = attrs.field(default=None, repr=False)
     """Refresh token, for the refresh_token grant."""
-
     client_id: str | None = None
     """Identifier of the registered application; optional with a refresh token, which must belong to it."""
-
     scope: str | None = None
     """Requested subset of the granted scopes, separated by spaces; by default all of them."""
-
     code: str | None = attrs.field(default=None, repr=False)
     """Authorization code, for the authorization_code grant; valid for one use."""
-
     redirect_uri: str | None = None
     """Redirect address that received the code, exactly as registered."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1830,30 +1323,18 @@ class TokenResponse(Model):
     """Tokens issued for a grant.
 
     See section Token of the service document.
-
-    Attributes:
-        access_token: Access token, for the Authorization header.
-        token_type: Scheme of the Authorization header, `Bearer`.
-        expires_in: Lifetime of the access token, in seconds from the response.
-        refresh_token: Refresh token; only for an authorization code.
-        id_token: Signed identity of the user; only with scope openid.
     """
 
     access_token: str | None = attrs.field(default=None, repr=False)
     """Access token, for the Authorization header."""
-
     token_type: str | None = None
     """Scheme of the Authorization header, `Bearer`."""
-
     expires_in: int | None = None
     """Lifetime of the access token, in seconds from the response."""
-
     refresh_token: str | None = attrs.field(default=None, repr=False)
     """Refresh token; only for an authorization code."""
-
     id_token: str | None = attrs.field(default=None, repr=False)
     """Signed identity of the user; only with scope openid."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1865,18 +1346,12 @@ class TokenErrorBody(Model):
     Unlike other errors it has no envelope.
 
     See section Token of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        error_code: Machine-readable code, such as `invalid_grant`.
-        error_description: Human-readable message.
     """
 
     error_code: str | None = None
     """Machine-readable code, such as `invalid_grant`."""
-
     error_description: str | None = None
     """Human-readable message."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -1888,123 +1363,64 @@ class Account(Model):
     Closed accounts stay in the list.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        account_number: Account number.
-        account_type_name: Type of account, such as `Individual`, `Joint` or `Roth IRA`.
-        closed_at: Time the account was closed; closed accounts only. Published, not recorded.
-        created_at: Time of creation.
-        day_trader_status: Whether the account is a day trader's.
-        ext_account_id: Identifier of the account in another system. Published, not recorded.
-        ext_crm_id: Identifier of the account in another system. Published, not recorded.
-        external_accounts: Linked accounts elsewhere. Published, not recorded.
-        external_fdid: Identifier of the account for trade reports. Published, not recorded.
-        external_id: External identifier.
-        funding_date: Date of the first deposit.
-        futures_account_purpose: Purpose of futures trading, such as `SPECULATING`.
-        investment_objective: Investment objective, such as `SPECULATION` or `GROWTH`.
-        investment_time_horizon: Investment horizon, such as `SHORT_TERM`. Published, not recorded.
-        is_closed: Whether the account is closed.
-        is_firm_error: Whether it is an error account of the firm.
-        is_firm_proprietary: Whether it is the firm's own account.
-        is_foreign: Whether the owner is foreign.
-        is_futures_approved: Whether futures trading is approved.
-        liquidity_needs: Liquidity needs of the owner. Published, not recorded.
-        margin_or_cash: `Margin` or `Cash`.
-        nickname: Name given by the owner.
-        opened_at: Time the account was opened.
-        regulatory_domain: Regulatory domain, such as `USA`. Published, not recorded.
-        risk_tolerance: Risk tolerance, such as `LOW`. Published, not recorded.
-        submitting_user_id: User who submitted the application. Published, not recorded.
-        suitable_options_level: Permitted option strategies, such as `No Restrictions` or
-            `Defined Risk Spreads`.
-        is_test_drive: Whether it is a trial account.
     """
 
     account_number: str | None = None
     """Account number."""
-
     account_type_name: str | None = None
     """Type of account, such as `Individual`, `Joint` or `Roth IRA`."""
-
     closed_at: datetime | None = None
     """Time the account was closed; closed accounts only. Published, not recorded."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     day_trader_status: bool | None = None
     """Whether the account is a day trader's."""
-
     ext_account_id: str | None = None
     """Identifier of the account in another system. Published, not recorded."""
-
     ext_crm_id: str | None = None
     """Identifier of the account in another system. Published, not recorded."""
-
     external_accounts: str | None = None
     """Linked accounts elsewhere. Published, not recorded."""
-
     external_fdid: str | None = None
     """Identifier of the account for trade reports. Published, not recorded."""
-
     external_id: str | None = None
     """External identifier."""
-
     funding_date: date | None = None
     """Date of the first deposit."""
-
     futures_account_purpose: str | None = None
     """Purpose of futures trading, such as `SPECULATING`."""
-
     investment_objective: str | None = None
     """Investment objective, such as `SPECULATION` or `GROWTH`."""
-
     investment_time_horizon: str | None = None
     """Investment horizon, such as `SHORT_TERM`. Published, not recorded."""
-
     is_closed: bool | None = None
     """Whether the account is closed."""
-
     is_firm_error: bool | None = None
     """Whether it is an error account of the firm."""
-
     is_firm_proprietary: bool | None = None
     """Whether it is the firm's own account."""
-
     is_foreign: bool | None = None
     """Whether the owner is foreign."""
-
     is_futures_approved: bool | None = None
     """Whether futures trading is approved."""
-
     liquidity_needs: str | None = None
     """Liquidity needs of the owner. Published, not recorded."""
-
     margin_or_cash: str | None = None
     """`Margin` or `Cash`."""
-
     nickname: str | None = None
     """Name given by the owner."""
-
     opened_at: datetime | None = None
     """Time the account was opened."""
-
     regulatory_domain: str | None = None
     """Regulatory domain, such as `USA`. Published, not recorded."""
-
     risk_tolerance: str | None = None
     """Risk tolerance, such as `LOW`. Published, not recorded."""
-
     submitting_user_id: str | None = None
     """User who submitted the application. Published, not recorded."""
-
     suitable_options_level: str | None = None
     """Permitted option strategies, such as `No Restrictions` or `Defined Risk Spreads`."""
-
     is_test_drive: bool | None = None
     """Whether it is a trial account."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2014,46 +1430,26 @@ class Address(Model):
     """Postal address.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        city: City.
-        country: Country.
-        is_domestic: Whether the address is domestic.
-        is_foreign: Whether the address is foreign.
-        postal_code: Postal code.
-        state_region: State or region.
-        street_one: Line of the street address.
-        street_three: Line of the street address.
-        street_two: Line of the street address.
     """
 
     city: str | None = attrs.field(default=None, repr=False)
     """City."""
-
     country: str | None = attrs.field(default=None, repr=False)
     """Country."""
-
     is_domestic: bool | None = attrs.field(default=None, repr=False)
     """Whether the address is domestic."""
-
     is_foreign: bool | None = attrs.field(default=None, repr=False)
     """Whether the address is foreign."""
-
     postal_code: str | None = attrs.field(default=None, repr=False)
     """Postal code."""
-
     state_region: str | None = attrs.field(default=None, repr=False)
     """State or region."""
-
     street_one: str | None = attrs.field(default=None, repr=False)
     """Line of the street address."""
-
     street_three: str | None = attrs.field(default=None, repr=False)
     """Line of the street address."""
-
     street_two: str | None = attrs.field(default=None, repr=False)
     """Line of the street address."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2063,74 +1459,40 @@ class CustomerSuitability(Model):
     """Financial situation and trading experience of a customer.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the record.
-        annual_net_income: Amount, in dollars.
-        liquid_net_worth: Amount, in dollars.
-        net_worth: Amount, in dollars.
-        covered_options_trading_experience: Trading experience, such as `EXTENSIVE` or `LIMITED`.
-        futures_trading_experience: Trading experience, such as `EXTENSIVE` or `LIMITED`.
-        stock_trading_experience: Trading experience, such as `EXTENSIVE` or `LIMITED`.
-        uncovered_options_trading_experience: Trading experience, such as `EXTENSIVE` or `LIMITED`.
-        customer_id: Identifier of the customer. Published, not recorded.
-        employer_name: Employer.
-        job_title: Job title.
-        occupation: Occupation.
-        employment_status: Employment status, such as `EMPLOYED`.
-        marital_status: Marital status, such as `MARRIED`.
-        number_of_dependents: Number of dependents.
-        tax_bracket: Tax bracket. Published, not recorded.
     """
 
     id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the record."""
-
     annual_net_income: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     liquid_net_worth: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     net_worth: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     covered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
-
     futures_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
-
     stock_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
-
     uncovered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience, such as `EXTENSIVE` or `LIMITED`."""
-
     customer_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the customer. Published, not recorded."""
-
     employer_name: str | None = attrs.field(default=None, repr=False)
     """Employer."""
-
     job_title: str | None = attrs.field(default=None, repr=False)
     """Job title."""
-
     occupation: str | None = attrs.field(default=None, repr=False)
     """Occupation."""
-
     employment_status: str | None = attrs.field(default=None, repr=False)
     """Employment status, such as `EMPLOYED`."""
-
     marital_status: str | None = attrs.field(default=None, repr=False)
     """Marital status, such as `MARRIED`."""
-
     number_of_dependents: int | None = attrs.field(default=None, repr=False)
     """Number of dependents."""
-
     tax_bracket: str | None = attrs.field(default=None, repr=False)
     """Tax bracket. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2140,82 +1502,44 @@ class Person(Model):
     """Natural person behind a customer record.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        external_id: External identifier.
-        first_name: Given name.
-        last_name: Family name.
-        middle_name: Middle name.
-        prefix_name: Title before the name.
-        suffix_name: Suffix after the name.
-        birth_country: Country code.
-        citizenship_country: Country code.
-        birth_date: Date of birth.
-        usa_citizenship_type: Type of citizenship.
-        visa_expiration_date: Last day of the visa.
-        visa_type: Type of visa.
-        employer_name: Employer.
-        employment_status: Employment status.
-        job_title: Job title.
-        marital_status: Marital status.
-        number_of_dependents: Number of dependents.
-        occupation: Occupation.
     """
 
     external_id: str | None = attrs.field(default=None, repr=False)
     """External identifier."""
-
     first_name: str | None = attrs.field(default=None, repr=False)
     """Given name."""
-
     last_name: str | None = attrs.field(default=None, repr=False)
     """Family name."""
-
     middle_name: str | None = attrs.field(default=None, repr=False)
     """Middle name."""
-
     prefix_name: str | None = attrs.field(default=None, repr=False)
     """Title before the name."""
-
     suffix_name: str | None = attrs.field(default=None, repr=False)
     """Suffix after the name."""
-
     birth_country: str | None = attrs.field(default=None, repr=False)
     """Country code."""
-
     citizenship_country: str | None = attrs.field(default=None, repr=False)
     """Country code."""
-
     birth_date: date | None = attrs.field(default=None, repr=False)
     """Date of birth."""
-
     usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
     """Type of citizenship."""
-
     visa_expiration_date: date | None = attrs.field(default=None, repr=False)
     """Last day of the visa."""
-
     visa_type: str | None = attrs.field(default=None, repr=False)
     """Type of visa."""
-
     employer_name: str | None = attrs.field(default=None, repr=False)
     """Employer."""
-
     employment_status: str | None = attrs.field(default=None, repr=False)
     """Employment status."""
-
     job_title: str | None = attrs.field(default=None, repr=False)
     """Job title."""
-
     marital_status: str | None = attrs.field(default=None, repr=False)
     """Marital status."""
-
     number_of_dependents: int | None = attrs.field(default=None, repr=False)
     """Number of dependents."""
-
     occupation: str | None = attrs.field(default=None, repr=False)
     """Occupation."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2225,126 +1549,66 @@ class EntityOfficer(Model):
     """Officer of a legal entity.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the officer.
-        external_id: Identifier of the officer.
-        first_name: Given name.
-        last_name: Family name.
-        middle_name: Middle name.
-        prefix_name: Title before the name.
-        suffix_name: Suffix after the name.
-        address: Address.
-        birth_country: Country code.
-        citizenship_country: Country code.
-        birth_date: Date of birth.
-        email: E-mail address.
-        employer_name: Employer.
-        employment_status: Employment status.
-        home_phone_number: Telephone.
-        mobile_phone_number: Telephone.
-        work_phone_number: Telephone.
-        is_foreign: Whether the officer is foreign.
-        job_title: Job title.
-        marital_status: Marital status.
-        number_of_dependents: Number of dependents.
-        occupation: Occupation.
-        owner_of_record: Whether the officer is an owner of record.
-        relationship_to_entity: Relationship to the entity.
-        tax_number: Tax number.
-        tax_number_type: Type of tax number.
-        usa_citizenship_type: Type of citizenship.
-        visa_expiration_date: Last day of the visa.
-        visa_type: Type of visa.
     """
 
     id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the officer."""
-
     external_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the officer."""
-
     first_name: str | None = attrs.field(default=None, repr=False)
     """Given name."""
-
     last_name: str | None = attrs.field(default=None, repr=False)
     """Family name."""
-
     middle_name: str | None = attrs.field(default=None, repr=False)
     """Middle name."""
-
     prefix_name: str | None = attrs.field(default=None, repr=False)
     """Title before the name."""
-
     suffix_name: str | None = attrs.field(default=None, repr=False)
     """Suffix after the name."""
-
     address: Address | None = attrs.field(default=None, repr=False)
     """Address."""
-
     birth_country: str | None = attrs.field(default=None, repr=False)
     """Country code."""
-
     citizenship_country: str | None = attrs.field(default=None, repr=False)
     """Country code."""
-
     birth_date: date | None = attrs.field(default=None, repr=False)
     """Date of birth."""
-
     email: str | None = attrs.field(default=None, repr=False)
     """E-mail address."""
-
     employer_name: str | None = attrs.field(default=None, repr=False)
     """Employer."""
-
     employment_status: str | None = attrs.field(default=None, repr=False)
     """Employment status."""
-
     home_phone_number: str | None = attrs.field(default=None, repr=False)
     """Telephone."""
-
     mobile_phone_number: str | None = attrs.field(default=None, repr=False)
     """Telephone."""
-
     work_phone_number: str | None = attrs.field(default=None, repr=False)
     """Telephone."""
-
     is_foreign: bool | None = attrs.field(default=None, repr=False)
     """Whether the officer is foreign."""
-
     job_title: str | None = attrs.field(default=None, repr=False)
     """Job title."""
-
     marital_status: str | None = attrs.field(default=None, repr=False)
     """Marital status."""
-
     number_of_dependents: int | None = attrs.field(default=None, repr=False)
     """Number of dependents."""
-
     occupation: str | None = attrs.field(default=None, repr=False)
     """Occupation."""
-
     owner_of_record: bool | None = attrs.field(default=None, repr=False)
     """Whether the officer is an owner of record."""
-
     relationship_to_entity: str | None = attrs.field(default=None, repr=False)
     """Relationship to the entity."""
-
     tax_number: str | None = attrs.field(default=None, repr=False)
     """Tax number."""
-
     tax_number_type: str | None = attrs.field(default=None, repr=False)
     """Type of tax number."""
-
     usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
     """Type of citizenship."""
-
     visa_expiration_date: date | None = attrs.field(default=None, repr=False)
     """Last day of the visa."""
-
     visa_type: str | None = attrs.field(default=None, repr=False)
     """Type of visa."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2354,50 +1618,28 @@ class EntitySuitability(Model):
     """Financial situation and trading experience of a legal entity.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the record.
-        annual_net_income: Amount, in dollars.
-        liquid_net_worth: Amount, in dollars.
-        net_worth: Amount, in dollars.
-        covered_options_trading_experience: Trading experience.
-        futures_trading_experience: Trading experience.
-        stock_trading_experience: Trading experience.
-        uncovered_options_trading_experience: Trading experience.
-        entity_id: Identifier of the entity.
-        tax_bracket: Tax bracket.
     """
 
     id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the record."""
-
     annual_net_income: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     liquid_net_worth: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     net_worth: Decimal | None = attrs.field(default=None, repr=False)
     """Amount, in dollars."""
-
     covered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience."""
-
     futures_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience."""
-
     stock_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience."""
-
     uncovered_options_trading_experience: str | None = attrs.field(default=None, repr=False)
     """Trading experience."""
-
     entity_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the entity."""
-
     tax_bracket: str | None = attrs.field(default=None, repr=False)
     """Tax bracket."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2407,18 +1649,12 @@ class PermittedMarginType(Model):
     """Type of margin that an account may have.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        name: Name of the type, such as `Cash`, `Reg T` or `Portfolio Margin`.
-        is_margin: Whether it allows trading on margin.
     """
 
     name: str | None = None
     """Name of the type, such as `Cash`, `Reg T` or `Portfolio Margin`."""
-
     is_margin: bool | None = None
     """Whether it allows trading on margin."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2430,191 +1666,96 @@ class TradingStatus(Model):
     An absent flag is unknown, not False.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the record.
-        account_number: Account number.
-        are_deep_itm_carry_options_enabled: Whether options deep in the money may be carried. Known from other
-            clients only.
-        are_far_otm_net_options_restricted: Whether options far out of the money are restricted.
-        are_options_values_restricted_to_nlv: Whether option values are restricted to the net liquidating value.
-            Known from other clients only.
-        are_single_tick_expiring_hedges_ignored: Whether expiring hedges worth one tick are ignored. Known from
-            other clients only.
-        autotrade_account_type: Type of automatic trading. Published, not recorded.
-        clearing_account_number: Account number at the clearing firm. Published, not recorded.
-        clearing_aggregation_identifier: Aggregation identifier at the clearing firm. Published, not recorded.
-        cmta_override: Clearing member code that orders carry instead of the usual one. Published, not recorded.
-        day_trade_count: Day trades in the current window; changes during the day.
-        enhanced_fraud_safeguards_enabled_at: Time the enhanced safeguards were enabled.
-        equities_margin_calculation_type: Margin calculation, such as `Reg T` or `Portfolio Margin`.
-        ext_crm_id: Identifier of the account in another system. Published, not recorded.
-        fee_schedule_name: Name of the fee schedule.
-        futures_margin_rate_multiplier: Factor on the margin requirements of futures.
-        has_intraday_equities_margin: Whether intraday margin applies to equities.
-        is_aggregated_at_clearing: Whether positions are aggregated at the clearing firm.
-        is_ascend_event_contracts_enabled: Whether event contracts cleared elsewhere are enabled. Published, not
-            recorded.
-        is_closed: Whether the account is closed.
-        is_closing_only: Whether positions can only be closed.
-        is_cryptocurrency_closing_only: Whether cryptocurrency positions can only be closed.
-        is_cryptocurrency_enabled: Whether cryptocurrencies are enabled.
-        is_equity_offering_closing_only: Whether positions in offerings can only be closed.
-        is_equity_offering_enabled: Whether offerings of equities are enabled.
-        is_event_contracts_closing_only: Whether event contracts can only be closed. Known from other clients
-            only.
-        is_frozen: Whether the account is frozen, so that nothing can be traded.
-        is_full_equity_margin_required: Whether equities require their full value as margin.
-        is_futures_closing_only: Whether futures positions can only be closed.
-        is_futures_enabled: Whether futures are enabled.
-        is_futures_intra_day_enabled: Whether intraday margin for futures is enabled.
-        is_in_day_trade_equity_maintenance_call: Whether a day-trade call is open.
-        is_in_margin_call: Whether a margin call is open.
-        is_non_retail: Whether the account is not a retail account. Published, not recorded.
-        is_pattern_day_trader: Whether the account is flagged as a pattern day trader.
-        is_portfolio_margin_enabled: Whether portfolio margin is enabled. Published, not recorded.
-        is_risk_reducing_only: Whether only orders that reduce risk are accepted.
-        is_roll_the_day_forward_enabled: Whether rolling to the next day is enabled.
-        is_small_notional_futures_intra_day_enabled: Whether intraday margin for micro futures is enabled.
-        options_level: Permitted option strategies, such as `No Restrictions`.
-        pdt_reset_on: Date of the last reset of the pattern day trader flag. Published, not recorded.
-        short_calls_enabled: Whether uncovered short calls are enabled.
-        small_notional_futures_margin_rate_multiplier: Factor on the margin requirements of micro futures.
-        updated_at: Time of the last change.
     """
 
     id: str | None = None
     """Identifier of the record."""
-
     account_number: str | None = None
     """Account number."""
-
     are_deep_itm_carry_options_enabled: bool | None = None
     """Whether options deep in the money may be carried. Known from other clients only."""
-
     are_far_otm_net_options_restricted: bool | None = None
     """Whether options far out of the money are restricted."""
-
     are_options_values_restricted_to_nlv: bool | None = None
     """Whether option values are restricted to the net liquidating value. Known from other clients only."""
-
     are_single_tick_expiring_hedges_ignored: bool | None = None
     """Whether expiring hedges worth one tick are ignored. Known from other clients only."""
-
     autotrade_account_type: str | None = None
     """Type of automatic trading. Published, not recorded."""
-
     clearing_account_number: str | None = None
     """Account number at the clearing firm. Published, not recorded."""
-
     clearing_aggregation_identifier: str | None = None
     """Aggregation identifier at the clearing firm. Published, not recorded."""
-
     cmta_override: int | None = None
     """Clearing member code that orders carry instead of the usual one. Published, not recorded."""
-
     day_trade_count: int | None = None
     """Day trades in the current window; changes during the day."""
-
     enhanced_fraud_safeguards_enabled_at: datetime | None = None
     """Time the enhanced safeguards were enabled."""
-
     equities_margin_calculation_type: str | None = None
     """Margin calculation, such as `Reg T` or `Portfolio Margin`."""
-
     ext_crm_id: str | None = None
     """Identifier of the account in another system. Published, not recorded."""
-
     fee_schedule_name: str | None = None
     """Name of the fee schedule."""
-
     futures_margin_rate_multiplier: Decimal | None = None
     """Factor on the margin requirements of futures."""
-
     has_intraday_equities_margin: bool | None = None
     """Whether intraday margin applies to equities."""
-
     is_aggregated_at_clearing: bool | None = None
     """Whether positions are aggregated at the clearing firm."""
-
     is_ascend_event_contracts_enabled: bool | None = None
     """Whether event contracts cleared elsewhere are enabled. Published, not recorded."""
-
     is_closed: bool | None = None
     """Whether the account is closed."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed."""
-
     is_cryptocurrency_closing_only: bool | None = None
     """Whether cryptocurrency positions can only be closed."""
-
     is_cryptocurrency_enabled: bool | None = None
     """Whether cryptocurrencies are enabled."""
-
     is_equity_offering_closing_only: bool | None = None
     """Whether positions in offerings can only be closed."""
-
     is_equity_offering_enabled: bool | None = None
     """Whether offerings of equities are enabled."""
-
     is_event_contracts_closing_only: bool | None = None
     """Whether event contracts can only be closed. Known from other clients only."""
-
     is_frozen: bool | None = None
     """Whether the account is frozen, so that nothing can be traded."""
-
     is_full_equity_margin_required: bool | None = None
     """Whether equities require their full value as margin."""
-
     is_futures_closing_only: bool | None = None
     """Whether futures positions can only be closed."""
-
     is_futures_enabled: bool | None = None
     """Whether futures are enabled."""
-
     is_futures_intra_day_enabled: bool | None = None
     """Whether intraday margin for futures is enabled."""
-
     is_in_day_trade_equity_maintenance_call: bool | None = None
     """Whether a day-trade call is open."""
-
     is_in_margin_call: bool | None = None
     """Whether a margin call is open."""
-
     is_non_retail: bool | None = None
     """Whether the account is not a retail account. Published, not recorded."""
-
     is_pattern_day_trader: bool | None = None
     """Whether the account is flagged as a pattern day trader."""
-
     is_portfolio_margin_enabled: bool | None = None
     """Whether portfolio margin is enabled. Published, not recorded."""
-
     is_risk_reducing_only: bool | None = None
     """Whether only orders that reduce risk are accepted."""
-
     is_roll_the_day_forward_enabled: bool | None = None
     """Whether rolling to the next day is enabled."""
-
     is_small_notional_futures_intra_day_enabled: bool | None = None
     """Whether intraday margin for micro futures is enabled."""
-
     options_level: str | None = None
     """Permitted option strategies, such as `No Restrictions`."""
-
     pdt_reset_on: date | None = None
     """Date of the last reset of the pattern day trader flag. Published, not recorded."""
-
     short_calls_enabled: bool | None = None
     """Whether uncovered short calls are enabled."""
-
     small_notional_futures_margin_rate_multiplier: Decimal | None = None
     """Factor on the margin requirements of micro futures."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2626,298 +1767,150 @@ class AccountBalance(Model):
     Amounts without an effect field may be negative.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        account_number: Account number.
-        available_trading_funds: Funds free for new trades, in dollars.
-        bond_margin_requirement: Margin requirement of bonds, in dollars.
-        cash_available_to_withdraw: Cash that can be withdrawn, in dollars.
-        cash_balance: Cash, in dollars.
-        cash_settle_balance: Settled cash, in dollars.
-        closed_loop_available_balance: Cash that may only return to its source, in dollars.
-        cryptocurrency_margin_requirement: Margin requirement of cryptocurrencies, in dollars.
-        currency: Currency of all amounts, such as `USD`.
-        day_equity_call_value: Equity call of the day, in dollars.
-        day_trade_excess: Excess for day trades, in dollars.
-        day_trading_buying_power: Buying power for day trades, in dollars.
-        day_trading_call_value: Day-trading call, in dollars.
-        derivative_buying_power: Buying power for options and futures, in dollars.
-        equity_buying_power: Buying power for shares, in dollars.
-        equity_offering_margin_requirement: Margin requirement of equity offerings, in dollars.
-        fixed_income_security_margin_requirement: Margin requirement of fixed income, in dollars.
-        futures_margin_requirement: Margin requirement of futures, in dollars.
-        intraday_equities_cash_amount: Cash moved by equities today, in dollars; counts only on its effective
-            date.
-        intraday_equities_cash_effect: Direction of the amount.
-        intraday_equities_cash_effective_date: Day for which the amount counts.
-        intraday_futures_cash_amount: Cash moved by futures today, in dollars; counts only on its effective
-            date.
-        intraday_futures_cash_effect: Direction of the amount.
-        intraday_futures_cash_effective_date: Day for which the amount counts.
-        long_bond_value: Value of bonds, in dollars.
-        long_cryptocurrency_value: Value of cryptocurrencies, in dollars.
-        long_derivative_value: Value of long options, in dollars.
-        long_equity_value: Value of long equities, in dollars.
-        long_fixed_income_security_value: Value of fixed income, in dollars.
-        long_futures_derivative_value: Value of long futures options, in dollars.
-        long_futures_value: Value of long futures, in dollars.
-        long_margineable_value: Value of long positions that count for margin, in dollars.
-        maintenance_call_value: Maintenance call, in dollars.
-        maintenance_requirement: Maintenance requirement, in dollars.
-        margin_equity: Equity that counts for margin, in dollars.
-        margin_settle_balance: Settled margin balance, in dollars.
-        net_liquidating_value: Positions at their current value plus cash and pending cash, in dollars.
-        pending_cash: Cash on its way, in dollars.
-        pending_cash_effect: `Credit` for a deposit, `Debit` for a withdrawal.
-        previous_date_cryptocurrency_fiat_effective_date: Day of the cryptocurrency amount of the previous day.
-            Published, not recorded.
-        previous_day_cryptocurrency_fiat_amount: Cash of cryptocurrency trades of the previous day, in dollars.
-        previous_day_cryptocurrency_fiat_effect: Direction of the amount.
-        reg_t_call_value: Reg T call, in dollars.
-        short_cryptocurrency_value: Value of short cryptocurrencies, in dollars.
-        short_derivative_value: Value of short options, in dollars.
-        short_equity_value: Value of short equities, in dollars.
-        short_futures_derivative_value: Value of short futures options, in dollars.
-        short_futures_value: Value of short futures, in dollars.
-        short_margineable_value: Value of short positions that count for margin, in dollars.
-        sma_equity_option_buying_power: Buying power for equity options from the special memorandum account, in
-            dollars.
-        special_memorandum_account_apex_adjustment: Adjustment of the special memorandum account, in dollars.
-        special_memorandum_account_value: Value of the special memorandum account, in dollars.
-        total_settle_balance: Settled balance in total, in dollars.
-        unsettled_cryptocurrency_fiat_amount: Unsettled cash of cryptocurrency trades, in dollars.
-        unsettled_cryptocurrency_fiat_effect: Direction of the amount.
-        used_derivative_buying_power: Buying power in use by options and futures, in dollars.
-        snapshot_date: Day of the snapshot.
-        time_of_day: Time of the snapshot; absent in current balances.
-        reg_t_margin_requirement: Margin requirement under Reg T, in dollars.
-        futures_overnight_margin_requirement: Overnight margin requirement of futures, in dollars.
-        futures_intraday_margin_requirement: Intraday margin requirement of futures, in dollars.
-        maintenance_excess: Equity above the maintenance requirement, in dollars; negative in a margin call.
-        pending_margin_interest: Margin interest not yet booked, in dollars.
-        apex_starting_day_margin_equity: Margin equity at the start of the day, in dollars.
-        buying_power_adjustment: Adjustment of the buying power, in dollars.
-        buying_power_adjustment_effect: Direction of the adjustment.
-        effective_cryptocurrency_buying_power: Buying power for cryptocurrencies, in dollars.
-        total_pending_liquidity_pool_rebate: Rebates not yet booked, in dollars.
-        long_index_derivative_value: Value of long index options, in dollars.
-        short_index_derivative_value: Value of short index options, in dollars.
-        updated_at: Time of the last change.
     """
 
     account_number: str | None = None
     """Account number."""
-
     available_trading_funds: Decimal | None = None
     """Funds free for new trades, in dollars."""
-
     bond_margin_requirement: Decimal | None = None
     """Margin requirement of bonds, in dollars."""
-
     cash_available_to_withdraw: Decimal | None = None
     """Cash that can be withdrawn, in dollars."""
-
     cash_balance: Decimal | None = None
     """Cash, in dollars."""
-
     cash_settle_balance: Decimal | None = None
     """Settled cash, in dollars."""
-
     closed_loop_available_balance: Decimal | None = None
     """Cash that may only return to its source, in dollars."""
-
     cryptocurrency_margin_requirement: Decimal | None = None
     """Margin requirement of cryptocurrencies, in dollars."""
-
     currency: str | None = None
     """Currency of all amounts, such as `USD`."""
-
     day_equity_call_value: Decimal | None = None
     """Equity call of the day, in dollars."""
-
     day_trade_excess: Decimal | None = None
     """Excess for day trades, in dollars."""
-
     day_trading_buying_power: Decimal | None = None
     """Buying power for day trades, in dollars."""
-
     day_trading_call_value: Decimal | None = None
     """Day-trading call, in dollars."""
-
     derivative_buying_power: Decimal | None = None
     """Buying power for options and futures, in dollars."""
-
     equity_buying_power: Decimal | None = None
     """Buying power for shares, in dollars."""
-
     equity_offering_margin_requirement: Decimal | None = None
     """Margin requirement of equity offerings, in dollars."""
-
     fixed_income_security_margin_requirement: Decimal | None = None
     """Margin requirement of fixed income, in dollars."""
-
     futures_margin_requirement: Decimal | None = None
     """Margin requirement of futures, in dollars."""
-
     intraday_equities_cash_amount: Decimal | None = None
     """Cash moved by equities today, in dollars; counts only on its effective date."""
-
     intraday_equities_cash_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     intraday_equities_cash_effective_date: date | None = None
     """Day for which the amount counts."""
-
     intraday_futures_cash_amount: Decimal | None = None
     """Cash moved by futures today, in dollars; counts only on its effective date."""
-
     intraday_futures_cash_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     intraday_futures_cash_effective_date: date | None = None
     """Day for which the amount counts."""
-
     long_bond_value: Decimal | None = None
     """Value of bonds, in dollars."""
-
     long_cryptocurrency_value: Decimal | None = None
     """Value of cryptocurrencies, in dollars."""
-
     long_derivative_value: Decimal | None = None
     """Value of long options, in dollars."""
-
     long_equity_value: Decimal | None = None
     """Value of long equities, in dollars."""
-
     long_fixed_income_security_value: Decimal | None = None
     """Value of fixed income, in dollars."""
-
     long_futures_derivative_value: Decimal | None = None
     """Value of long futures options, in dollars."""
-
     long_futures_value: Decimal | None = None
     """Value of long futures, in dollars."""
-
     long_margineable_value: Decimal | None = None
     """Value of long positions that count for margin, in dollars."""
-
     maintenance_call_value: Decimal | None = None
     """Maintenance call, in dollars."""
-
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement, in dollars."""
-
     margin_equity: Decimal | None = None
     """Equity that counts for margin, in dollars."""
-
     margin_settle_balance: Decimal | None = None
     """Settled margin balance, in dollars."""
-
     net_liquidating_value: Decimal | None = None
     """Positions at their current value plus cash and pending cash, in dollars."""
-
     pending_cash: Decimal | None = None
     """Cash on its way, in dollars."""
-
     pending_cash_effect: PriceEffect | None = None
     """`Credit` for a deposit, `Debit` for a withdrawal."""
-
     previous_date_cryptocurrency_fiat_effective_date: date | None = None
     """Day of the cryptocurrency amount of the previous day. Published, not recorded."""
-
     previous_day_cryptocurrency_fiat_amount: Decimal | None = None
     """Cash of cryptocurrency trades of the previous day, in dollars."""
-
     previous_day_cryptocurrency_fiat_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     reg_t_call_value: Decimal | None = None
     """Reg T call, in dollars."""
-
     short_cryptocurrency_value: Decimal | None = None
     """Value of short cryptocurrencies, in dollars."""
-
     short_derivative_value: Decimal | None = None
     """Value of short options, in dollars."""
-
     short_equity_value: Decimal | None = None
     """Value of short equities, in dollars."""
-
     short_futures_derivative_value: Decimal | None = None
     """Value of short futures options, in dollars."""
-
     short_futures_value: Decimal | None = None
     """Value of short futures, in dollars."""
-
     short_margineable_value: Decimal | None = None
     """Value of short positions that count for margin, in dollars."""
-
     sma_equity_option_buying_power: Decimal | None = None
     """Buying power for equity options from the special memorandum account, in dollars."""
-
     special_memorandum_account_apex_adjustment: Decimal | None = None
     """Adjustment of the special memorandum account, in dollars."""
-
     special_memorandum_account_value: Decimal | None = None
     """Value of the special memorandum account, in dollars."""
-
     total_settle_balance: Decimal | None = None
     """Settled balance in total, in dollars."""
-
     unsettled_cryptocurrency_fiat_amount: Decimal | None = None
     """Unsettled cash of cryptocurrency trades, in dollars."""
-
     unsettled_cryptocurrency_fiat_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     used_derivative_buying_power: Decimal | None = None
     """Buying power in use by options and futures, in dollars."""
-
     snapshot_date: date | None = None
     """Day of the snapshot."""
-
     time_of_day: TimeOfDay | None = None
     """Time of the snapshot; absent in current balances."""
-
     reg_t_margin_requirement: Decimal | None = None
     """Margin requirement under Reg T, in dollars."""
-
     futures_overnight_margin_requirement: Decimal | None = None
     """Overnight margin requirement of futures, in dollars."""
-
     futures_intraday_margin_requirement: Decimal | None = None
     """Intraday margin requirement of futures, in dollars."""
-
     maintenance_excess: Decimal | None = None
     """Equity above the maintenance requirement, in dollars; negative in a margin call."""
-
     pending_margin_interest: Decimal | None = None
     """Margin interest not yet booked, in dollars."""
-
     apex_starting_day_margin_equity: Decimal | None = None
     """Margin equity at the start of the day, in dollars."""
-
     buying_power_adjustment: Decimal | None = None
     """Adjustment of the buying power, in dollars."""
-
     buying_power_adjustment_effect: PriceEffect | None = None
     """Direction of the adjustment."""
-
     effective_cryptocurrency_buying_power: Decimal | None = None
     """Buying power for cryptocurrencies, in dollars."""
-
     total_pending_liquidity_pool_rebate: Decimal | None = None
     """Rebates not yet booked, in dollars."""
-
     long_index_derivative_value: Decimal | None = None
     """Value of long index options, in dollars."""
-
     short_index_derivative_value: Decimal | None = None
     """Value of short index options, in dollars."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2927,62 +1920,34 @@ class NetLiqOhlc(Model):
     """Net liquidating value of an account within one interval.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        open: Net liquidating value without pending cash at the start of the interval, in dollars.
-        high: Net liquidating value without pending cash at the peak of the interval, in dollars.
-        low: Net liquidating value without pending cash at the low of the interval, in dollars.
-        close: Net liquidating value without pending cash at the end of the interval, in dollars.
-        pending_cash_open: Pending cash at the start of the interval, in dollars.
-        pending_cash_high: Pending cash at the peak of the interval, in dollars.
-        pending_cash_low: Pending cash at the low of the interval, in dollars.
-        pending_cash_close: Pending cash at the end of the interval, in dollars.
-        total_open: Net liquidating value with pending cash at the start of the interval, in dollars.
-        total_high: Net liquidating value with pending cash at the peak of the interval, in dollars.
-        total_low: Net liquidating value with pending cash at the low of the interval, in dollars.
-        total_close: Net liquidating value with pending cash at the end of the interval, in dollars.
-        time: Start of the interval.
     """
 
     open: Decimal | None = None
     """Net liquidating value without pending cash at the start of the interval, in dollars."""
-
     high: Decimal | None = None
     """Net liquidating value without pending cash at the peak of the interval, in dollars."""
-
     low: Decimal | None = None
     """Net liquidating value without pending cash at the low of the interval, in dollars."""
-
     close: Decimal | None = None
     """Net liquidating value without pending cash at the end of the interval, in dollars."""
-
     pending_cash_open: Decimal | None = None
     """Pending cash at the start of the interval, in dollars."""
-
     pending_cash_high: Decimal | None = None
     """Pending cash at the peak of the interval, in dollars."""
-
     pending_cash_low: Decimal | None = None
     """Pending cash at the low of the interval, in dollars."""
-
     pending_cash_close: Decimal | None = None
     """Pending cash at the end of the interval, in dollars."""
-
     total_open: Decimal | None = None
     """Net liquidating value with pending cash at the start of the interval, in dollars."""
-
     total_high: Decimal | None = None
     """Net liquidating value with pending cash at the peak of the interval, in dollars."""
-
     total_low: Decimal | None = None
     """Net liquidating value with pending cash at the low of the interval, in dollars."""
-
     total_close: Decimal | None = None
     """Net liquidating value with pending cash at the end of the interval, in dollars."""
-
     time: datetime | None = None
     """Start of the interval."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -2994,142 +1959,74 @@ class Position(Model):
     The quantity is unsigned; quantity-direction gives the side.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        account_number: Account number.
-        instrument_type: Instrument type.
-        streamer_symbol: Symbol on the market-data stream.
-        symbol: Symbol of the instrument.
-        underlying_symbol: Symbol of the underlying.
-        quantity: Unsigned quantity, in shares or contracts.
-        average_daily_market_close_price: Average of the daily closing prices, in dollars or points per unit.
-        average_open_price: Average opening price, in dollars or points per unit.
-        average_yearly_market_close_price: Average of the yearly closing prices, in dollars or points per unit.
-        close_price: Closing price of the previous session, in dollars or points per unit.
-        cost_effect: `Credit` for a long position, `Debit` for a short one.
-        is_frozen: Whether the position is frozen.
-        is_suppressed: Whether the position is hidden; obsolete.
-        mark: Value of the position, in dollars; only with include-marks. Published, not recorded.
-        mark_price: Price of one unit, in dollars or points; only with include-marks. Published, not recorded.
-        multiplier: Number of underlying units per share or contract.
-        quantity_direction: Direction of the quantity.
-        restricted_quantity: Quantity that cannot be traded, in shares or contracts.
-        expires_at: Time of expiration; options and futures only.
-        deliverable_type: Type of deliverable. Published, not recorded.
-        fixing_price: Fixing price, in dollars or points per unit. Published, not recorded.
-        realized_day_gain: Gain realized on realized-day-gain-date, in dollars.
-        realized_day_gain_date: Day of the gain.
-        realized_day_gain_effect: Direction of the gain.
-        realized_today: Gain realized on realized-today-date, in dollars; counts only on that day.
-        realized_today_date: Day of the gain.
-        realized_today_effect: Direction of the gain.
-        face_value: Face value of a bond, in dollars. Published, not recorded.
-        par_size: Par size of a bond, in units. Published, not recorded.
-        created_at: Time of creation.
-        updated_at: Time of the last change.
-        order_id: Order that last changed the position. Published, not recorded.
-        update_type: Cause of the last change; stream messages only. Published, not recorded.
     """
 
     account_number: str | None = None
     """Account number."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     symbol: str | None = None
     """Symbol of the instrument."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     quantity: Decimal | None = None
     """Unsigned quantity, in shares or contracts."""
-
     average_daily_market_close_price: Decimal | None = None
     """Average of the daily closing prices, in dollars or points per unit."""
-
     average_open_price: Decimal | None = None
     """Average opening price, in dollars or points per unit."""
-
     average_yearly_market_close_price: Decimal | None = None
     """Average of the yearly closing prices, in dollars or points per unit."""
-
     close_price: Decimal | None = None
     """Closing price of the previous session, in dollars or points per unit."""
-
     cost_effect: PriceEffect | None = None
     """`Credit` for a long position, `Debit` for a short one."""
-
     is_frozen: bool | None = None
     """Whether the position is frozen."""
-
     is_suppressed: bool | None = None
     """Whether the position is hidden; obsolete."""
-
     mark: Decimal | None = None
     """Value of the position, in dollars; only with include-marks. Published, not recorded."""
-
     mark_price: Decimal | None = None
     """Price of one unit, in dollars or points; only with include-marks. Published, not recorded."""
-
     multiplier: Decimal | None = None
     """Number of underlying units per share or contract."""
-
     quantity_direction: QuantityDirection | None = None
     """Direction of the quantity."""
-
     restricted_quantity: Decimal | None = None
     """Quantity that cannot be traded, in shares or contracts."""
-
     expires_at: datetime | None = None
     """Time of expiration; options and futures only."""
-
     deliverable_type: str | None = None
     """Type of deliverable. Published, not recorded."""
-
     fixing_price: Decimal | None = None
     """Fixing price, in dollars or points per unit. Published, not recorded."""
-
     realized_day_gain: Decimal | None = None
     """Gain realized on realized-day-gain-date, in dollars."""
-
     realized_day_gain_date: date | None = None
     """Day of the gain."""
-
     realized_day_gain_effect: PriceEffect | None = None
     """Direction of the gain."""
-
     realized_today: Decimal | None = None
     """Gain realized on realized-today-date, in dollars; counts only on that day."""
-
     realized_today_date: date | None = None
     """Day of the gain."""
-
     realized_today_effect: PriceEffect | None = None
     """Direction of the gain."""
-
     face_value: Decimal | None = None
     """Face value of a bond, in dollars. Published, not recorded."""
-
     par_size: Decimal | None = None
     """Par size of a bond, in units. Published, not recorded."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     order_id: str | None = None
     """Order that last changed the position. Published, not recorded."""
-
     update_type: str | None = None
     """Cause of the last change; stream messages only. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3141,64 +2038,34 @@ class PositionLimit(Model):
     An absent limit is not reported, which does not mean zero.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the record. Published, not recorded.
-        account_number: Account number.
-        equity_option_order_size: Maximum number of contracts of equity options in one order.
-        equity_order_size: Maximum number of shares in one order.
-        future_option_order_size: Maximum number of contracts of futures options in one order.
-        future_order_size: Maximum number of futures in one order.
-        underlying_opening_order_limit: Maximum number of opening orders on one underlying.
-        equity_option_position_size: Maximum number of contracts of equity options held.
-        equity_position_size: Maximum number of shares held.
-        future_option_position_size: Maximum number of contracts of futures options held.
-        future_position_size: Maximum number of futures held.
-        event_contract_notional_order_limit: Maximum value of event contracts in one order, in dollars. Known
-            from other clients only.
-        event_contract_total_notional_position_value: Maximum value of event contracts held, in dollars. Known
-            from other clients only.
     """
 
     id: str | None = None
     """Identifier of the record. Published, not recorded."""
-
     account_number: str | None = None
     """Account number."""
-
     equity_option_order_size: int | None = None
     """Maximum number of contracts of equity options in one order."""
-
     equity_order_size: int | None = None
     """Maximum number of shares in one order."""
-
     future_option_order_size: int | None = None
     """Maximum number of contracts of futures options in one order."""
-
     future_order_size: int | None = None
     """Maximum number of futures in one order."""
-
     underlying_opening_order_limit: int | None = None
     """Maximum number of opening orders on one underlying."""
-
     equity_option_position_size: int | None = None
     """Maximum number of contracts of equity options held."""
-
     equity_position_size: int | None = None
     """Maximum number of shares held."""
-
     future_option_position_size: int | None = None
     """Maximum number of contracts of futures options held."""
-
     future_position_size: int | None = None
     """Maximum number of futures held."""
-
     event_contract_notional_order_limit: Decimal | None = None
     """Maximum value of event contracts in one order, in dollars. Known from other clients only."""
-
     event_contract_total_notional_position_value: Decimal | None = None
     """Maximum value of event contracts held, in dollars. Known from other clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3208,26 +2075,16 @@ class SpanRow(Model):
     """Row of an SPAN margin file of an exchange.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        file_date: Day of the file.
-        row_index: Position of the row in the file.
-        exchange: Exchange, `CME` or `CFE`.
-        row_data: Row as sent by the exchange: one line of fixed width.
     """
 
     file_date: date | None = None
     """Day of the file."""
-
     row_index: int | None = None
     """Position of the row in the file."""
-
     exchange: str | None = None
     """Exchange, `CME` or `CFE`."""
-
     row_data: str | None = None
     """Row as sent by the exchange: one line of fixed width."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3237,50 +2094,28 @@ class EffectiveMarginRequirement(Model):
     """Margin requirements of one underlying in an account.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        underlying_symbol: Symbol of the underlying.
-        long_equity_initial: Initial requirement of long shares, as a fraction: 0.5 is 50 percent.
-        long_equity_maintenance: Maintenance requirement of long shares, as a fraction: 0.5 is 50 percent.
-        short_equity_initial: Initial requirement of short shares, as a fraction: 0.5 is 50 percent.
-        short_equity_maintenance: Maintenance requirement of short shares, as a fraction: 0.5 is 50 percent.
-        naked_option_standard: Standard requirement of uncovered options, as a fraction: 0.5 is 50 percent.
-        naked_option_minimum: Minimum requirement of uncovered options, as a fraction: 0.5 is 50 percent.
-        naked_option_floor: Least requirement of uncovered options, in dollars per contract.
-        clearing_identifier: Identifier at the clearing firm. Published, not recorded.
-        is_deleted: Whether the requirement is deleted. Published, not recorded.
     """
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     long_equity_initial: Decimal | None = None
     """Initial requirement of long shares, as a fraction: 0.5 is 50 percent."""
-
     long_equity_maintenance: Decimal | None = None
     """Maintenance requirement of long shares, as a fraction: 0.5 is 50 percent."""
-
     short_equity_initial: Decimal | None = None
     """Initial requirement of short shares, as a fraction: 0.5 is 50 percent."""
-
     short_equity_maintenance: Decimal | None = None
     """Maintenance requirement of short shares, as a fraction: 0.5 is 50 percent."""
-
     naked_option_standard: Decimal | None = None
     """Standard requirement of uncovered options, as a fraction: 0.5 is 50 percent."""
-
     naked_option_minimum: Decimal | None = None
     """Minimum requirement of uncovered options, as a fraction: 0.5 is 50 percent."""
-
     naked_option_floor: Decimal | None = None
     """Least requirement of uncovered options, in dollars per contract."""
-
     clearing_identifier: str | None = None
     """Identifier at the clearing firm. Published, not recorded."""
-
     is_deleted: bool | None = None
     """Whether the requirement is deleted. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3290,14 +2125,10 @@ class MarginConfiguration(Model):
     """Public settings of the margin calculation.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        risk_free_rate: Rate without risk, as a fraction: 0.05 is 5 percent.
     """
 
     risk_free_rate: Decimal | None = None
     """Rate without risk, as a fraction: 0.05 is 5 percent."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3307,18 +2138,12 @@ class TotalFees(Model):
     """Total fees of an account on one day.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        total_fees: Total fees, in dollars.
-        total_fees_effect: Direction of the fees.
     """
 
     total_fees: Decimal | None = None
     """Total fees, in dollars."""
-
     total_fees_effect: PriceEffect | None = None
     """Direction of the fees."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3328,30 +2153,18 @@ class FutureRoll(Model):
     """Rule by which the active month of a future moves on.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        name: Name of the rule, such as `equity_index`.
-        active_count: Number of active months.
-        cash_settled: Whether the future settles in cash.
-        business_days_offset: Business days between the roll and the last trading day.
-        first_notice: Whether the first notice day counts instead of the last trading day.
     """
 
     name: str | None = None
     """Name of the rule, such as `equity_index`."""
-
     active_count: int | None = None
     """Number of active months."""
-
     cash_settled: bool | None = None
     """Whether the future settles in cash."""
-
     business_days_offset: int | None = None
     """Business days between the roll and the last trading day."""
-
     first_notice: bool | None = None
     """Whether the first notice day counts instead of the last trading day."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3361,18 +2174,12 @@ class FutureEtfEquivalent(Model):
     """Fund that moves like a future.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the fund.
-        share_quantity: Number of shares that correspond to one future.
     """
 
     symbol: str | None = None
     """Symbol of the fund."""
-
     share_quantity: int | None = None
     """Number of shares that correspond to one future."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3382,22 +2189,14 @@ class TradingCutoff(Model):
     """Time at which trading in a product ends before expiration.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        offset_seconds: Seconds from the start of the day.
-        timezone: Time zone, such as `Market Zone` or `London Zone`.
-        timing: Expirations that the time applies to, such as `Default` or `Quarterly`.
     """
 
     offset_seconds: int | None = None
     """Seconds from the start of the day."""
-
     timezone: str | None = None
     """Time zone, such as `Market Zone` or `London Zone`."""
-
     timing: str | None = None
     """Expirations that the time applies to, such as `Default` or `Quarterly`."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3407,34 +2206,20 @@ class DestinationVenueSymbol(Model):
     """Symbol of a cryptocurrency at one venue.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Number of the symbol at the service.
-        symbol: Symbol in the spelling of the venue.
-        destination_venue: Name of the venue, in one of several spellings.
-        max_quantity_precision: Maximum decimal places of a quantity.
-        max_price_precision: Maximum decimal places of a price.
-        routable: Whether orders can be routed there.
     """
 
     id: int | None = None
     """Number of the symbol at the service."""
-
     symbol: str | None = None
     """Symbol in the spelling of the venue."""
-
     destination_venue: str | None = None
     """Name of the venue, in one of several spellings."""
-
     max_quantity_precision: int | None = None
     """Maximum decimal places of a quantity."""
-
     max_price_precision: int | None = None
     """Maximum decimal places of a price."""
-
     routable: bool | None = None
     """Whether orders can be routed there."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3444,30 +2229,18 @@ class CurrencyPair(Model):
     """Pair of two currencies.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        id: Number of the instrument at the service.
-        description: Full name.
-        dx_symbol: Symbol on the market-data stream.
-        symbol: Symbol, such as `EUR/USD`.
-        instrument_type: Instrument type, `Currency Pair`.
     """
 
     id: int | None = None
     """Number of the instrument at the service."""
-
     description: str | None = None
     """Full name."""
-
     dx_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     symbol: str | None = None
     """Symbol, such as `EUR/USD`."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type, `Currency Pair`."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3477,26 +2250,16 @@ class QuantityDecimalPrecision(Model):
     """Decimal places of quantities of one instrument type or instrument.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        instrument_type: Instrument type.
-        symbol: Symbol; absent for a whole instrument type.
-        value: Decimal places of a quantity.
-        minimum_increment_precision: Decimal places of the least increment of a quantity.
     """
 
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     symbol: str | None = None
     """Symbol; absent for a whole instrument type."""
-
     value: int | None = None
     """Decimal places of a quantity."""
-
     minimum_increment_precision: int | None = None
     """Decimal places of the least increment of a quantity."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3506,30 +2269,18 @@ class OptionStrike(Model):
     """Strike of an expiration, with the symbols of its call and put.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        strike_price: Strike price, in dollars per share or points of the future.
-        call: Symbol of the call.
-        call_streamer_symbol: Symbol of the call on the market-data stream.
-        put: Symbol of the put.
-        put_streamer_symbol: Symbol of the put on the market-data stream.
     """
 
     strike_price: Decimal | None = None
     """Strike price, in dollars per share or points of the future."""
-
     call: str | None = None
     """Symbol of the call."""
-
     call_streamer_symbol: str | None = None
     """Symbol of the call on the market-data stream."""
-
     put: str | None = None
     """Symbol of the put."""
-
     put_streamer_symbol: str | None = None
     """Symbol of the put on the market-data stream."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3539,42 +2290,24 @@ class Deliverable(Model):
     """Part of the delivery of an option contract.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Number of the deliverable at the service.
-        root_symbol: Root of the option symbols.
-        deliverable_type: Type of deliverable, such as `Shares`.
-        description: Description, such as `100 shares of XYZ`.
-        amount: Amount, in shares or dollars.
-        symbol: Symbol of the delivered instrument; absent for cash.
-        instrument_type: Instrument type of the delivered instrument.
-        percent: Part of the price that the deliverable accounts for, as a number of percent.
     """
 
     id: int | None = None
     """Number of the deliverable at the service."""
-
     root_symbol: str | None = None
     """Root of the option symbols."""
-
     deliverable_type: str | None = None
     """Type of deliverable, such as `Shares`."""
-
     description: str | None = None
     """Description, such as `100 shares of XYZ`."""
-
     amount: Decimal | None = None
     """Amount, in shares or dollars."""
-
     symbol: str | None = None
     """Symbol of the delivered instrument; absent for cash."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type of the delivered instrument."""
-
     percent: Decimal | None = None
     """Part of the price that the deliverable accounts for, as a number of percent."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3584,50 +2317,28 @@ class ChainFuture(Model):
     """Future whose options are in a nested chain.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol, such as `/ESZ6`.
-        root_symbol: Root of the symbol, such as `/ES`.
-        streamer_symbol: Symbol on the market-data stream.
-        maturity_date: Maturity date.
-        expiration_date: Expiration date.
-        days_to_expiration: Calendar days to expiration; 0 on the last day.
-        active_month: Whether it is the active month of its product.
-        next_active_month: Whether it is the next active month.
-        stops_trading_at: Time trading ends.
-        expires_at: Time of expiration.
     """
 
     symbol: str | None = None
     """Symbol, such as `/ESZ6`."""
-
     root_symbol: str | None = None
     """Root of the symbol, such as `/ES`."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     maturity_date: date | None = None
     """Maturity date."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     days_to_expiration: int | None = None
     """Calendar days to expiration; 0 on the last day."""
-
     active_month: bool | None = None
     """Whether it is the active month of its product."""
-
     next_active_month: bool | None = None
     """Whether it is the next active month."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends."""
-
     expires_at: datetime | None = None
     """Time of expiration."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3637,74 +2348,40 @@ class FuturesOptionExpiration(Model):
     """Expiration of options on one future, with its strikes.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        underlying_symbol: Symbol of the future, such as `/ESZ6`.
-        root_symbol: Root of the future, such as `/ES`.
-        option_root_symbol: Root of the option symbols, such as `EW3`.
-        option_contract_symbol: Root and month of the options, such as `EW3U6`.
-        asset: Asset code, such as `EW3`.
-        expiration_date: Expiration date.
-        days_to_expiration: Calendar days to expiration; 0 on the last day.
-        expiration_type: Expiration cycle, such as `Weekly` or `End-Of-Month`.
-        settlement_type: Settlement time, `AM` or `PM`.
-        notional_value: Value of one price point of one contract, in dollars.
-        display_factor: Factor between the wire price and the displayed price.
-        strike_factor: Factor between the strike in the symbol and the strike price.
-        stops_trading_at: Time trading ends.
-        expires_at: Time of expiration.
-        tick_sizes: Tick sizes of the options, by price range.
-        strikes: Strikes of the expiration; not everywhere in ascending order.
     """
 
     underlying_symbol: str | None = None
     """Symbol of the future, such as `/ESZ6`."""
-
     root_symbol: str | None = None
     """Root of the future, such as `/ES`."""
-
     option_root_symbol: str | None = None
     """Root of the option symbols, such as `EW3`."""
-
     option_contract_symbol: str | None = None
     """Root and month of the options, such as `EW3U6`."""
-
     asset: str | None = None
     """Asset code, such as `EW3`."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     days_to_expiration: int | None = None
     """Calendar days to expiration; 0 on the last day."""
-
     expiration_type: str | None = None
     """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
-
     settlement_type: str | None = None
     """Settlement time, `AM` or `PM`."""
-
     notional_value: Decimal | None = None
     """Value of one price point of one contract, in dollars."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     strike_factor: Decimal | None = None
     """Factor between the strike in the symbol and the strike price."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends."""
-
     expires_at: datetime | None = None
     """Time of expiration."""
-
     tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of the options, by price range."""
-
     strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Strikes of the expiration; not everywhere in ascending order."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3714,62 +2391,34 @@ class InstrumentSearchHit(Model):
     """Instrument found by a search.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol.
-        description: Full name.
-        exchange: Exchange on which it trades.
-        instrument_type: Instrument type.
-        stops_trading_at: Time trading ends; only for instruments that expire.
-        category: Category of an event. Published, not recorded.
-        sub_category: Category within the category. Published, not recorded.
-        external_id: Identifier at the exchange. Published, not recorded.
-        event_product_external_id: Identifier of the event product at the exchange. Published, not recorded.
-        underlying_product: Product of the underlying. Published, not recorded.
-        underlying_product_type: Product type of the underlying. Published, not recorded.
-        underlying_streamer_symbol: Symbol of the underlying on the market-data stream. Published, not recorded.
-        strike_types: Kinds of strikes of an event. Published, not recorded.
     """
 
     symbol: str | None = None
     """Symbol."""
-
     description: str | None = None
     """Full name."""
-
     exchange: str | None = None
     """Exchange on which it trades."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends; only for instruments that expire."""
-
     category: str | None = None
     """Category of an event. Published, not recorded."""
-
     sub_category: str | None = None
     """Category within the category. Published, not recorded."""
-
     external_id: str | None = None
     """Identifier at the exchange. Published, not recorded."""
-
     event_product_external_id: str | None = None
     """Identifier of the event product at the exchange. Published, not recorded."""
-
     underlying_product: str | None = None
     """Product of the underlying. Published, not recorded."""
-
     underlying_product_type: str | None = None
     """Product type of the underlying. Published, not recorded."""
-
     underlying_streamer_symbol: str | None = None
     """Symbol of the underlying on the market-data stream. Published, not recorded."""
-
     strike_types: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Kinds of strikes of an event. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3779,38 +2428,22 @@ class SymbolSearchHit(Model):
     """Symbol found by a search for its beginning.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol.
-        description: Full name.
-        listed_market: Code of the listing market. Published, not recorded.
-        price_increments: Price increments, in words. Published, not recorded.
-        trading_hours: Trading hours, in words. Published, not recorded.
-        options: Whether it has options. Published, not recorded.
-        instrument_type: Instrument type. Published, not recorded.
     """
 
     symbol: str | None = None
     """Symbol."""
-
     description: str | None = None
     """Full name."""
-
     listed_market: str | None = None
     """Code of the listing market. Published, not recorded."""
-
     price_increments: str | None = None
     """Price increments, in words. Published, not recorded."""
-
     trading_hours: str | None = None
     """Trading hours, in words. Published, not recorded."""
-
     options: bool | None = None
     """Whether it has options. Published, not recorded."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3822,199 +2455,102 @@ class MarketDataSnapshot(Model):
     Only symbol, type and time of the last change are certain; the rest depends on the instrument and the hour.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol.
-        instrument_type: Instrument type; may differ from the requested one for an index.
-        updated_at: Time of the last change.
-        bid: Bid price, in dollars or points.
-        bid_size: Size of the bid, in shares or contracts.
-        ask: Ask price, in dollars or points.
-        ask_size: Size of the ask, in shares or contracts.
-        mid: Middle of bid and ask, in dollars or points.
-        mark: Mark price, in dollars or points.
-        last: Price of the last trade, in dollars or points.
-        last_ext: Price of the last trade in extended hours, in dollars or points.
-        last_mkt: Price of the last trade in regular hours, in dollars or points.
-        beta: Factor between the moves of the market and of the instrument.
-        dividend_amount: Dividend, in dollars per share.
-        dividend_frequency: Number of dividends per year.
-        open: First price of the session, in dollars or points.
-        day_high_price: Highest price of the session, in dollars or points.
-        day_low_price: Lowest price of the session, in dollars or points.
-        close: Closing price, in dollars or points; absent during the session.
-        close_price_type: Kind of closing price, such as `Regular` or `Final`.
-        prev_close: Closing price of the previous session, in dollars or points.
-        prev_close_price_type: Kind of previous closing price, such as `Regular` or `Final`.
-        summary_date: Day of the session.
-        prev_close_date: Day of the previous session.
-        low_limit_price: Lowest permitted price, in dollars or points.
-        high_limit_price: Highest permitted price, in dollars or points.
-        is_trading_halted: Whether trading is halted.
-        trading_halted_reason: Reason for the halt, empty without one.
-        halt_start_time: Start of the halt; None without one.
-        halt_end_time: End of the halt; None without one.
-        year_low_price: Lowest price of the year, in dollars or points.
-        year_high_price: Highest price of the year, in dollars or points.
-        volume: Volume of the session, in shares or contracts.
-        volume_ext: Volume of extended hours, in shares or contracts.
-        volatility: Implied volatility of an option, as a fraction.
-        delta: Delta of an option, in dollars per dollar of the underlying.
-        gamma: Gamma of an option, in units of delta per dollar of the underlying.
-        theta: Theta of an option, in dollars per day.
-        rho: Rho of an option, in dollars per percent of interest.
-        vega: Vega of an option, in dollars per percent of volatility.
-        theo_price: Theoretical price of an option, in dollars or points.
-        dx_mark: Mark price of the data provider, in dollars or points.
-        tick_size: Smallest price increment, in dollars or points.
-        open_interest: Number of open contracts.
-        trading_halted: Whether trading is halted. Published, not recorded.
-        last_trade_time: Time of the last trade. Published, not recorded.
-        instrument: Definition of the instrument, as raw JSON; only with include-instrument. Known from other
-            clients only.
     """
 
     symbol: str | None = None
     """Symbol."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type; may differ from the requested one for an index."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     bid: Decimal | None = None
     """Bid price, in dollars or points."""
-
     bid_size: Decimal | None = None
     """Size of the bid, in shares or contracts."""
-
     ask: Decimal | None = None
     """Ask price, in dollars or points."""
-
     ask_size: Decimal | None = None
     """Size of the ask, in shares or contracts."""
-
     mid: Decimal | None = None
     """Middle of bid and ask, in dollars or points."""
-
     mark: Decimal | None = None
     """Mark price, in dollars or points."""
-
     last: Decimal | None = None
     """Price of the last trade, in dollars or points."""
-
     last_ext: Decimal | None = None
     """Price of the last trade in extended hours, in dollars or points."""
-
     last_mkt: Decimal | None = None
     """Price of the last trade in regular hours, in dollars or points."""
-
     beta: Decimal | None = None
     """Factor between the moves of the market and of the instrument."""
-
     dividend_amount: Decimal | None = None
     """Dividend, in dollars per share."""
-
     dividend_frequency: Decimal | None = None
     """Number of dividends per year."""
-
     open: Decimal | None = None
     """First price of the session, in dollars or points."""
-
     day_high_price: Decimal | None = None
     """Highest price of the session, in dollars or points."""
-
     day_low_price: Decimal | None = None
     """Lowest price of the session, in dollars or points."""
-
     close: Decimal | None = None
     """Closing price, in dollars or points; absent during the session."""
-
     close_price_type: str | None = None
     """Kind of closing price, such as `Regular` or `Final`."""
-
     prev_close: Decimal | None = None
     """Closing price of the previous session, in dollars or points."""
-
     prev_close_price_type: str | None = None
     """Kind of previous closing price, such as `Regular` or `Final`."""
-
     summary_date: date | None = None
     """Day of the session."""
-
     prev_close_date: date | None = None
     """Day of the previous session."""
-
     low_limit_price: Decimal | None = None
     """Lowest permitted price, in dollars or points."""
-
     high_limit_price: Decimal | None = None
     """Highest permitted price, in dollars or points."""
-
     is_trading_halted: bool | None = None
     """Whether trading is halted."""
-
     trading_halted_reason: str | None = None
     """Reason for the halt, empty without one."""
-
     halt_start_time: datetime | None = None
     """Start of the halt; None without one."""
-
     halt_end_time: datetime | None = None
     """End of the halt; None without one."""
-
     year_low_price: Decimal | None = None
     """Lowest price of the year, in dollars or points."""
-
     year_high_price: Decimal | None = None
     """Highest price of the year, in dollars or points."""
-
     volume: Decimal | None = None
     """Volume of the session, in shares or contracts."""
-
     volume_ext: Decimal | None = None
     """Volume of extended hours, in shares or contracts."""
-
     volatility: Decimal | None = None
     """Implied volatility of an option, as a fraction."""
-
     delta: Decimal | None = None
     """Delta of an option, in dollars per dollar of the underlying."""
-
     gamma: Decimal | None = None
     """Gamma of an option, in units of delta per dollar of the underlying."""
-
     theta: Decimal | None = None
     """Theta of an option, in dollars per day."""
-
     rho: Decimal | None = None
     """Rho of an option, in dollars per percent of interest."""
-
     vega: Decimal | None = None
     """Vega of an option, in dollars per percent of volatility."""
-
     theo_price: Decimal | None = None
     """Theoretical price of an option, in dollars or points."""
-
     dx_mark: Decimal | None = None
     """Mark price of the data provider, in dollars or points."""
-
     tick_size: Decimal | None = None
     """Smallest price increment, in dollars or points."""
-
     open_interest: int | None = None
     """Number of open contracts."""
-
     trading_halted: bool | None = None
     """Whether trading is halted. Published, not recorded."""
-
     last_trade_time: datetime | None = None
     """Time of the last trade. Published, not recorded."""
-
     instrument: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
     """Definition of the instrument, as raw JSON; only with include-instrument. Known from other clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4024,34 +2560,20 @@ class QuoteToken(Model):
     """Token and address of the market-data stream.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        token: Token for the stream, valid for 24 hours.
-        dxlink_url: Address of the stream.
-        level: Level of the data, such as `api` or `delayed`.
-        websocket_url: Address of an older stream. Published, not recorded.
-        issued_at: Time of issue. Published, not recorded.
-        expires_at: End of validity. Published, not recorded.
     """
 
     token: str | None = attrs.field(default=None, repr=False)
     """Token for the stream, valid for 24 hours."""
-
     dxlink_url: str | None = None
     """Address of the stream."""
-
     level: str | None = None
     """Level of the data, such as `api` or `delayed`."""
-
     websocket_url: str | None = None
     """Address of an older stream. Published, not recorded."""
-
     issued_at: datetime | None = None
     """Time of issue. Published, not recorded."""
-
     expires_at: datetime | None = None
     """End of validity. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4061,26 +2583,16 @@ class ExpirationVolatility(Model):
     """Implied volatility of one expiration.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        expiration_date: Expiration date.
-        option_chain_type: Type of option chain, such as `Standard`.
-        settlement_type: Settlement time, `AM` or `PM`.
-        implied_volatility: Implied volatility, as a fraction.
     """
 
     expiration_date: date | None = None
     """Expiration date."""
-
     option_chain_type: str | None = None
     """Type of option chain, such as `Standard`."""
-
     settlement_type: str | None = None
     """Settlement time, `AM` or `PM`."""
-
     implied_volatility: Decimal | None = None
     """Implied volatility, as a fraction."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4090,26 +2602,16 @@ class LiquidityState(Model):
     """Running average behind the liquidity of an underlying.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        sum: Sum of the values, in units of the service.
-        count: Number of values.
-        started_at: Start of the average.
-        updated_at: Time of the last value.
     """
 
     sum: Decimal | None = None
     """Sum of the values, in units of the service."""
-
     count: int | None = None
     """Number of values."""
-
     started_at: datetime | None = None
     """Start of the average."""
-
     updated_at: datetime | None = None
     """Time of the last value."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4119,46 +2621,26 @@ class ExpectedEarnings(Model):
     """Next or last earnings report of a company.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        visible: Whether the report is shown.
-        expected_report_date: Expected day of the report.
-        estimated: Whether the day is an estimate.
-        late_flag: Whether the report is late: 0 or 1.
-        quarter_end_date: Last day of the quarter.
-        actual_eps: Reported earnings, in dollars per share.
-        consensus_estimate: Expected earnings, in dollars per share.
-        time_of_day: Time of day of the report. Known from other clients only.
-        updated_at: Time of the last change.
     """
 
     visible: bool | None = None
     """Whether the report is shown."""
-
     expected_report_date: date | None = None
     """Expected day of the report."""
-
     estimated: bool | None = None
     """Whether the day is an estimate."""
-
     late_flag: int | None = None
     """Whether the report is late: 0 or 1."""
-
     quarter_end_date: date | None = None
     """Last day of the quarter."""
-
     actual_eps: Decimal | None = None
     """Reported earnings, in dollars per share."""
-
     consensus_estimate: Decimal | None = None
     """Expected earnings, in dollars per share."""
-
     time_of_day: str | None = None
     """Time of day of the report. Known from other clients only."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4168,34 +2650,20 @@ class PairsEquation(Model):
     """Pair of instruments, one bought and one sold.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        left_action: Action on the left side, `Buy` or `Sell`.
-        left_symbol: Symbol of the left side.
-        left_quantity: Quantity of the left side, in shares or contracts.
-        right_action: Action on the right side, `Buy` or `Sell`.
-        right_symbol: Symbol of the right side.
-        right_quantity: Quantity of the right side, in shares or contracts.
     """
 
     left_action: str | None = None
     """Action on the left side, `Buy` or `Sell`."""
-
     left_symbol: str | None = None
     """Symbol of the left side."""
-
     left_quantity: Decimal | None = None
     """Quantity of the left side, in shares or contracts."""
-
     right_action: str | None = None
     """Action on the right side, `Buy` or `Sell`."""
-
     right_symbol: str | None = None
     """Symbol of the right side."""
-
     right_quantity: Decimal | None = None
     """Quantity of the right side, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4205,22 +2673,14 @@ class BacktestDates(Model):
     """Days for which a symbol can be tested.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the underlying.
-        start_date: First day.
-        end_date: Last day.
     """
 
     symbol: str | None = None
     """Symbol of the underlying."""
-
     start_date: date | None = None
     """First day."""
-
     end_date: date | None = None
     """Last day."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4230,54 +2690,30 @@ class BacktestLeg(Model):
     """Leg of a tested strategy.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        type: Kind of instrument.
-        direction: Side of the leg.
-        side: Right of the option; required for options.
-        quantity: Number of shares or contracts; at most 10 contracts.
-        strike_selection: Way to choose the strike.
-        strike_relative_leg: Index of the leg that a relative way starts from.
-        delta: Delta, in hundredths of a share per share: a number of 1 to 100.
-        percentage_otm: Distance out of the money, as a fraction; negative in the money.
-        current_price_offset: Distance from the current price, in dollars, at most 50000.
-        premium: Premium, in dollars, at most 50000.
-        days_until_expiration: Days to expiration at the entry.
     """
 
     type: BacktestLegType | None = None
     """Kind of instrument."""
-
     direction: BacktestDirection | None = None
     """Side of the leg."""
-
     side: BacktestSide | None = None
     """Right of the option; required for options."""
-
     quantity: int | None = None
     """Number of shares or contracts; at most 10 contracts."""
-
     strike_selection: StrikeSelection | None = None
     """Way to choose the strike."""
-
     strike_relative_leg: int | None = None
     """Index of the leg that a relative way starts from."""
-
     delta: Decimal | None = None
     """Delta, in hundredths of a share per share: a number of 1 to 100."""
-
     percentage_otm: Decimal | None = None
     """Distance out of the money, as a fraction; negative in the money."""
-
     current_price_offset: Decimal | None = None
     """Distance from the current price, in dollars, at most 50000."""
-
     premium: Decimal | None = None
     """Premium, in dollars, at most 50000."""
-
     days_until_expiration: int | None = None
     """Days to expiration at the entry."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4287,34 +2723,20 @@ class EntryConditions(Model):
     """Conditions for the entry into a trial.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        frequency: Days on which trials open.
-        specific_days: Days of the week, as numbers.
-        maximum_active_trials: Maximum number of active trials.
-        maximum_active_trials_behavior: Reaction to the maximum.
-        minimum_vix: Lowest VIX, in points.
-        maximum_vix: Highest VIX, in points.
     """
 
     frequency: EntryFrequency | None = None
     """Days on which trials open."""
-
     specific_days: tuple[int, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Days of the week, as numbers."""
-
     maximum_active_trials: int | None = None
     """Maximum number of active trials."""
-
     maximum_active_trials_behavior: MaximumTrialsBehavior | None = None
     """Reaction to the maximum."""
-
     minimum_vix: int | None = None
     """Lowest VIX, in points."""
-
     maximum_vix: int | None = None
     """Highest VIX, in points."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4324,30 +2746,18 @@ class ExitConditions(Model):
     """Conditions for the exit from a trial.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        take_profit_percentage: Profit that ends a trial, in percent.
-        stop_loss_percentage: Loss that ends a trial, in percent.
-        after_days_in_trade: Days after which a trial ends.
-        at_days_to_expiration: Days to expiration at which a trial ends.
-        minimum_vix: VIX that ends a trial, in points.
     """
 
     take_profit_percentage: int | None = None
     """Profit that ends a trial, in percent."""
-
     stop_loss_percentage: int | None = None
     """Loss that ends a trial, in percent."""
-
     after_days_in_trade: int | None = None
     """Days after which a trial ends."""
-
     at_days_to_expiration: int | None = None
     """Days to expiration at which a trial ends."""
-
     minimum_vix: int | None = None
     """VIX that ends a trial, in points."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4357,34 +2767,20 @@ class NewBacktest(Model):
     """Strategy to test.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the underlying.
-        start_date: First day; see the available dates.
-        end_date: Last day.
-        legs: Legs of the strategy.
-        entry_conditions: Conditions for the entry into a trial.
-        exit_conditions: Conditions for the exit from a trial.
     """
 
     symbol: str
     """Symbol of the underlying."""
-
     start_date: date
     """First day; see the available dates."""
-
     end_date: date
     """Last day."""
-
     legs: tuple[BacktestLeg, ...] = attrs.field(converter=as_tuple)
     """Legs of the strategy."""
-
     entry_conditions: EntryConditions
     """Conditions for the entry into a trial."""
-
     exit_conditions: ExitConditions
     """Conditions for the exit from a trial."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4394,22 +2790,14 @@ class BacktestTrial(Model):
     """Trial of a backtest, from entry to exit.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        open_date_time: Time of the entry.
-        close_date_time: Time of the exit.
-        profit_loss: Profit, in dollars; negative for a loss.
     """
 
     open_date_time: datetime | None = None
     """Time of the entry."""
-
     close_date_time: datetime | None = None
     """Time of the exit."""
-
     profit_loss: Decimal | None = None
     """Profit, in dollars; negative for a loss."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4419,22 +2807,14 @@ class BacktestSnapshot(Model):
     """Profit and price at one time of a backtest.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        date_time: Time.
-        profit_loss: Profit so far, in dollars; negative for a loss.
-        underlying_price: Price of the underlying, in dollars.
     """
 
     date_time: datetime | None = None
     """Time."""
-
     profit_loss: Decimal | None = None
     """Profit so far, in dollars; negative for a loss."""
-
     underlying_price: Decimal | None = None
     """Price of the underlying, in dollars."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4444,22 +2824,14 @@ class SimulatedTradeLeg(Model):
     """Leg of a trade whose past prices are wanted.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        symbol: OCC symbol of an option, or symbol of an equity.
-        direction: Side of the leg.
-        quantity: Number of shares or contracts.
     """
 
     symbol: str
     """OCC symbol of an option, or symbol of an equity."""
-
     direction: BacktestDirection
     """Side of the leg."""
-
     quantity: int
     """Number of shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4469,30 +2841,18 @@ class SimulatedPrice(Model):
     """Price of a trade at one time.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        date_time: Time.
-        price: Price of the trade, in dollars; see the effect.
-        effect: Direction of the price.
-        underlying_price: Price of the underlying, in dollars.
-        delta: Delta of the trade, in dollars per dollar of the underlying.
     """
 
     date_time: datetime | None = None
     """Time."""
-
     price: Decimal | None = None
     """Price of the trade, in dollars; see the effect."""
-
     effect: SimulatedEffect | None = None
     """Direction of the price."""
-
     underlying_price: Decimal | None = None
     """Price of the underlying, in dollars."""
-
     delta: Decimal | None = None
     """Delta of the trade, in dollars per dollar of the underlying."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4502,70 +2862,38 @@ class ExternalTransaction(Model):
     """Transfer between an account and a bank.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        id: Identifier of the transfer.
-        account_number: Account number.
-        amount: Amount, in dollars.
-        bank_account_type: Type of the bank account.
-        banking_date: Date at the bank.
-        created_at: Time of creation.
-        direction: Direction of the transfer.
-        disbursement_type: Type of disbursement.
-        ext_transfer_id: Identifier of the transfer at the bank.
-        funds_available_date: Date from which the funds are available.
-        is_cancelable: Whether the transfer can be cancelled.
-        is_clearing_accepted: Whether the clearing firm has accepted it.
-        state: State of the transfer.
-        transfer_method: Method of the transfer.
-        updated_at: Time of the last change.
     """
 
     id: str | None = None
     """Identifier of the transfer."""
-
     account_number: str | None = None
     """Account number."""
-
     amount: Decimal | None = None
     """Amount, in dollars."""
-
     bank_account_type: str | None = None
     """Type of the bank account."""
-
     banking_date: date | None = None
     """Date at the bank."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     direction: str | None = None
     """Direction of the transfer."""
-
     disbursement_type: str | None = None
     """Type of disbursement."""
-
     ext_transfer_id: str | None = None
     """Identifier of the transfer at the bank."""
-
     funds_available_date: date | None = None
     """Date from which the funds are available."""
-
     is_cancelable: bool | None = None
     """Whether the transfer can be cancelled."""
-
     is_clearing_accepted: bool | None = None
     """Whether the clearing firm has accepted it."""
-
     state: str | None = None
     """State of the transfer."""
-
     transfer_method: str | None = None
     """Method of the transfer."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4575,58 +2903,32 @@ class UnderlyingYearGainSummary(Model):
     """Gains, fees and commissions of one underlying in one year.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        account_number: Account number.
-        symbol: Symbol of the underlying.
-        instrument_type: Instrument type of the underlying.
-        year: Calendar year.
-        fees: Fees, in dollars.
-        fees_effect: Direction of fees.
-        commissions: Commissions, in dollars.
-        commissions_effect: Direction of commissions.
-        yearly_realized_gain: Gain realized in the year, in dollars.
-        yearly_realized_gain_effect: Direction of yearly-realized-gain.
-        realized_lot_gain: Gain realized on lots, in dollars.
-        realized_lot_gain_effect: Direction of realized-lot-gain.
     """
 
     account_number: str | None = None
     """Account number."""
-
     symbol: str | None = None
     """Symbol of the underlying."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type of the underlying."""
-
     year: int | None = None
     """Calendar year."""
-
     fees: Decimal | None = None
     """Fees, in dollars."""
-
     fees_effect: PriceEffect | None = None
     """Direction of fees."""
-
     commissions: Decimal | None = None
     """Commissions, in dollars."""
-
     commissions_effect: PriceEffect | None = None
     """Direction of commissions."""
-
     yearly_realized_gain: Decimal | None = None
     """Gain realized in the year, in dollars."""
-
     yearly_realized_gain_effect: PriceEffect | None = None
     """Direction of yearly-realized-gain."""
-
     realized_lot_gain: Decimal | None = None
     """Gain realized on lots, in dollars."""
-
     realized_lot_gain_effect: PriceEffect | None = None
     """Direction of realized-lot-gain."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4636,30 +2938,18 @@ class OrderChainEntry(Model):
     """Position within an order chain.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
-        quantity: Unsigned quantity, in shares or contracts.
-        quantity_type: Direction: `Long` or `Short`.
-        quantity_numeric: Signed quantity, in shares or contracts.
     """
 
     symbol: str | None = None
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     quantity: Decimal | None = None
     """Unsigned quantity, in shares or contracts."""
-
     quantity_type: str | None = None
     """Direction: `Long` or `Short`."""
-
     quantity_numeric: Decimal | None = None
     """Signed quantity, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4669,30 +2959,18 @@ class OrderChainLeg(Model):
     """Leg of an order within an order chain.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
-        action: Side and effect of the leg.
-        fill_quantity: Filled quantity, in shares or contracts.
-        order_quantity: Ordered quantity, in shares or contracts.
     """
 
     symbol: str | None = None
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     action: LegAction | None = None
     """Side and effect of the leg."""
-
     fill_quantity: Decimal | None = None
     """Filled quantity, in shares or contracts."""
-
     order_quantity: Decimal | None = None
     """Ordered quantity, in shares or contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4702,50 +2980,28 @@ class MarketStateEntry(Model):
     """Market data of one instrument at the time of an order.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the instrument.
-        instrument_type: Instrument type.
-        bid: Bid, in dollars or points per unit.
-        ask: Ask, in dollars or points per unit.
-        last: Last price, in dollars or points per unit.
-        delta: Delta: change in dollars per dollar of the underlying.
-        gamma: Gamma: change of delta in shares per dollar of the underlying.
-        theta: Theta: change in dollars per day.
-        rho: Rho: change in dollars per percentage point of interest.
-        vega: Vega: change in dollars per percentage point of volatility.
     """
 
     symbol: str | None = None
     """Symbol of the instrument."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     bid: Decimal | None = None
     """Bid, in dollars or points per unit."""
-
     ask: Decimal | None = None
     """Ask, in dollars or points per unit."""
-
     last: Decimal | None = None
     """Last price, in dollars or points per unit."""
-
     delta: Decimal | None = None
     """Delta: change in dollars per dollar of the underlying."""
-
     gamma: Decimal | None = None
     """Gamma: change of delta in shares per dollar of the underlying."""
-
     theta: Decimal | None = None
     """Theta: change in dollars per day."""
-
     rho: Decimal | None = None
     """Rho: change in dollars per percentage point of interest."""
-
     vega: Decimal | None = None
     """Vega: change in dollars per percentage point of volatility."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4755,58 +3011,32 @@ class Quote(Model):
     """Best bid and ask of an instrument.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        sequence: Order of events with the same time.
-        time_nano_part: Nanoseconds within the millisecond of the times.
-        bid_time: Time of the bid.
-        bid_exchange_code: Exchange of the bid, as one character.
-        bid_price: Bid, in dollars or points per unit.
-        bid_size: Quantity of the bid, in shares, contracts or units.
-        ask_time: Time of the ask.
-        ask_exchange_code: Exchange of the ask, as one character.
-        ask_price: Ask, in dollars or points per unit.
-        ask_size: Quantity of the ask, in shares, contracts or units.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     time_nano_part: int | None = None
     """Nanoseconds within the millisecond of the times."""
-
     bid_time: datetime | None = None
     """Time of the bid."""
-
     bid_exchange_code: str | None = None
     """Exchange of the bid, as one character."""
-
     bid_price: Decimal | None = None
     """Bid, in dollars or points per unit."""
-
     bid_size: Decimal | None = None
     """Quantity of the bid, in shares, contracts or units."""
-
     ask_time: datetime | None = None
     """Time of the ask."""
-
     ask_exchange_code: str | None = None
     """Exchange of the ask, as one character."""
-
     ask_price: Decimal | None = None
     """Ask, in dollars or points per unit."""
-
     ask_size: Decimal | None = None
     """Quantity of the ask, in shares, contracts or units."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4816,66 +3046,36 @@ class Trade(Model):
     """Last trade of an instrument.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        time: Time of the trade.
-        time_nano_part: Nanoseconds within the millisecond of `time`.
-        sequence: Order of events with the same time.
-        exchange_code: Exchange, as one character.
-        price: Price, in dollars or points per unit.
-        change: Change since the previous trade, in dollars or points per unit.
-        size: Quantity, in shares, contracts or units.
-        day_id: Trading day.
-        day_volume: Volume of the day, in shares, contracts or units.
-        day_turnover: Turnover of the day, in dollars.
-        tick_direction: Direction of the price.
-        extended_trading_hours: Whether the trade took place outside of regular hours.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     time: datetime | None = None
     """Time of the trade."""
-
     time_nano_part: int | None = None
     """Nanoseconds within the millisecond of `time`."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     exchange_code: str | None = None
     """Exchange, as one character."""
-
     price: Decimal | None = None
     """Price, in dollars or points per unit."""
-
     change: Decimal | None = None
     """Change since the previous trade, in dollars or points per unit."""
-
     size: Decimal | None = None
     """Quantity, in shares, contracts or units."""
-
     day_id: date | None = None
     """Trading day."""
-
     day_volume: Decimal | None = None
     """Volume of the day, in shares, contracts or units."""
-
     day_turnover: Decimal | None = None
     """Turnover of the day, in dollars."""
-
     tick_direction: TickDirection | None = None
     """Direction of the price."""
-
     extended_trading_hours: bool | None = None
     """Whether the trade took place outside of regular hours."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4885,66 +3085,36 @@ class TradeETH(Model):
     """Last trade of an instrument outside of regular hours.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        time: Time of the trade.
-        time_nano_part: Nanoseconds within the millisecond of `time`.
-        sequence: Order of events with the same time.
-        exchange_code: Exchange, as one character.
-        price: Price, in dollars or points per unit.
-        change: Change since the previous trade, in dollars or points per unit.
-        size: Quantity, in shares, contracts or units.
-        day_id: Trading day.
-        day_volume: Volume of the day, in shares, contracts or units.
-        day_turnover: Turnover of the day, in dollars.
-        tick_direction: Direction of the price.
-        extended_trading_hours: Whether the trade took place outside of regular hours.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     time: datetime | None = None
     """Time of the trade."""
-
     time_nano_part: int | None = None
     """Nanoseconds within the millisecond of `time`."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     exchange_code: str | None = None
     """Exchange, as one character."""
-
     price: Decimal | None = None
     """Price, in dollars or points per unit."""
-
     change: Decimal | None = None
     """Change since the previous trade, in dollars or points per unit."""
-
     size: Decimal | None = None
     """Quantity, in shares, contracts or units."""
-
     day_id: date | None = None
     """Trading day."""
-
     day_volume: Decimal | None = None
     """Volume of the day, in shares, contracts or units."""
-
     day_turnover: Decimal | None = None
     """Turnover of the day, in dollars."""
-
     tick_direction: TickDirection | None = None
     """Direction of the price."""
-
     extended_trading_hours: bool | None = None
     """Whether the trade took place outside of regular hours."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -4954,62 +3124,34 @@ class Summary(Model):
     """Prices of the day and the previous day, and open interest.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        day_id: Trading day.
-        day_open_price: Opening price of the day, in dollars or points per unit.
-        day_high_price: Highest price of the day, in dollars or points per unit.
-        day_low_price: Lowest price of the day, in dollars or points per unit.
-        day_close_price: Closing price of the day, in dollars or points per unit.
-        day_close_price_type: Type of the closing price.
-        prev_day_id: Previous trading day.
-        prev_day_close_price: Closing price of the previous day, in dollars or points per unit.
-        prev_day_close_price_type: Type of the previous closing price.
-        prev_day_volume: Volume of the previous day, in shares, contracts or units.
-        open_interest: Open interest, in contracts.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     day_id: date | None = None
     """Trading day."""
-
     day_open_price: Decimal | None = None
     """Opening price of the day, in dollars or points per unit."""
-
     day_high_price: Decimal | None = None
     """Highest price of the day, in dollars or points per unit."""
-
     day_low_price: Decimal | None = None
     """Lowest price of the day, in dollars or points per unit."""
-
     day_close_price: Decimal | None = None
     """Closing price of the day, in dollars or points per unit."""
-
     day_close_price_type: ClosePriceType | None = None
     """Type of the closing price."""
-
     prev_day_id: date | None = None
     """Previous trading day."""
-
     prev_day_close_price: Decimal | None = None
     """Closing price of the previous day, in dollars or points per unit."""
-
     prev_day_close_price_type: ClosePriceType | None = None
     """Type of the previous closing price."""
-
     prev_day_volume: Decimal | None = None
     """Volume of the previous day, in shares, contracts or units."""
-
     open_interest: Decimal | None = None
     """Open interest, in contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5019,86 +3161,46 @@ class Profile(Model):
     """Description and trading status of an instrument.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        description: Name of the instrument.
-        short_sale_restriction: State of the short-sale restriction.
-        trading_status: Trading status of the instrument.
-        status_reason: Reason for the trading status.
-        halt_start_time: Start of the trading halt.
-        halt_end_time: End of the trading halt.
-        high_limit_price: Upper price limit, in dollars or points per unit.
-        low_limit_price: Lower price limit, in dollars or points per unit.
-        high52_week_price: Highest price of 52 weeks, in dollars or points per unit.
-        low52_week_price: Lowest price of 52 weeks, in dollars or points per unit.
-        beta: Beta, a ratio.
-        earnings_per_share: Earnings, in dollars per share.
-        dividend_frequency: Number of dividends per year.
-        ex_dividend_amount: Last dividend, in dollars per share.
-        ex_dividend_day_id: Ex-date of the last dividend.
-        shares: Number of shares outstanding.
-        free_float: Number of shares in free float.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     description: str | None = None
     """Name of the instrument."""
-
     short_sale_restriction: ShortSaleRestriction | None = None
     """State of the short-sale restriction."""
-
     trading_status: SecurityStatus | None = None
     """Trading status of the instrument."""
-
     status_reason: str | None = None
     """Reason for the trading status."""
-
     halt_start_time: datetime | None = None
     """Start of the trading halt."""
-
     halt_end_time: datetime | None = None
     """End of the trading halt."""
-
     high_limit_price: Decimal | None = None
     """Upper price limit, in dollars or points per unit."""
-
     low_limit_price: Decimal | None = None
     """Lower price limit, in dollars or points per unit."""
-
     high52_week_price: Decimal | None = None
     """Highest price of 52 weeks, in dollars or points per unit."""
-
     low52_week_price: Decimal | None = None
     """Lowest price of 52 weeks, in dollars or points per unit."""
-
     beta: Decimal | None = None
     """Beta, a ratio."""
-
     earnings_per_share: Decimal | None = None
     """Earnings, in dollars per share."""
-
     dividend_frequency: Decimal | None = None
     """Number of dividends per year."""
-
     ex_dividend_amount: Decimal | None = None
     """Last dividend, in dollars per share."""
-
     ex_dividend_day_id: date | None = None
     """Ex-date of the last dividend."""
-
     shares: Decimal | None = None
     """Number of shares outstanding."""
-
     free_float: Decimal | None = None
     """Number of shares in free float."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5108,62 +3210,34 @@ class Greeks(Model):
     """Price, volatility and greeks of an option.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        price: Theoretical price, in dollars or points per unit.
-        volatility: Implied volatility as a fraction, 0.2 for 20 %.
-        delta: Delta: change in dollars per dollar of the underlying.
-        gamma: Gamma: change of delta in shares per dollar of the underlying.
-        theta: Theta: change in dollars per day.
-        rho: Rho: change in dollars per percentage point of interest.
-        vega: Vega: change in dollars per percentage point of volatility.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     price: Decimal | None = None
     """Theoretical price, in dollars or points per unit."""
-
     volatility: Decimal | None = None
     """Implied volatility as a fraction, 0.2 for 20 %."""
-
     delta: Decimal | None = None
     """Delta: change in dollars per dollar of the underlying."""
-
     gamma: Decimal | None = None
     """Gamma: change of delta in shares per dollar of the underlying."""
-
     theta: Decimal | None = None
     """Theta: change in dollars per day."""
-
     rho: Decimal | None = None
     """Rho: change in dollars per percentage point of interest."""
-
     vega: Decimal | None = None
     """Vega: change in dollars per percentage point of volatility."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5173,94 +3247,50 @@ class TimeAndSale(Model):
     """Single trade of an instrument.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        time_nano_part: Nanoseconds within the millisecond of `time`.
-        exchange_code: Exchange, as one character.
-        price: Price, in dollars or points per unit.
-        size: Quantity, in shares, contracts or units.
-        bid_price: Bid at the trade, in dollars or points per unit.
-        ask_price: Ask at the trade, in dollars or points per unit.
-        exchange_sale_conditions: Sale conditions in the codes of the exchange.
-        trade_through_exempt: Trade-through exemption, as one character.
-        aggressor_side: Side that took liquidity.
-        spread_leg: Whether the trade is a leg of a spread.
-        extended_trading_hours: Whether the trade took place outside of regular hours.
-        valid_tick: Whether the trade counts for the last price.
-        type: Whether it is new, a correction or a cancellation.
-        buyer: Buyer, where disclosed.
-        seller: Seller, where disclosed.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     time_nano_part: int | None = None
     """Nanoseconds within the millisecond of `time`."""
-
     exchange_code: str | None = None
     """Exchange, as one character."""
-
     price: Decimal | None = None
     """Price, in dollars or points per unit."""
-
     size: Decimal | None = None
     """Quantity, in shares, contracts or units."""
-
     bid_price: Decimal | None = None
     """Bid at the trade, in dollars or points per unit."""
-
     ask_price: Decimal | None = None
     """Ask at the trade, in dollars or points per unit."""
-
     exchange_sale_conditions: str | None = None
     """Sale conditions in the codes of the exchange."""
-
     trade_through_exempt: str | None = None
     """Trade-through exemption, as one character."""
-
     aggressor_side: AggressorSide | None = None
     """Side that took liquidity."""
-
     spread_leg: bool | None = None
     """Whether the trade is a leg of a spread."""
-
     extended_trading_hours: bool | None = None
     """Whether the trade took place outside of regular hours."""
-
     valid_tick: bool | None = None
     """Whether the trade counts for the last price."""
-
     type: TimeAndSaleType | None = None
     """Whether it is new, a correction or a cancellation."""
-
     buyer: str | None = None
     """Buyer, where disclosed."""
-
     seller: str | None = None
     """Seller, where disclosed."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5270,78 +3300,42 @@ class Candle(Model):
     """Prices and volume of one interval.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        count: Number of trades.
-        open: First price, in dollars or points per unit.
-        high: Highest price, in dollars or points per unit.
-        low: Lowest price, in dollars or points per unit.
-        close: Last price, in dollars or points per unit.
-        volume: Volume, in shares, contracts or units.
-        vwap: Volume-weighted average price, in dollars or points per unit.
-        bid_volume: Volume at the bid, in shares, contracts or units.
-        ask_volume: Volume at the ask, in shares, contracts or units.
-        imp_volatility: Implied volatility as a fraction.
-        open_interest: Open interest, in contracts.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     count: int | None = None
     """Number of trades."""
-
     open: Decimal | None = None
     """First price, in dollars or points per unit."""
-
     high: Decimal | None = None
     """Highest price, in dollars or points per unit."""
-
     low: Decimal | None = None
     """Lowest price, in dollars or points per unit."""
-
     close: Decimal | None = None
     """Last price, in dollars or points per unit."""
-
     volume: Decimal | None = None
     """Volume, in shares, contracts or units."""
-
     vwap: Decimal | None = None
     """Volume-weighted average price, in dollars or points per unit."""
-
     bid_volume: Decimal | None = None
     """Volume at the bid, in shares, contracts or units."""
-
     ask_volume: Decimal | None = None
     """Volume at the ask, in shares, contracts or units."""
-
     imp_volatility: Decimal | None = None
     """Implied volatility as a fraction."""
-
     open_interest: Decimal | None = None
     """Open interest, in contracts."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5351,58 +3345,32 @@ class Underlying(Model):
     """Volatility and option volume of an underlying.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        volatility: Implied volatility of 30 days as a fraction.
-        front_volatility: Implied volatility of the front month as a fraction.
-        back_volatility: Implied volatility of the back month as a fraction.
-        call_volume: Volume of calls, in contracts.
-        put_volume: Volume of puts, in contracts.
-        put_call_ratio: Ratio of put volume to call volume.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     volatility: Decimal | None = None
     """Implied volatility of 30 days as a fraction."""
-
     front_volatility: Decimal | None = None
     """Implied volatility of the front month as a fraction."""
-
     back_volatility: Decimal | None = None
     """Implied volatility of the back month as a fraction."""
-
     call_volume: Decimal | None = None
     """Volume of calls, in contracts."""
-
     put_volume: Decimal | None = None
     """Volume of puts, in contracts."""
-
     put_call_ratio: Decimal | None = None
     """Ratio of put volume to call volume."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5412,58 +3380,32 @@ class TheoPrice(Model):
     """Theoretical price of an option.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        price: Theoretical price, in dollars or points per unit.
-        underlying_price: Price of the underlying, in dollars or points per unit.
-        delta: Delta: change in dollars per dollar of the underlying.
-        gamma: Gamma: change of delta in shares per dollar of the underlying.
-        dividend: Dividend yield as a fraction.
-        interest: Interest rate as a fraction.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     price: Decimal | None = None
     """Theoretical price, in dollars or points per unit."""
-
     underlying_price: Decimal | None = None
     """Price of the underlying, in dollars or points per unit."""
-
     delta: Decimal | None = None
     """Delta: change in dollars per dollar of the underlying."""
-
     gamma: Decimal | None = None
     """Gamma: change of delta in shares per dollar of the underlying."""
-
     dividend: Decimal | None = None
     """Dividend yield as a fraction."""
-
     interest: Decimal | None = None
     """Interest rate as a fraction."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5473,66 +3415,36 @@ class Series(Model):
     """Volatility and volume of one expiration of an underlying.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        event_symbol: Streamer symbol.
-        event_time: Time of the event at the source; usually absent.
-        event_flags: Flags of a snapshot or transaction, see `EventFlag`.
-        index: Identifier of the row within its symbol, 64 bits.
-        time: Time of the event.
-        sequence: Order of events with the same time.
-        expiration: Day of expiration.
-        volatility: Implied volatility as a fraction.
-        call_volume: Volume of calls, in contracts.
-        put_volume: Volume of puts, in contracts.
-        put_call_ratio: Ratio of put volume to call volume.
-        forward_price: Forward price of the underlying, in dollars or points per unit.
-        dividend: Dividend yield as a fraction.
-        interest: Interest rate as a fraction.
     """
 
     event_symbol: str | None = None
     """Streamer symbol."""
-
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
-
     event_flags: int | None = None
     """Flags of a snapshot or transaction, see `EventFlag`."""
-
     index: int | None = None
     """Identifier of the row within its symbol, 64 bits."""
-
     time: datetime | None = None
     """Time of the event."""
-
     sequence: int | None = None
     """Order of events with the same time."""
-
     expiration: date | None = None
     """Day of expiration."""
-
     volatility: Decimal | None = None
     """Implied volatility as a fraction."""
-
     call_volume: Decimal | None = None
     """Volume of calls, in contracts."""
-
     put_volume: Decimal | None = None
     """Volume of puts, in contracts."""
-
     put_call_ratio: Decimal | None = None
     """Ratio of put volume to call volume."""
-
     forward_price: Decimal | None = None
     """Forward price of the underlying, in dollars or points per unit."""
-
     dividend: Decimal | None = None
     """Dividend yield as a fraction."""
-
     interest: Decimal | None = None
     """Interest rate as a fraction."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5544,24 +3456,15 @@ class ErrorBody(Model):
     Branch on the code: the message is for humans and may change.
 
     See section Errors of the service document.
-
-    Attributes:
-        code: Machine-readable code, always sent, such as unauthorized, not_permitted, preflight_check_failure
-            or cannot_update_order.
-        message: Human-readable message, always sent.
-        errors: Individual problems, if there are several or validation failed.
     """
 
     code: str | None = None
     """Machine-readable code, always sent, such as unauthorized, not_permitted, preflight_check_failure or
     cannot_update_order."""
-
     message: str | None = None
     """Human-readable message, always sent."""
-
     errors: tuple[ErrorDetail, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Individual problems, if there are several or validation failed."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5571,130 +3474,68 @@ class Equity(Model):
     """Stock, exchange-traded fund or index.
 
     See section Equity instrument of the service document.
-
-    Attributes:
-        active: Whether the service currently trades it.
-        borrow_rate: Rate charged for borrowing shares to sell short.
-        bypass_manual_review: Whether orders skip manual review.
-        country_of_incorporation: Issuer's country of incorporation.
-        country_of_taxation: Issuer's country of taxation.
-        description: Full name.
-        halted_at: Time trading was halted.
-        instrument_sub_type: Subtype within the instrument type.
-        instrument_type: Instrument type, `Equity`.
-        is_closing_only: Whether positions can only be closed, not opened.
-        is_etf: Whether it is an exchange-traded fund.
-        is_fractional_quantity_eligible: Whether fractional shares can be traded.
-        is_illiquid: Whether the service considers it illiquid.
-        is_index: Whether it is an index, which cannot itself be traded.
-        is_options_closing_only: Whether positions in its options can only be closed.
-        lendability: Ease of borrowing shares.
-        listed_market: Code of the listing market, such as `XNAS`.
-        market_time_instrument_collection: Instrument collection whose trading hours apply.
-        overnight_trading_permitted: Whether it trades overnight.
-        pre_ipo: Whether it is not yet publicly traded.
-        short_description: Short name.
-        stops_trading_at: Time trading ends permanently.
-        streamer_symbol: Symbol on the market-data stream.
-        symbol: Symbol, such as `AAPL` or `BRK/B`.
-        underlying_product_type: Product type as an underlying.
-        option_tick_sizes: Tick sizes of its options, by price range.
-        tick_sizes: Tick sizes of the instrument, by price range.
-        id: Number of the instrument at the service.
-        cusip: CUSIP, nine characters.
-        is_fraud_risk: Whether the service suspects fraud. Recorded, not documented.
     """
 
     active: bool | None = None
     """Whether the service currently trades it."""
-
     borrow_rate: Decimal | None = None
     """Rate charged for borrowing shares to sell short."""
-
     bypass_manual_review: bool | None = None
     """Whether orders skip manual review."""
-
     country_of_incorporation: str | None = None
     """Issuer's country of incorporation."""
-
     country_of_taxation: str | None = None
     """Issuer's country of taxation."""
-
     description: str | None = None
     """Full name."""
-
     halted_at: datetime | None = None
     """Time trading was halted."""
-
     instrument_sub_type: str | None = None
     """Subtype within the instrument type."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type, `Equity`."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     is_etf: bool | None = None
     """Whether it is an exchange-traded fund."""
-
     is_fractional_quantity_eligible: bool | None = None
     """Whether fractional shares can be traded."""
-
     is_illiquid: bool | None = None
     """Whether the service considers it illiquid."""
-
     is_index: bool | None = None
     """Whether it is an index, which cannot itself be traded."""
-
     is_options_closing_only: bool | None = None
     """Whether positions in its options can only be closed."""
-
     lendability: Lendability | None = None
     """Ease of borrowing shares."""
-
     listed_market: str | None = None
     """Code of the listing market, such as `XNAS`."""
-
     market_time_instrument_collection: InstrumentCollection | None = None
     """Instrument collection whose trading hours apply."""
-
     overnight_trading_permitted: bool | None = None
     """Whether it trades overnight."""
-
     pre_ipo: bool | None = None
     """Whether it is not yet publicly traded."""
-
     short_description: str | None = None
     """Short name."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends permanently."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     symbol: str | None = None
     """Symbol, such as `AAPL` or `BRK/B`."""
-
     underlying_product_type: str | None = None
     """Product type as an underlying."""
-
     option_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of its options, by price range."""
-
     tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of the instrument, by price range."""
-
     id: int | None = None
     """Number of the instrument at the service."""
-
     cusip: str | None = None
     """CUSIP, nine characters."""
-
     is_fraud_risk: bool | None = None
     """Whether the service suspects fraud. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5704,93 +3545,50 @@ class FutureOptionProduct(Model):
     """Attributes shared by all options of one futures option product.
 
     See section Future option instrument of the service document.
-
-    Attributes:
-        cash_settled: Whether it settles in cash.
-        code: Code of the product.
-        display_factor: Factor between the wire price and the displayed price.
-        exchange: Exchange on which it trades, such as `CME`.
-        expiration_type: Expiration cycle, such as `Weekly` or `End-Of-Month`.
-        is_am_settled: Whether a morning price settles it.
-        itm_rule: Rule for whether an option is in the money at expiration.
-        market_sector: Market sector of the future, such as `Equity Index`.
-        product_subtype: Subtype within the product type.
-        product_type: Product type.
-        root_symbol: Root of the option symbols.
-        settlement_delay_days: Days from expiration to settlement.
-        supported: Whether the service supports the product.
-        legacy_code: Former code of the product. Recorded, not documented.
-        clearport_code: Code of the product on the clearing platform. Recorded, not documented.
-        clearing_code: Code of the product at the clearing house. Recorded, not documented.
-        clearing_exchange_code: Code of the exchange at the clearing house. Recorded, not documented.
-        clearing_price_multiplier: Factor between the wire price and the clearing price. Recorded, not
-            documented.
-        is_rollover: Whether expiring options roll over. Recorded, not documented.
-        futures_trading_cutoff_times: Times at which trading ends before expiration. Recorded, not documented.
     """
 
     cash_settled: bool | None = None
     """Whether it settles in cash."""
-
     code: str | None = None
     """Code of the product."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
-
     expiration_type: str | None = None
     """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
-
     is_am_settled: bool | None = None
     """Whether a morning price settles it."""
-
     itm_rule: str | None = None
     """Rule for whether an option is in the money at expiration."""
-
     market_sector: str | None = None
     """Market sector of the future, such as `Equity Index`."""
-
     product_subtype: str | None = None
     """Subtype within the product type."""
-
     product_type: str | None = None
     """Product type."""
-
     root_symbol: str | None = None
     """Root of the option symbols."""
-
     settlement_delay_days: int | None = None
     """Days from expiration to settlement."""
-
     supported: bool | None = None
     """Whether the service supports the product."""
-
     legacy_code: str | None = None
     """Former code of the product. Recorded, not documented."""
-
     clearport_code: str | None = None
     """Code of the product on the clearing platform. Recorded, not documented."""
-
     clearing_code: str | None = None
     """Code of the product at the clearing house. Recorded, not documented."""
-
     clearing_exchange_code: str | None = None
     """Code of the exchange at the clearing house. Recorded, not documented."""
-
     clearing_price_multiplier: Decimal | None = None
     """Factor between the wire price and the clearing price. Recorded, not documented."""
-
     is_rollover: bool | None = None
     """Whether expiring options roll over. Recorded, not documented."""
-
     futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple
     )
     """Times at which trading ends before expiration. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5800,34 +3598,20 @@ class OrderLeg(Model):
     """Leg of an order, one instrument with its fills.
 
     See section Order of the service document.
-
-    Attributes:
-        action: Buy or sell, to open or to close.
-        instrument_type: Instrument type.
-        quantity: Ordered quantity, in shares or contracts; may be fractional.
-        remaining_quantity: Unfilled quantity, in shares or contracts.
-        symbol: Symbol of the instrument.
-        fills: Fills so far.
     """
 
     action: LegAction | None = None
     """Buy or sell, to open or to close."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type."""
-
     quantity: Decimal | None = None
     """Ordered quantity, in shares or contracts; may be fractional."""
-
     remaining_quantity: Decimal | None = None
     """Unfilled quantity, in shares or contracts."""
-
     symbol: str | None = None
     """Symbol of the instrument."""
-
     fills: tuple[Fill, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Fills so far."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5837,54 +3621,30 @@ class OrderCondition(Model):
     """Market condition that routes or cancels an order.
 
     See section Order of the service document.
-
-    Attributes:
-        id: Identifier of the condition.
-        action: Action on the order once the condition holds.
-        comparator: Comparison with the threshold.
-        indicator: Watched value, such as the last price.
-        instrument_type: Type of the watched instrument.
-        is_threshold_based_on_notional: Whether the threshold is an amount of money instead of a price.
-        symbol: Symbol of the watched instrument.
-        threshold: Value at which the condition starts to hold, in units of the indicator.
-        triggered_at: Time the condition was met.
-        triggered_value: Value at that time, in units of the indicator.
-        price_components: Instruments of the watched combined price.
     """
 
     id: str | None = None
     """Identifier of the condition."""
-
     action: str | None = None
     """Action on the order once the condition holds."""
-
     comparator: Comparator | None = None
     """Comparison with the threshold."""
-
     indicator: str | None = None
     """Watched value, such as the last price."""
-
     instrument_type: InstrumentType | None = None
     """Type of the watched instrument."""
-
     is_threshold_based_on_notional: bool | None = None
     """Whether the threshold is an amount of money instead of a price."""
-
     symbol: str | None = None
     """Symbol of the watched instrument."""
-
     threshold: Decimal | None = None
     """Value at which the condition starts to hold, in units of the indicator."""
-
     triggered_at: datetime | None = None
     """Time the condition was met."""
-
     triggered_value: Decimal | None = None
     """Value at that time, in units of the indicator."""
-
     price_components: tuple[PriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Instruments of the watched combined price."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5896,83 +3656,44 @@ class FeeCalculation(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Placed-order response of the service document.
-
-    Attributes:
-        regulatory_fees: Regulatory fees, in dollars.
-        regulatory_fees_effect: Direction of the fees.
-        clearing_fees: Clearing fees, in dollars.
-        clearing_fees_effect: Direction of the fees.
-        commission: Commission, in dollars.
-        commission_effect: Direction of the amount.
-        proprietary_index_option_fees: Exchange fees on proprietary index options, in dollars.
-        proprietary_index_option_fees_effect: Direction of the fees.
-        total_fees: Total of fees and commission, in dollars.
-        total_fees_effect: Direction of the fees.
-        regulatory_fees_breakdown: Individual regulatory fees. Recorded, not documented.
-        clearing_fees_breakdown: Individual clearing fees. Recorded, not documented.
-        commission_breakdown: Parts of the commission. Recorded, not documented.
-        proprietary_fees_breakdown: Individual exchange fees. Recorded, not documented.
-        per_quantity: Whether the amounts are per share or contract instead of for the whole order. Recorded,
-            not documented.
-        rebates: Rebates, in dollars. Recorded, not documented.
-        rebates_effect: Direction of the rebates. Recorded, not documented.
-        rebates_breakdown: Individual rebates. Recorded, not documented.
     """
 
     regulatory_fees: Decimal | None = None
     """Regulatory fees, in dollars."""
-
     regulatory_fees_effect: PriceEffect | None = None
     """Direction of the fees."""
-
     clearing_fees: Decimal | None = None
     """Clearing fees, in dollars."""
-
     clearing_fees_effect: PriceEffect | None = None
     """Direction of the fees."""
-
     commission: Decimal | None = None
     """Commission, in dollars."""
-
     commission_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     proprietary_index_option_fees: Decimal | None = None
     """Exchange fees on proprietary index options, in dollars."""
-
     proprietary_index_option_fees_effect: PriceEffect | None = None
     """Direction of the fees."""
-
     total_fees: Decimal | None = None
     """Total of fees and commission, in dollars."""
-
     total_fees_effect: PriceEffect | None = None
     """Direction of the fees."""
-
     regulatory_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Individual regulatory fees. Recorded, not documented."""
-
     clearing_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Individual clearing fees. Recorded, not documented."""
-
     commission_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Parts of the commission. Recorded, not documented."""
-
     proprietary_fees_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Individual exchange fees. Recorded, not documented."""
-
     per_quantity: bool | None = None
     """Whether the amounts are per share or contract instead of for the whole order. Recorded, not documented."""
-
     rebates: Decimal | None = None
     """Rebates, in dollars. Recorded, not documented."""
-
     rebates_effect: PriceEffect | None = None
     """Direction of the rebates. Recorded, not documented."""
-
     rebates_breakdown: tuple[FeeBreakdown, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Individual rebates. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5982,38 +3703,22 @@ class NewOrderCondition(Model):
     """Market condition that routes or cancels an order to submit.
 
     See section Orders of the service document.
-
-    Attributes:
-        action: Action on the order once the condition holds.
-        instrument_type: Type of the instrument to watch.
-        symbol: Symbol of the instrument to watch.
-        comparator: Comparison with the threshold.
-        indicator: Value to watch, such as the last price.
-        threshold: Value at which the condition starts to hold, in units of the indicator.
-        price_components: Instruments of the combined price to watch.
     """
 
     action: str | None = None
     """Action on the order once the condition holds."""
-
     instrument_type: InstrumentType | None = None
     """Type of the instrument to watch."""
-
     symbol: str | None = None
     """Symbol of the instrument to watch."""
-
     comparator: Comparator | None = None
     """Comparison with the threshold."""
-
     indicator: str | None = None
     """Value to watch, such as the last price."""
-
     threshold: Decimal | None = None
     """Value at which the condition starts to hold, in units of the indicator."""
-
     price_components: tuple[NewPriceComponent, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Instruments of the combined price to watch."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6026,209 +3731,106 @@ class Transaction(Model):
     field gives the direction.
 
     See section Transactions of the service document.
-
-    Attributes:
-        id: Identifier of the transaction.
-        account_number: Account number. Recorded, not documented.
-        transaction_type: Type of transaction, such as `Trade` or `Money Movement`.
-        transaction_sub_type: Subtype within the transaction type. Recorded, not documented.
-        transaction_date: Trading day of the booking. Recorded, not documented.
-        executed_at: Time of execution. Recorded, not documented.
-        symbol: Symbol of the instrument. Recorded, not documented.
-        underlying_symbol: Symbol of the underlying. Recorded, not documented.
-        instrument_type: Instrument type. Recorded, not documented.
-        action: Buy or sell, to open or to close. Recorded, not documented.
-        quantity: Quantity, in shares or contracts. Recorded, not documented.
-        price: Price per unit, in dollars or points. Recorded, not documented.
-        value: Amount before fees, in dollars. Recorded, not documented.
-        value_effect: Direction of the amount. Recorded, not documented.
-        net_value: Amount after fees, in dollars. Recorded, not documented.
-        net_value_effect: Direction of the amount. Recorded, not documented.
-        commission: Commission, in dollars. Recorded, not documented.
-        commission_effect: Direction of the amount. Recorded, not documented.
-        clearing_fees: Clearing fees, in dollars. Recorded, not documented.
-        clearing_fees_effect: Direction of the fees. Recorded, not documented.
-        regulatory_fees: Regulatory fees, in dollars. Recorded, not documented.
-        regulatory_fees_effect: Direction of the fees. Recorded, not documented.
-        proprietary_index_option_fees: Exchange fees on proprietary index options, in dollars. Recorded, not
-            documented.
-        proprietary_index_option_fees_effect: Direction of the fees. Recorded, not documented.
-        description: Human-readable description. Recorded, not documented.
-        is_estimated_fee: Whether the fees are still estimates. Recorded, not documented.
-        order_id: Order behind the transaction. Recorded, not documented.
-        leg_count: Number of legs of the order. Recorded, not documented.
-        currency: Currency of all amounts, such as `USD`. Recorded, not documented.
-        exec_id: Identifier of the execution. Recorded, not documented.
-        ext_exec_id: Identifier of the execution at the venue. Recorded, not documented.
-        ext_group_id: Identifier shared by the executions of one multi-leg order. Recorded, not documented.
-        lots: Tax lots opened or closed by the transaction. Recorded, not documented.
-        agency_price: Price of the trade as an agent, in dollars or points per unit. Published, not recorded.
-        principal_price: Price of the trade as a principal, in dollars or points per unit. Published, not
-            recorded.
-        cost_basis_reconciliation_date: Date on which the cost basis was reconciled. Published, not recorded.
-        created_at: Time of the booking. Published, not recorded.
-        currency_conversion_fees: Fees of a currency conversion, in dollars. Published, not recorded.
-        currency_conversion_fees_effect: Direction of the fees. Published, not recorded.
-        destination_venue: Venue of the execution. Recorded, not documented.
-        exchange: Code of the exchange. Recorded, not documented.
-        exchange_affiliation_identifier: Identifier of the affiliation at the exchange. Recorded, not
-            documented.
-        ext_exchange_order_number: Number of the order at the exchange. Recorded, not documented.
-        ext_group_fill_id: Identifier shared by the fills of one multi-leg order. Recorded, not documented.
-        ext_global_order_number: Number of the order across venues. Recorded, not documented.
-        other_charge: Another charge, in dollars. Published, not recorded.
-        other_charge_description: Description of the other charge. Published, not recorded.
-        other_charge_effect: Direction of the charge. Published, not recorded.
-        reverses_id: Transaction reversed by this one. Published, not recorded.
     """
 
     id: str | None = None
     """Identifier of the transaction."""
-
     account_number: str | None = None
     """Account number. Recorded, not documented."""
-
     transaction_type: str | None = None
     """Type of transaction, such as `Trade` or `Money Movement`."""
-
     transaction_sub_type: str | None = None
     """Subtype within the transaction type. Recorded, not documented."""
-
     transaction_date: date | None = None
     """Trading day of the booking. Recorded, not documented."""
-
     executed_at: datetime | None = None
     """Time of execution. Recorded, not documented."""
-
     symbol: str | None = None
     """Symbol of the instrument. Recorded, not documented."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying. Recorded, not documented."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type. Recorded, not documented."""
-
     action: LegAction | None = None
     """Buy or sell, to open or to close. Recorded, not documented."""
-
     quantity: Decimal | None = None
     """Quantity, in shares or contracts. Recorded, not documented."""
-
     price: Decimal | None = None
     """Price per unit, in dollars or points. Recorded, not documented."""
-
     value: Decimal | None = None
     """Amount before fees, in dollars. Recorded, not documented."""
-
     value_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     net_value: Decimal | None = None
     """Amount after fees, in dollars. Recorded, not documented."""
-
     net_value_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     commission: Decimal | None = None
     """Commission, in dollars. Recorded, not documented."""
-
     commission_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     clearing_fees: Decimal | None = None
     """Clearing fees, in dollars. Recorded, not documented."""
-
     clearing_fees_effect: PriceEffect | None = None
     """Direction of the fees. Recorded, not documented."""
-
     regulatory_fees: Decimal | None = None
     """Regulatory fees, in dollars. Recorded, not documented."""
-
     regulatory_fees_effect: PriceEffect | None = None
     """Direction of the fees. Recorded, not documented."""
-
     proprietary_index_option_fees: Decimal | None = None
     """Exchange fees on proprietary index options, in dollars. Recorded, not documented."""
-
     proprietary_index_option_fees_effect: PriceEffect | None = None
     """Direction of the fees. Recorded, not documented."""
-
     description: str | None = None
     """Human-readable description. Recorded, not documented."""
-
     is_estimated_fee: bool | None = None
     """Whether the fees are still estimates. Recorded, not documented."""
-
     order_id: str | None = None
     """Order behind the transaction. Recorded, not documented."""
-
     leg_count: int | None = None
     """Number of legs of the order. Recorded, not documented."""
-
     currency: str | None = None
     """Currency of all amounts, such as `USD`. Recorded, not documented."""
-
     exec_id: str | None = None
     """Identifier of the execution. Recorded, not documented."""
-
     ext_exec_id: str | None = None
     """Identifier of the execution at the venue. Recorded, not documented."""
-
     ext_group_id: str | None = None
     """Identifier shared by the executions of one multi-leg order. Recorded, not documented."""
-
     lots: tuple[TransactionLot, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tax lots opened or closed by the transaction. Recorded, not documented."""
-
     agency_price: Decimal | None = None
     """Price of the trade as an agent, in dollars or points per unit. Published, not recorded."""
-
     principal_price: Decimal | None = None
     """Price of the trade as a principal, in dollars or points per unit. Published, not recorded."""
-
     cost_basis_reconciliation_date: date | None = None
     """Date on which the cost basis was reconciled. Published, not recorded."""
-
     created_at: datetime | None = None
     """Time of the booking. Published, not recorded."""
-
     currency_conversion_fees: Decimal | None = None
     """Fees of a currency conversion, in dollars. Published, not recorded."""
-
     currency_conversion_fees_effect: PriceEffect | None = None
     """Direction of the fees. Published, not recorded."""
-
     destination_venue: str | None = None
     """Venue of the execution. Recorded, not documented."""
-
     exchange: str | None = None
     """Code of the exchange. Recorded, not documented."""
-
     exchange_affiliation_identifier: str | None = None
     """Identifier of the affiliation at the exchange. Recorded, not documented."""
-
     ext_exchange_order_number: str | None = None
     """Number of the order at the exchange. Recorded, not documented."""
-
     ext_group_fill_id: str | None = None
     """Identifier shared by the fills of one multi-leg order. Recorded, not documented."""
-
     ext_global_order_number: str | None = None
     """Number of the order across venues. Recorded, not documented."""
-
     other_charge: Decimal | None = None
     """Another charge, in dollars. Published, not recorded."""
-
     other_charge_description: str | None = None
     """Description of the other charge. Published, not recorded."""
-
     other_charge_effect: PriceEffect | None = None
     """Direction of the charge. Published, not recorded."""
-
     reverses_id: str | None = None
     """Transaction reversed by this one. Published, not recorded."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6238,55 +3840,30 @@ class MarginOrder(Model):
     """Prospective order for a margin estimate.
 
     See section Margin of the service document.
-
-    Attributes:
-        account_number: Account number, the same as in the path.
-        underlying_symbol: Symbol of the underlying of all legs.
-        underlying_instrument_type: Instrument type of the underlying: `Equity`, `Equity Option`, `Future`,
-            `Future Option` or `Cryptocurrency`.
-        order_type: Order type.
-        time_in_force: Time in force.
-        gtc_date: Last working day, for time in force `GTD`.
-        price: Unsigned limit price, in dollars or points per unit.
-        price_effect: `Debit` to pay the price, `Credit` to receive it.
-        stop_trigger: Trigger price of a stop order, in dollars or points per unit.
-        replaces_order_id: Working order to replace, as digits.
-        legs: Legs, one per instrument.
     """
 
     account_number: str
     """Account number, the same as in the path."""
-
     underlying_symbol: str
     """Symbol of the underlying of all legs."""
-
     underlying_instrument_type: InstrumentType
     """Instrument type of the underlying: `Equity`, `Equity Option`, `Future`, `Future Option` or `Cryptocurrency`."""
-
     order_type: OrderType
     """Order type."""
-
     time_in_force: TimeInForce
     """Time in force."""
-
     gtc_date: date | None = None
     """Last working day, for time in force `GTD`."""
-
     price: Decimal | None = None
     """Unsigned limit price, in dollars or points per unit."""
-
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
-
     stop_trigger: Decimal | None = None
     """Trigger price of a stop order, in dollars or points per unit."""
-
     replaces_order_id: str | None = None
     """Working order to replace, as digits."""
-
     legs: tuple[MarginOrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Legs, one per instrument."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6298,54 +3875,30 @@ class MarginPositionGroup(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document. Recorded from the service, not described there.
-
-    Attributes:
-        description: Margin strategy of the group, such as `LONG_UNDERLYING`.
-        margin_requirement: Margin requirement, in dollars.
-        margin_requirement_effect: Direction of the amount.
-        maintenance_requirement: Maintenance requirement of the positions, in dollars.
-        maintenance_requirement_effect: Direction of the amount.
-        includes_working_order: Whether the group includes a working order.
-        buying_power: Buying power used, in dollars.
-        buying_power_effect: Direction of the amount.
-        position_entries: Positions of the group.
-        initial_requirement: Initial requirement of the positions, in dollars.
-        initial_requirement_effect: Direction of the amount.
     """
 
     description: str | None = None
     """Margin strategy of the group, such as `LONG_UNDERLYING`."""
-
     margin_requirement: Decimal | None = None
     """Margin requirement, in dollars."""
-
     margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement of the positions, in dollars."""
-
     maintenance_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     includes_working_order: bool | None = None
     """Whether the group includes a working order."""
-
     buying_power: Decimal | None = None
     """Buying power used, in dollars."""
-
     buying_power_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Positions of the group."""
-
     initial_requirement: Decimal | None = None
     """Initial requirement of the positions, in dollars."""
-
     initial_requirement_effect: PriceEffect | None = None
     """Direction of the amount."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6355,50 +3908,28 @@ class Watchlist(Model):
     """Named list of symbols.
 
     See section Watchlist of the service document.
-
-    Attributes:
-        name: Name of the list.
-        watchlist_entries: Entries of the list.
-        cms_id: Identifier in the content management system.
-        group_name: Group of the list, if any.
-        order_index: Sort position among the lists, lowest first.
-        id: Identifier of the list. Recorded, not documented.
-        user_id: Owner of the list. Recorded, not documented.
-        created_at: Time of creation. Recorded, not documented.
-        updated_at: Time of the last change. Recorded, not documented.
-        watchlist_entry_count: Number of entries, if only counts were asked for. Recorded, not documented.
     """
 
     name: str | None = None
     """Name of the list."""
-
     watchlist_entries: tuple[WatchlistEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Entries of the list."""
-
     cms_id: str | None = None
     """Identifier in the content management system."""
-
     group_name: str | None = None
     """Group of the list, if any."""
-
     order_index: int | None = None
     """Sort position among the lists, lowest first."""
-
     id: str | None = None
     """Identifier of the list. Recorded, not documented."""
-
     user_id: str | None = None
     """Owner of the list. Recorded, not documented."""
-
     created_at: datetime | None = None
     """Time of creation. Recorded, not documented."""
-
     updated_at: datetime | None = None
     """Time of the last change. Recorded, not documented."""
-
     watchlist_entry_count: int | None = None
     """Number of entries, if only counts were asked for. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6408,26 +3939,16 @@ class NewWatchlist(Model):
     """Watchlist to create.
 
     See section Watchlists of the service document.
-
-    Attributes:
-        name: Name of the list.
-        group_name: Group of the list.
-        order_index: Sort position among the lists, lowest first; by default 9999.
-        watchlist_entries: Entries of the list.
     """
 
     name: str
     """Name of the list."""
-
     watchlist_entries: tuple[NewWatchlistEntry, ...] = attrs.field(converter=as_tuple)
     """Entries of the list."""
-
     group_name: str | None = None
     """Group of the list."""
-
     order_index: int | None = None
     """Sort position among the lists, lowest first; by default 9999."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6437,18 +3958,12 @@ class CustomerAccount(Model):
     """Account of a customer, with the authority over it.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        account: Account.
-        authority_level: Authority of the customer over the account.
     """
 
     account: Account | None = None
     """Account."""
-
     authority_level: AuthorityLevel | None = None
     """Authority of the customer over the account."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6458,112 +3973,60 @@ class Entity(Model):
     """Legal entity behind a customer record.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the entity.
-        address: Address.
-        business_nature: Nature of the business.
-        date_of_trust_creation: Date a trust was created.
-        email: E-mail address.
-        entity_officers: Officers of the entity.
-        entity_suitability: Financial situation and experience.
-        entity_type: Type of entity.
-        foreign_institution: Foreign institution.
-        grantor_birth_date: Date of birth of the grantor.
-        grantor_email: E-mail address of the grantor.
-        grantor_first_name: Name of the grantor.
-        grantor_last_name: Name of the grantor.
-        grantor_middle_name: Name of the grantor.
-        grantor_tax_number: Tax number of the grantor.
-        has_foreign_bank_affiliation: Whether the entity has that affiliation.
-        has_foreign_institution_affiliation: Whether the entity has that affiliation.
-        is_domestic: Whether the entity is domestic.
-        legal_name: Legal name.
-        mailing_address: Mailing address.
-        phone_number: Telephone.
-        secretary_name: Name of the secretary.
-        tax_election: Tax election.
-        tax_number: Tax number.
-        is_hedge_fund: Whether the entity is a hedge fund. Known from other clients only.
     """
 
     id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the entity."""
-
     address: Address | None = attrs.field(default=None, repr=False)
     """Address."""
-
     business_nature: str | None = attrs.field(default=None, repr=False)
     """Nature of the business."""
-
     date_of_trust_creation: date | None = attrs.field(default=None, repr=False)
     """Date a trust was created."""
-
     email: str | None = attrs.field(default=None, repr=False)
     """E-mail address."""
-
     entity_officers: tuple[EntityOfficer, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, repr=False
     )
     """Officers of the entity."""
-
     entity_suitability: EntitySuitability | None = attrs.field(default=None, repr=False)
     """Financial situation and experience."""
-
     entity_type: str | None = attrs.field(default=None, repr=False)
     """Type of entity."""
-
     foreign_institution: str | None = attrs.field(default=None, repr=False)
     """Foreign institution."""
-
     grantor_birth_date: date | None = attrs.field(default=None, repr=False)
     """Date of birth of the grantor."""
-
     grantor_email: str | None = attrs.field(default=None, repr=False)
     """E-mail address of the grantor."""
-
     grantor_first_name: str | None = attrs.field(default=None, repr=False)
     """Name of the grantor."""
-
     grantor_last_name: str | None = attrs.field(default=None, repr=False)
     """Name of the grantor."""
-
     grantor_middle_name: str | None = attrs.field(default=None, repr=False)
     """Name of the grantor."""
-
     grantor_tax_number: str | None = attrs.field(default=None, repr=False)
     """Tax number of the grantor."""
-
     has_foreign_bank_affiliation: bool | None = attrs.field(default=None, repr=False)
     """Whether the entity has that affiliation."""
-
     has_foreign_institution_affiliation: bool | None = attrs.field(default=None, repr=False)
     """Whether the entity has that affiliation."""
-
     is_domestic: bool | None = attrs.field(default=None, repr=False)
     """Whether the entity is domestic."""
-
     legal_name: str | None = attrs.field(default=None, repr=False)
     """Legal name."""
-
     mailing_address: Address | None = attrs.field(default=None, repr=False)
     """Mailing address."""
-
     phone_number: str | None = attrs.field(default=None, repr=False)
     """Telephone."""
-
     secretary_name: str | None = attrs.field(default=None, repr=False)
     """Name of the secretary."""
-
     tax_election: str | None = attrs.field(default=None, repr=False)
     """Tax election."""
-
     tax_number: str | None = attrs.field(default=None, repr=False)
     """Tax number."""
-
     is_hedge_fund: bool | None = attrs.field(default=None, repr=False)
     """Whether the entity is a hedge fund. Known from other clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6573,34 +4036,20 @@ class PermittedAccountType(Model):
     """Type of account that a customer may open.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        name: Name of the type, such as `Individual` or `Roth IRA`.
-        description: Description of the type.
-        is_tax_advantaged: Whether the account is tax-advantaged.
-        has_multiple_owners: Whether the account has several owners.
-        is_publicly_available: Whether everyone may open one.
-        margin_types: Permitted types of margin.
     """
 
     name: str | None = None
     """Name of the type, such as `Individual` or `Roth IRA`."""
-
     description: str | None = None
     """Description of the type."""
-
     is_tax_advantaged: bool | None = None
     """Whether the account is tax-advantaged."""
-
     has_multiple_owners: bool | None = None
     """Whether the account has several owners."""
-
     is_publicly_available: bool | None = None
     """Whether everyone may open one."""
-
     margin_types: tuple[PermittedMarginType, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Permitted types of margin."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6610,148 +4059,78 @@ class FutureProduct(Model):
     """Attributes shared by all futures of one product.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        root_symbol: Root of the symbols, such as `/ES`.
-        code: Code of the product, such as `ES`.
-        description: Full name.
-        clearing_code: Code of the product at the clearing house.
-        clearing_exchange_code: Code of the exchange at the clearing house.
-        clearport_code: Code of the product on the clearing platform.
-        legacy_code: Former code of the product.
-        exchange: Exchange on which it trades, such as `CME`.
-        legacy_exchange_code: Former code of the exchange.
-        product_type: Product type, `Financial` or `Physical`.
-        listed_months: Letters of the months with a listed future, such as `H`.
-        active_months: Letters of the months with an active future.
-        notional_multiplier: Dollars per price point of one contract.
-        tick_size: Smallest price increment, in points.
-        display_factor: Factor between the wire price and the displayed price.
-        base_tick: Denominator of a fractional price. Published, not recorded.
-        sub_tick: Denominator of the second part of a fractional price. Published, not recorded.
-        streamer_exchange_code: Code of the exchange on the market-data stream, such as `XCME`.
-        small_notional: Whether it is a micro contract.
-        back_month_first_calendar_symbol: Whether calendar spreads name the later month first.
-        first_notice: Whether the product has a first notice day.
-        cash_settled: Whether it settles in cash.
-        contract_limit: Maximum number of contracts held. Published, not recorded.
-        security_group: Group of securities at the exchange.
-        price_format: Format of the displayed price. Published, not recorded.
-        product_subtype: Subtype within the product type, such as `Event`.
-        true_underlying_code: Product code of the underlying of an event product.
-        underlying_description: Name of the underlying index.
-        underlying_identifier: Symbol of the underlying index, such as `SPX`.
-        market_sector: Market sector, such as `Equity Index` or `Agriculture`.
-        supported: Whether the service supports the product.
-        futures_trading_cutoff_times: Times at which trading ends before expiration.
-        option_products: Products of the options on its futures; product endpoints only.
-        roll: Rule by which the active month moves on.
     """
 
     root_symbol: str | None = None
     """Root of the symbols, such as `/ES`."""
-
     code: str | None = None
     """Code of the product, such as `ES`."""
-
     description: str | None = None
     """Full name."""
-
     clearing_code: str | None = None
     """Code of the product at the clearing house."""
-
     clearing_exchange_code: str | None = None
     """Code of the exchange at the clearing house."""
-
     clearport_code: str | None = None
     """Code of the product on the clearing platform."""
-
     legacy_code: str | None = None
     """Former code of the product."""
-
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
-
     legacy_exchange_code: str | None = None
     """Former code of the exchange."""
-
     product_type: str | None = None
     """Product type, `Financial` or `Physical`."""
-
     listed_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Letters of the months with a listed future, such as `H`."""
-
     active_months: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Letters of the months with an active future."""
-
     notional_multiplier: Decimal | None = None
     """Dollars per price point of one contract."""
-
     tick_size: Decimal | None = None
     """Smallest price increment, in points."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     base_tick: int | None = None
     """Denominator of a fractional price. Published, not recorded."""
-
     sub_tick: int | None = None
     """Denominator of the second part of a fractional price. Published, not recorded."""
-
     streamer_exchange_code: str | None = None
     """Code of the exchange on the market-data stream, such as `XCME`."""
-
     small_notional: bool | None = None
     """Whether it is a micro contract."""
-
     back_month_first_calendar_symbol: bool | None = None
     """Whether calendar spreads name the later month first."""
-
     first_notice: bool | None = None
     """Whether the product has a first notice day."""
-
     cash_settled: bool | None = None
     """Whether it settles in cash."""
-
     contract_limit: int | None = None
     """Maximum number of contracts held. Published, not recorded."""
-
     security_group: str | None = None
     """Group of securities at the exchange."""
-
     price_format: str | None = None
     """Format of the displayed price. Published, not recorded."""
-
     product_subtype: str | None = None
     """Subtype within the product type, such as `Event`."""
-
     true_underlying_code: str | None = None
     """Product code of the underlying of an event product."""
-
     underlying_description: str | None = None
     """Name of the underlying index."""
-
     underlying_identifier: str | None = None
     """Symbol of the underlying index, such as `SPX`."""
-
     market_sector: str | None = None
     """Market sector, such as `Equity Index` or `Agriculture`."""
-
     supported: bool | None = None
     """Whether the service supports the product."""
-
     futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple
     )
     """Times at which trading ends before expiration."""
-
     option_products: tuple[FutureOptionProduct, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Products of the options on its futures; product endpoints only."""
-
     roll: FutureRoll | None = None
     """Rule by which the active month moves on."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6761,96 +4140,52 @@ class FutureOptionProductDetails(Model):
     """Futures option product together with the product of its futures.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        root_symbol: Root of the option symbols, such as `EW3`, without a slash.
-        cash_settled: Whether it settles in cash.
-        code: Code of the product.
-        legacy_code: Former code of the product.
-        clearport_code: Code of the product on the clearing platform.
-        clearing_code: Code of the product at the clearing house.
-        clearing_exchange_code: Code of the exchange at the clearing house.
-        clearing_price_multiplier: Factor between the wire price and the clearing price.
-        is_rollover: Whether expiring options roll over.
-        futures_trading_cutoff_times: Times at which trading ends before expiration.
-        display_factor: Factor between the wire price and the displayed price.
-        exchange: Exchange on which it trades, such as `CME`.
-        product_type: Product type, such as `Physical` or `Financial`.
-        expiration_type: Expiration cycle, such as `Weekly` or `End-Of-Month`.
-        settlement_delay_days: Days from expiration to settlement.
-        is_am_settled: Whether a morning price settles it.
-        product_subtype: Subtype within the product type, such as `Event`.
-        itm_rule: Rule for whether an option is in the money at expiration. Published, not recorded.
-        market_sector: Market sector of the future, such as `Equity Index`.
-        supported: Whether the service supports the product.
-        future_product: Product of the underlying futures.
     """
 
     root_symbol: str | None = None
     """Root of the option symbols, such as `EW3`, without a slash."""
-
     cash_settled: bool | None = None
     """Whether it settles in cash."""
-
     code: str | None = None
     """Code of the product."""
-
     legacy_code: str | None = None
     """Former code of the product."""
-
     clearport_code: str | None = None
     """Code of the product on the clearing platform."""
-
     clearing_code: str | None = None
     """Code of the product at the clearing house."""
-
     clearing_exchange_code: str | None = None
     """Code of the exchange at the clearing house."""
-
     clearing_price_multiplier: Decimal | None = None
     """Factor between the wire price and the clearing price."""
-
     is_rollover: bool | None = None
     """Whether expiring options roll over."""
-
     futures_trading_cutoff_times: tuple[TradingCutoff, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple
     )
     """Times at which trading ends before expiration."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
-
     product_type: str | None = None
     """Product type, such as `Physical` or `Financial`."""
-
     expiration_type: str | None = None
     """Expiration cycle, such as `Weekly` or `End-Of-Month`."""
-
     settlement_delay_days: int | None = None
     """Days from expiration to settlement."""
-
     is_am_settled: bool | None = None
     """Whether a morning price settles it."""
-
     product_subtype: str | None = None
     """Subtype within the product type, such as `Event`."""
-
     itm_rule: str | None = None
     """Rule for whether an option is in the money at expiration. Published, not recorded."""
-
     market_sector: str | None = None
     """Market sector of the future, such as `Equity Index`."""
-
     supported: bool | None = None
     """Whether the service supports the product."""
-
     future_product: FutureProduct | None = None
     """Product of the underlying futures."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6860,52 +4195,30 @@ class Cryptocurrency(Model):
     """Pair of a cryptocurrency and a currency.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Number of the instrument at the service.
-        symbol: Symbol, such as `BTC/USD`.
-        instrument_type: Instrument type, `Cryptocurrency`.
-        short_description: Short name.
-        description: Full name.
-        is_closing_only: Whether positions can only be closed, not opened.
-        active: Whether the service currently trades it.
-        tick_size: Smallest price increment, in dollars.
-        streamer_symbol: Symbol on the market-data stream, such as `BTC/USD:CXTALP`.
-        destination_venue_symbols: Symbols at the venues.
     """
 
     id: int | None = None
     """Number of the instrument at the service."""
-
     symbol: str | None = None
     """Symbol, such as `BTC/USD`."""
-
     instrument_type: InstrumentType | None = None
     """Instrument type, `Cryptocurrency`."""
-
     short_description: str | None = None
     """Short name."""
-
     description: str | None = None
     """Full name."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     active: bool | None = None
     """Whether the service currently trades it."""
-
     tick_size: Decimal | None = None
     """Smallest price increment, in dollars."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream, such as `BTC/USD:CXTALP`."""
-
     destination_venue_symbols: tuple[DestinationVenueSymbol, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple
     )
     """Symbols at the venues."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6917,46 +4230,26 @@ class CompactOptionChain(Model):
     The symbols and their streamer symbols run in parallel.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        underlying_symbol: Symbol of the underlying.
-        root_symbol: Root of the option symbols, such as `SPXW`.
-        option_chain_type: Type of option chain, such as `Standard`.
-        settlement_type: Settlement time, `AM` or `PM`.
-        shares_per_contract: Shares per contract.
-        expiration_type: Expiration cycle, such as `Regular` or `Weekly`.
-        deliverables: Parts that one contract delivers.
-        symbols: OCC symbols.
-        streamer_symbols: Symbols on the market-data stream, in the same order.
     """
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     root_symbol: str | None = None
     """Root of the option symbols, such as `SPXW`."""
-
     option_chain_type: str | None = None
     """Type of option chain, such as `Standard`."""
-
     settlement_type: str | None = None
     """Settlement time, `AM` or `PM`."""
-
     shares_per_contract: int | None = None
     """Shares per contract."""
-
     expiration_type: str | None = None
     """Expiration cycle, such as `Regular` or `Weekly`."""
-
     deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Parts that one contract delivers."""
-
     symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """OCC symbols."""
-
     streamer_symbols: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Symbols on the market-data stream, in the same order."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6966,30 +4259,18 @@ class OptionExpiration(Model):
     """Expiration of an option chain, with its strikes.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        expiration_type: Expiration cycle, such as `Regular` or `Weekly`.
-        expiration_date: Expiration date.
-        days_to_expiration: Calendar days to expiration; 0 on the last day.
-        settlement_type: Settlement time, `AM` or `PM`.
-        strikes: Strikes of the expiration.
     """
 
     expiration_type: str | None = None
     """Expiration cycle, such as `Regular` or `Weekly`."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     days_to_expiration: int | None = None
     """Calendar days to expiration; 0 on the last day."""
-
     settlement_type: str | None = None
     """Settlement time, `AM` or `PM`."""
-
     strikes: tuple[OptionStrike, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Strikes of the expiration."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -6999,26 +4280,16 @@ class FuturesOptionChain(Model):
     """Chain of options on the futures of one product.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        underlying_symbol: Root of the futures, such as `/ES`.
-        root_symbol: Root of the futures, such as `/ES`.
-        exercise_style: Exercise style, such as `American`.
-        expirations: Expirations of the chain.
     """
 
     underlying_symbol: str | None = None
     """Root of the futures, such as `/ES`."""
-
     root_symbol: str | None = None
     """Root of the futures, such as `/ES`."""
-
     exercise_style: str | None = None
     """Exercise style, such as `American`."""
-
     expirations: tuple[FuturesOptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Expirations of the chain."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7028,197 +4299,100 @@ class UnderlyingMetrics(Model):
     """Volatility, liquidity, dividends and earnings of an underlying.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol of the underlying.
-        implied_volatility_index: Implied volatility, as a fraction.
-        implied_volatility_index_15_day: Implied volatility over 15 days, as a fraction.
-        implied_volatility_index_5_day_change: Change of the implied volatility within 5 days, as a fraction.
-        implied_volatility_index_rank: Rank of the implied volatility within a year, as a fraction.
-        tos_implied_volatility_index_rank: Rank by another method, as a fraction.
-        tw_implied_volatility_index_rank: Rank by the method of the service, as a fraction.
-        tos_implied_volatility_index_rank_updated_at: Time of the last change of the other rank.
-        implied_volatility_index_rank_source: Source of the rank, such as `tos`.
-        implied_volatility_percentile: Percentile of the implied volatility within a year, as a fraction.
-        implied_volatility_updated_at: Time of the last change of the implied volatility.
-        liquidity_value: Liquidity, in units of the service.
-        liquidity_rank: Rank of the liquidity, as a fraction; may exceed 1.
-        liquidity_rating: Rating of the liquidity, from about 1 to 5.
-        created_at: Time of creation.
-        updated_at: Time of the last change.
-        option_expiration_implied_volatilities: Implied volatility by expiration.
-        liquidity_running_state: Running average behind the liquidity.
-        beta: Factor between the moves of the market and of the underlying.
-        beta_updated_at: Time of the last change of beta.
-        corr_spy_3month: Correlation with SPY over three months, as a fraction.
-        dividend_rate_per_share: Last dividend, in dollars per share.
-        annual_dividend_per_share: Dividends of a year, in dollars per share.
-        dividend_yield: Dividends of a year over the price, as a fraction.
-        dividend_ex_date: Last day without the dividend.
-        dividend_next_date: Day of the next dividend; may lie in the past.
-        dividend_pay_date: Day of payment.
-        dividend_updated_at: Time of the last change of the dividend.
-        earnings: Next or last earnings report.
-        listed_market: Code of the listing market.
-        lendability: Ease of borrowing shares.
-        borrow_rate: Rate charged for borrowing shares to sell short.
-        market_cap: Market capitalization, in dollars.
-        implied_volatility_30_day: Implied volatility over 30 days, as a number of percent: 26.5 is a fraction
-            of 0.265.
-        historical_volatility_30_day: Historical volatility over 30 days, as a number of percent: 26.5 is a
-            fraction of 0.265.
-        historical_volatility_60_day: Historical volatility over 60 days, as a number of percent: 26.5 is a
-            fraction of 0.265.
-        historical_volatility_90_day: Historical volatility over 90 days, as a number of percent: 26.5 is a
-            fraction of 0.265.
-        iv_hv_30_day_difference: Implied minus historical volatility over 30 days, as a number of percent: 26.5
-            is a fraction of 0.265.
-        price_earnings_ratio: Ratio of the price to the earnings.
-        earnings_per_share: Earnings, in dollars per share.
-        sector: Sector of the company.
-        industry: Industry of the company.
-        implied_volatility_60_day: Implied volatility over 60 days, as a number of percent: 26.5 is a fraction
-            of 0.265. Known from other clients only.
-        implied_volatility_90_day: Implied volatility over 90 days, as a number of percent: 26.5 is a fraction
-            of 0.265. Known from other clients only.
     """
 
     symbol: str | None = None
     """Symbol of the underlying."""
-
     implied_volatility_index: Decimal | None = None
     """Implied volatility, as a fraction."""
-
     implied_volatility_index_15_day: Decimal | None = None
     """Implied volatility over 15 days, as a fraction."""
-
     implied_volatility_index_5_day_change: Decimal | None = None
     """Change of the implied volatility within 5 days, as a fraction."""
-
     implied_volatility_index_rank: Decimal | None = None
     """Rank of the implied volatility within a year, as a fraction."""
-
     tos_implied_volatility_index_rank: Decimal | None = None
     """Rank by another method, as a fraction."""
-
     tw_implied_volatility_index_rank: Decimal | None = None
     """Rank by the method of the service, as a fraction."""
-
     tos_implied_volatility_index_rank_updated_at: datetime | None = None
     """Time of the last change of the other rank."""
-
     implied_volatility_index_rank_source: str | None = None
     """Source of the rank, such as `tos`."""
-
     implied_volatility_percentile: Decimal | None = None
     """Percentile of the implied volatility within a year, as a fraction."""
-
     implied_volatility_updated_at: datetime | None = None
     """Time of the last change of the implied volatility."""
-
     liquidity_value: Decimal | None = None
     """Liquidity, in units of the service."""
-
     liquidity_rank: Decimal | None = None
     """Rank of the liquidity, as a fraction; may exceed 1."""
-
     liquidity_rating: int | None = None
     """Rating of the liquidity, from about 1 to 5."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     option_expiration_implied_volatilities: tuple[ExpirationVolatility, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple
     )
     """Implied volatility by expiration."""
-
     liquidity_running_state: LiquidityState | None = None
     """Running average behind the liquidity."""
-
     beta: Decimal | None = None
     """Factor between the moves of the market and of the underlying."""
-
     beta_updated_at: datetime | None = None
     """Time of the last change of beta."""
-
     corr_spy_3month: Decimal | None = None
     """Correlation with SPY over three months, as a fraction."""
-
     dividend_rate_per_share: Decimal | None = None
     """Last dividend, in dollars per share."""
-
     annual_dividend_per_share: Decimal | None = None
     """Dividends of a year, in dollars per share."""
-
     dividend_yield: Decimal | None = None
     """Dividends of a year over the price, as a fraction."""
-
     dividend_ex_date: date | None = None
     """Last day without the dividend."""
-
     dividend_next_date: date | None = None
     """Day of the next dividend; may lie in the past."""
-
     dividend_pay_date: date | None = None
     """Day of payment."""
-
     dividend_updated_at: datetime | None = None
     """Time of the last change of the dividend."""
-
     earnings: ExpectedEarnings | None = None
     """Next or last earnings report."""
-
     listed_market: str | None = None
     """Code of the listing market."""
-
     lendability: Lendability | None = None
     """Ease of borrowing shares."""
-
     borrow_rate: Decimal | None = None
     """Rate charged for borrowing shares to sell short."""
-
     market_cap: Decimal | None = None
     """Market capitalization, in dollars."""
-
     implied_volatility_30_day: Decimal | None = None
     """Implied volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
-
     historical_volatility_30_day: Decimal | None = None
     """Historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
-
     historical_volatility_60_day: Decimal | None = None
     """Historical volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265."""
-
     historical_volatility_90_day: Decimal | None = None
     """Historical volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265."""
-
     iv_hv_30_day_difference: Decimal | None = None
     """Implied minus historical volatility over 30 days, as a number of percent: 26.5 is a fraction of 0.265."""
-
     price_earnings_ratio: Decimal | None = None
     """Ratio of the price to the earnings."""
-
     earnings_per_share: Decimal | None = None
     """Earnings, in dollars per share."""
-
     sector: str | None = None
     """Sector of the company."""
-
     industry: str | None = None
     """Industry of the company."""
-
     implied_volatility_60_day: Decimal | None = None
     """Implied volatility over 60 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
     clients only."""
-
     implied_volatility_90_day: Decimal | None = None
     """Implied volatility over 90 days, as a number of percent: 26.5 is a fraction of 0.265. Known from other
     clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7228,30 +4402,18 @@ class PairsWatchlist(Model):
     """Named list of pairs of instruments.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        name: Name of the list.
-        pairs_equations: Pairs of the list.
-        order_index: Sort position among the lists, lowest first.
-        created_at: Time of creation. Known from other clients only.
-        updated_at: Time of the last change. Known from other clients only.
     """
 
     name: str | None = None
     """Name of the list."""
-
     pairs_equations: tuple[PairsEquation, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Pairs of the list."""
-
     order_index: int | None = None
     """Sort position among the lists, lowest first."""
-
     created_at: datetime | None = None
     """Time of creation. Known from other clients only."""
-
     updated_at: datetime | None = None
     """Time of the last change. Known from other clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7261,68 +4423,38 @@ class Backtest(Model):
     """Backtest of a strategy, with its results as far as they exist.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        id: Identifier.
-        symbol: Symbol of the underlying.
-        start_date: First day.
-        end_date: Last day.
-        legs: Legs of the strategy.
-        entry_conditions: Conditions for the entry into a trial.
-        exit_conditions: Conditions for the exit from a trial.
-        status: Progress.
-        eta: Remaining time, in units that are not published.
-        progress: Part that is done, in units that are not published.
-        statistics: Statistics, as raw JSON.
-        trials: Trials.
-        snapshots: Course of profit and price.
-        notices: Messages for humans.
     """
 
     id: str | None = None
     """Identifier."""
-
     symbol: str | None = None
     """Symbol of the underlying."""
-
     start_date: date | None = None
     """First day."""
-
     end_date: date | None = None
     """Last day."""
-
     legs: tuple[BacktestLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Legs of the strategy."""
-
     entry_conditions: EntryConditions | None = None
     """Conditions for the entry into a trial."""
-
     exit_conditions: ExitConditions | None = None
     """Conditions for the exit from a trial."""
-
     status: BacktestStatus | None = None
     """Progress."""
-
     eta: Decimal | None = None
     """Remaining time, in units that are not published."""
-
     progress: Decimal | None = None
     """Part that is done, in units that are not published."""
-
     statistics: tuple[Mapping[str, Any], ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, hash=False
     )
     """Statistics, as raw JSON."""
-
     trials: tuple[BacktestTrial, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Trials."""
-
     snapshots: tuple[BacktestSnapshot, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Course of profit and price."""
-
     notices: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Messages for humans."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7332,26 +4464,16 @@ class SimulatedTrade(Model):
     """Trade whose past prices are wanted.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        underlying: Symbol of the underlying.
-        start_time: First time.
-        end_time: Last time.
-        legs: Legs.
     """
 
     underlying: str
     """Symbol of the underlying."""
-
     legs: tuple[SimulatedTradeLeg, ...] = attrs.field(converter=as_tuple)
     """Legs."""
-
     start_time: datetime | None = None
     """First time."""
-
     end_time: datetime | None = None
     """Last time."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7361,98 +4483,52 @@ class OrderChainTotals(Model):
     """Totals of an order chain.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        open: Whether positions are open.
-        roll_count: Number of rolls.
-        opened_at: Time of the first fill.
-        last_occurred_at: Time of the last fill.
-        total_fees: Fees, in dollars.
-        total_fees_effect: Direction of total-fees.
-        total_commissions: Commissions, in dollars.
-        total_commissions_effect: Direction of total-commissions.
-        realized_gain: Realized gain, in dollars.
-        realized_gain_effect: Direction of realized-gain.
-        realized_gain_with_fees: Realized gain after fees, which may be negative, in dollars.
-        realized_gain_with_fees_effect: Direction of realized-gain-with-fees.
-        total_opening_cost: Cost of opening, in dollars.
-        total_opening_cost_effect: Direction of total-opening-cost.
-        total_closing_cost: Cost of closing, in dollars.
-        total_closing_cost_effect: Direction of total-closing-cost.
-        total_cost: Cost, in dollars.
-        total_cost_effect: Direction of total-cost.
-        winner_realized_and_closed: Whether the closed chain made a gain.
-        winner_realized: Whether the realized gain is positive.
-        winner_realized_with_fees: Whether the realized gain is positive after fees.
-        open_entries: Open positions.
     """
 
     open: bool | None = None
     """Whether positions are open."""
-
     roll_count: int | None = None
     """Number of rolls."""
-
     opened_at: datetime | None = None
     """Time of the first fill."""
-
     last_occurred_at: datetime | None = None
     """Time of the last fill."""
-
     total_fees: Decimal | None = None
     """Fees, in dollars."""
-
     total_fees_effect: PriceEffect | None = None
     """Direction of total-fees."""
-
     total_commissions: Decimal | None = None
     """Commissions, in dollars."""
-
     total_commissions_effect: PriceEffect | None = None
     """Direction of total-commissions."""
-
     realized_gain: Decimal | None = None
     """Realized gain, in dollars."""
-
     realized_gain_effect: PriceEffect | None = None
     """Direction of realized-gain."""
-
     realized_gain_with_fees: Decimal | None = None
     """Realized gain after fees, which may be negative, in dollars."""
-
     realized_gain_with_fees_effect: PriceEffect | None = None
     """Direction of realized-gain-with-fees."""
-
     total_opening_cost: Decimal | None = None
     """Cost of opening, in dollars."""
-
     total_opening_cost_effect: PriceEffect | None = None
     """Direction of total-opening-cost."""
-
     total_closing_cost: Decimal | None = None
     """Cost of closing, in dollars."""
-
     total_closing_cost_effect: PriceEffect | None = None
     """Direction of total-closing-cost."""
-
     total_cost: Decimal | None = None
     """Cost, in dollars."""
-
     total_cost_effect: PriceEffect | None = None
     """Direction of total-cost."""
-
     winner_realized_and_closed: bool | None = None
     """Whether the closed chain made a gain."""
-
     winner_realized: bool | None = None
     """Whether the realized gain is positive."""
-
     winner_realized_with_fees: bool | None = None
     """Whether the realized gain is positive after fees."""
-
     open_entries: tuple[OrderChainEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Open positions."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7462,22 +4538,14 @@ class MarketStateSnapshot(Model):
     """Market data at the time of an order.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        market_datas: Market data of each instrument.
-        total_delta: Delta of all positions, in shares of the underlying.
-        total_theta: Theta of all positions, in dollars per day.
     """
 
     market_datas: tuple[MarketStateEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Market data of each instrument."""
-
     total_delta: Decimal | None = None
     """Delta of all positions, in shares of the underlying."""
-
     total_theta: Decimal | None = None
     """Theta of all positions, in dollars per day."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7487,146 +4555,76 @@ class FutureOption(Model):
     """Listed option on a future.
 
     See section Future option instrument of the service document.
-
-    Attributes:
-        active: Whether the service currently trades it.
-        days_to_expiration: Calendar days to expiration; 0 on the last day, negative afterwards.
-        display_factor: Factor between the wire price and the displayed price.
-        exchange: Exchange on which it trades, such as `CME`.
-        exercise_style: Exercise style, such as `American` or `European`.
-        expiration_date: Expiration date.
-        expires_at: Time of expiration.
-        future_price_ratio: Ratio of the option price to the future price.
-        is_closing_only: Whether positions can only be closed, not opened.
-        is_confirmed: Whether the exchange has confirmed it.
-        is_exercisable_weekly: Whether it can be exercised weekly.
-        is_primary_deliverable: Whether its future is the primary deliverable of the product.
-        is_vanilla: Whether it is a plain option without special terms.
-        last_trade_time: Last trade time, as sent by the exchange; `0` if none.
-        maturity_date: Maturity date.
-        multiplier: Dollars per price point of one contract.
-        notional_value: Value of one price point of one contract, in dollars.
-        option_root_symbol: Root of the option symbol, such as `EW3`.
-        option_type: Call or put.
-        product_code: Product code of the future, such as `ES`.
-        root_symbol: Root of the future's symbol, such as `/ES`.
-        security_id: Security number at the exchange.
-        settlement_type: Settlement type, such as `Future`.
-        stops_trading_at: Time trading ends.
-        streamer_symbol: Symbol on the market-data stream.
-        strike_factor: Factor between the strike in the symbol and the strike price.
-        strike_price: Strike price, in price points of the future.
-        symbol: Symbol, such as `./ESZ6 EW3U6 260918P9100`.
-        underlying_count: Futures per contract.
-        underlying_symbol: Symbol of the underlying future, such as `/ESZ6`.
-        exchange_symbol: Symbol at the exchange.
-        security_exchange: Code of the exchange of security-id.
-        sx_id: Secondary number at the exchange; `0` if none.
-        future_option_product: Product of the option.
     """
 
     active: bool | None = None
     """Whether the service currently trades it."""
-
     days_to_expiration: int | None = None
     """Calendar days to expiration; 0 on the last day, negative afterwards."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
-
     exercise_style: str | None = None
     """Exercise style, such as `American` or `European`."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     expires_at: datetime | None = None
     """Time of expiration."""
-
     future_price_ratio: Decimal | None = None
     """Ratio of the option price to the future price."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     is_confirmed: bool | None = None
     """Whether the exchange has confirmed it."""
-
     is_exercisable_weekly: bool | None = None
     """Whether it can be exercised weekly."""
-
     is_primary_deliverable: bool | None = None
     """Whether its future is the primary deliverable of the product."""
-
     is_vanilla: bool | None = None
     """Whether it is a plain option without special terms."""
-
     last_trade_time: str | None = None
     """Last trade time, as sent by the exchange; `0` if none."""
-
     maturity_date: date | None = None
     """Maturity date."""
-
     multiplier: Decimal | None = None
     """Dollars per price point of one contract."""
-
     notional_value: Decimal | None = None
     """Value of one price point of one contract, in dollars."""
-
     option_root_symbol: str | None = None
     """Root of the option symbol, such as `EW3`."""
-
     option_type: OptionType | None = None
     """Call or put."""
-
     product_code: str | None = None
     """Product code of the future, such as `ES`."""
-
     root_symbol: str | None = None
     """Root of the future's symbol, such as `/ES`."""
-
     security_id: str | None = None
     """Security number at the exchange."""
-
     settlement_type: str | None = None
     """Settlement type, such as `Future`."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-
     strike_factor: Decimal | None = None
     """Factor between the strike in the symbol and the strike price."""
-
     strike_price: Decimal | None = None
     """Strike price, in price points of the future."""
-
     symbol: str | None = None
     """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
-
     underlying_count: Decimal | None = None
     """Futures per contract."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying future, such as `/ESZ6`."""
-
     exchange_symbol: str | None = None
     """Symbol at the exchange."""
-
     security_exchange: str | None = None
     """Code of the exchange of security-id."""
-
     sx_id: str | None = None
     """Secondary number at the exchange; `0` if none."""
-
     future_option_product: FutureOptionProduct | None = None
     """Product of the option."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7636,30 +4634,18 @@ class OrderRule(Model):
     """Times and conditions that route or cancel an order.
 
     See section Order of the service document.
-
-    Attributes:
-        cancel_at: Time to cancel the order.
-        cancelled_at: Time this rule cancelled the order.
-        route_after: Earliest time to route the order to the exchange.
-        routed_at: Time this rule routed the order to the exchange.
-        order_conditions: Market conditions that trigger the rule.
     """
 
     cancel_at: datetime | None = None
     """Time to cancel the order."""
-
     cancelled_at: datetime | None = None
     """Time this rule cancelled the order."""
-
     route_after: datetime | None = None
     """Earliest time to route the order to the exchange."""
-
     routed_at: datetime | None = None
     """Time this rule routed the order to the exchange."""
-
     order_conditions: tuple[OrderCondition, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Market conditions that trigger the rule."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7669,22 +4655,14 @@ class NewOrderRules(Model):
     """Times and conditions that route or cancel an order to submit.
 
     See section Orders of the service document.
-
-    Attributes:
-        cancel_at: Time to cancel the order.
-        route_after: Earliest time to route the order to the exchange.
-        conditions: Market conditions that trigger the rule.
     """
 
     cancel_at: datetime | None = None
     """Time to cancel the order."""
-
     route_after: datetime | None = None
     """Earliest time to route the order to the exchange."""
-
     conditions: tuple[NewOrderCondition, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Market conditions that trigger the rule."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7696,95 +4674,48 @@ class MarginGroup(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction. A group can be empty.
 
     See section Margin reports of the service document.
-
-    Attributes:
-        description: Name of the underlying. Recorded, not documented.
-        code: Code of the underlying. Recorded, not documented.
-        underlying_symbol: Symbol of the underlying. Recorded, not documented.
-        underlying_type: Instrument type of the underlying. Recorded, not documented.
-        margin_calculation_type: Margin rules in use, such as `Reg T`. Recorded, not documented.
-        margin_requirement: Margin requirement, in dollars. Recorded, not documented.
-        margin_requirement_effect: Direction of the amount. Recorded, not documented.
-        initial_requirement: Initial requirement of the positions, in dollars. Recorded, not documented.
-        initial_requirement_effect: Direction of the amount. Recorded, not documented.
-        maintenance_requirement: Maintenance requirement of the positions, in dollars. Recorded, not documented.
-        maintenance_requirement_effect: Direction of the amount. Recorded, not documented.
-        buying_power: Buying power used, in dollars. Recorded, not documented.
-        buying_power_effect: Direction of the amount. Recorded, not documented.
-        groups: Groups of positions that are margined together. Recorded, not documented.
-        position_entries: Positions, if not grouped further.
-        price_increase_percent: Price rise of the underlying that the margin must cover, as a fraction: 0.5 is
-            50 percent.
-        price_decrease_percent: Price fall of the underlying that the margin must cover, as a negative fraction:
-            -0.5 is 50 percent.
-        expected_price_range_up_percent: Expected rise of the underlying, as a fraction. Recorded, not
-            documented.
-        expected_price_range_down_percent: Expected fall of the underlying, as a fraction. Recorded, not
-            documented.
-        point_of_no_return_percent: Move at which the account is worth nothing, as a fraction. Recorded, not
-            documented.
     """
 
     description: str | None = None
     """Name of the underlying. Recorded, not documented."""
-
     code: str | None = None
     """Code of the underlying. Recorded, not documented."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying. Recorded, not documented."""
-
     underlying_type: InstrumentType | None = None
     """Instrument type of the underlying. Recorded, not documented."""
-
     margin_calculation_type: str | None = None
     """Margin rules in use, such as `Reg T`. Recorded, not documented."""
-
     margin_requirement: Decimal | None = None
     """Margin requirement, in dollars. Recorded, not documented."""
-
     margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     initial_requirement: Decimal | None = None
     """Initial requirement of the positions, in dollars. Recorded, not documented."""
-
     initial_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement of the positions, in dollars. Recorded, not documented."""
-
     maintenance_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     buying_power: Decimal | None = None
     """Buying power used, in dollars. Recorded, not documented."""
-
     buying_power_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     groups: tuple[MarginPositionGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Groups of positions that are margined together. Recorded, not documented."""
-
     position_entries: tuple[MarginPositionEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Positions, if not grouped further."""
-
     price_increase_percent: Decimal | None = None
     """Price rise of the underlying that the margin must cover, as a fraction: 0.5 is 50 percent."""
-
     price_decrease_percent: Decimal | None = None
     """Price fall of the underlying that the margin must cover, as a negative fraction: -0.5 is 50 percent."""
-
     expected_price_range_up_percent: Decimal | None = None
     """Expected rise of the underlying, as a fraction. Recorded, not documented."""
-
     expected_price_range_down_percent: Decimal | None = None
     """Expected fall of the underlying, as a fraction. Recorded, not documented."""
-
     point_of_no_return_percent: Decimal | None = None
     """Move at which the account is worth nothing, as a fraction. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -7796,232 +4727,120 @@ class Customer(Model):
     It is personal data, so that representations show no values.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        id: Identifier of the customer, the value `me` of the own record.
-        first_name: Given name.
-        first_surname: First family name. Published, not recorded.
-        last_name: Family name.
-        middle_name: Middle name. Published, not recorded.
-        prefix_name: Title before the name. Published, not recorded.
-        second_surname: Second family name. Published, not recorded.
-        suffix_name: Suffix after the name. Published, not recorded.
-        address: Home address.
-        customer_suitability: Financial situation and experience.
-        mailing_address: Mailing address.
-        is_foreign: Whether the customer is foreign.
-        regulatory_domain: Regulatory domain, such as `USA`. Published, not recorded.
-        usa_citizenship_type: Type of citizenship, such as `Citizen`.
-        home_phone_number: Home telephone. Published, not recorded.
-        home_phone_number_details: Home telephone. Published, not recorded.
-        mobile_phone_number: Mobile telephone.
-        mobile_phone_number_details: Mobile telephone in detail. Published, not recorded.
-        work_phone_number: Work telephone. Published, not recorded.
-        work_phone_number_details: Work telephone. Published, not recorded.
-        birth_date: Date of birth.
-        email: E-mail address.
-        external_id: External identifier.
-        foreign_tax_number: Foreign tax number. Published, not recorded.
-        tax_number: Tax number, masked but for the last four digits.
-        tax_number_type: Type of tax number, such as `SSN`.
-        birth_country: Country code, `USA` or `US`. Published, not recorded.
-        citizenship_country: Country code, `USA` or `US`. Published, not recorded.
-        visa_expiration_date: Last day of the visa. Published, not recorded.
-        visa_type: Type of visa. Published, not recorded.
-        agreed_to_margining: Whether the customer agreed to margin trading.
-        subject_to_tax_withholding: Whether taxes are withheld.
-        agreed_to_terms: Whether the customer agreed to the terms.
-        signature_of_agreement: Whether the agreement is signed. Published, not recorded.
-        desk_customer_id: Identifier of the customer in another system. Published, not recorded.
-        ext_crm_id: Identifier of the customer in another system. Published, not recorded.
-        family_member_names: Names of family members. Published, not recorded.
-        gender: Gender. Published, not recorded.
-        has_industry_affiliation: Whether the customer works in the industry.
-        has_institutional_assets: Whether the customer holds institutional assets.
-        has_listed_affiliation: Whether the customer is an insider of a listed company.
-        has_political_affiliation: Whether the customer holds a political office.
-        industry_affiliation_firm: Firm of the industry affiliation. Published, not recorded.
-        is_investment_adviser: Whether the customer is an investment adviser.
-        listed_affiliation_symbol: Symbol of the listed company. Published, not recorded.
-        political_organization: Political organization. Published, not recorded.
-        user_id: Identifier of the user. Published, not recorded.
-        has_delayed_quotes: Whether the customer gets delayed quotes.
-        has_pending_or_approved_application: Whether an application is pending or approved.
-        is_professional: Whether the customer is a professional subscriber of quotes.
-        permitted_account_types: Types of account the customer may open.
-        created_at: Time of creation.
-        entity: Legal entity, for customers that are one. Published, not recorded.
-        identifiable_type: Kind of customer, such as `Person`.
-        person: Person, for customers that are one.
     """
 
     id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the customer, the value `me` of the own record."""
-
     first_name: str | None = attrs.field(default=None, repr=False)
     """Given name."""
-
     first_surname: str | None = attrs.field(default=None, repr=False)
     """First family name. Published, not recorded."""
-
     last_name: str | None = attrs.field(default=None, repr=False)
     """Family name."""
-
     middle_name: str | None = attrs.field(default=None, repr=False)
     """Middle name. Published, not recorded."""
-
     prefix_name: str | None = attrs.field(default=None, repr=False)
     """Title before the name. Published, not recorded."""
-
     second_surname: str | None = attrs.field(default=None, repr=False)
     """Second family name. Published, not recorded."""
-
     suffix_name: str | None = attrs.field(default=None, repr=False)
     """Suffix after the name. Published, not recorded."""
-
     address: Address | None = attrs.field(default=None, repr=False)
     """Home address."""
-
     customer_suitability: CustomerSuitability | None = attrs.field(default=None, repr=False)
     """Financial situation and experience."""
-
     mailing_address: Address | None = attrs.field(default=None, repr=False)
     """Mailing address."""
-
     is_foreign: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer is foreign."""
-
     regulatory_domain: str | None = attrs.field(default=None, repr=False)
     """Regulatory domain, such as `USA`. Published, not recorded."""
-
     usa_citizenship_type: str | None = attrs.field(default=None, repr=False)
     """Type of citizenship, such as `Citizen`."""
-
     home_phone_number: str | None = attrs.field(default=None, repr=False)
     """Home telephone. Published, not recorded."""
-
     home_phone_number_details: str | None = attrs.field(default=None, repr=False)
     """Home telephone. Published, not recorded."""
-
     mobile_phone_number: str | None = attrs.field(default=None, repr=False)
     """Mobile telephone."""
-
     mobile_phone_number_details: str | None = attrs.field(default=None, repr=False)
     """Mobile telephone in detail. Published, not recorded."""
-
     work_phone_number: str | None = attrs.field(default=None, repr=False)
     """Work telephone. Published, not recorded."""
-
     work_phone_number_details: str | None = attrs.field(default=None, repr=False)
     """Work telephone. Published, not recorded."""
-
     birth_date: date | None = attrs.field(default=None, repr=False)
     """Date of birth."""
-
     email: str | None = attrs.field(default=None, repr=False)
     """E-mail address."""
-
     external_id: str | None = attrs.field(default=None, repr=False)
     """External identifier."""
-
     foreign_tax_number: str | None = attrs.field(default=None, repr=False)
     """Foreign tax number. Published, not recorded."""
-
     tax_number: str | None = attrs.field(default=None, repr=False)
     """Tax number, masked but for the last four digits."""
-
     tax_number_type: str | None = attrs.field(default=None, repr=False)
     """Type of tax number, such as `SSN`."""
-
     birth_country: str | None = attrs.field(default=None, repr=False)
     """Country code, `USA` or `US`. Published, not recorded."""
-
     citizenship_country: str | None = attrs.field(default=None, repr=False)
     """Country code, `USA` or `US`. Published, not recorded."""
-
     visa_expiration_date: date | None = attrs.field(default=None, repr=False)
     """Last day of the visa. Published, not recorded."""
-
     visa_type: str | None = attrs.field(default=None, repr=False)
     """Type of visa. Published, not recorded."""
-
     agreed_to_margining: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer agreed to margin trading."""
-
     subject_to_tax_withholding: bool | None = attrs.field(default=None, repr=False)
     """Whether taxes are withheld."""
-
     agreed_to_terms: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer agreed to the terms."""
-
     signature_of_agreement: bool | None = attrs.field(default=None, repr=False)
     """Whether the agreement is signed. Published, not recorded."""
-
     desk_customer_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the customer in another system. Published, not recorded."""
-
     ext_crm_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the customer in another system. Published, not recorded."""
-
     family_member_names: str | None = attrs.field(default=None, repr=False)
     """Names of family members. Published, not recorded."""
-
     gender: str | None = attrs.field(default=None, repr=False)
     """Gender. Published, not recorded."""
-
     has_industry_affiliation: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer works in the industry."""
-
     has_institutional_assets: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer holds institutional assets."""
-
     has_listed_affiliation: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer is an insider of a listed company."""
-
     has_political_affiliation: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer holds a political office."""
-
     industry_affiliation_firm: str | None = attrs.field(default=None, repr=False)
     """Firm of the industry affiliation. Published, not recorded."""
-
     is_investment_adviser: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer is an investment adviser."""
-
     listed_affiliation_symbol: str | None = attrs.field(default=None, repr=False)
     """Symbol of the listed company. Published, not recorded."""
-
     political_organization: str | None = attrs.field(default=None, repr=False)
     """Political organization. Published, not recorded."""
-
     user_id: str | None = attrs.field(default=None, repr=False)
     """Identifier of the user. Published, not recorded."""
-
     has_delayed_quotes: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer gets delayed quotes."""
-
     has_pending_or_approved_application: bool | None = attrs.field(default=None, repr=False)
     """Whether an application is pending or approved."""
-
     is_professional: bool | None = attrs.field(default=None, repr=False)
     """Whether the customer is a professional subscriber of quotes."""
-
     permitted_account_types: tuple[PermittedAccountType, ...] | None = attrs.field(
         default=None, converter=as_optional_tuple, repr=False
     )
     """Types of account the customer may open."""
-
     created_at: datetime | None = attrs.field(default=None, repr=False)
     """Time of creation."""
-
     entity: Entity | None = attrs.field(default=None, repr=False)
     """Legal entity, for customers that are one. Published, not recorded."""
-
     identifiable_type: str | None = attrs.field(default=None, repr=False)
     """Kind of customer, such as `Person`."""
-
     person: Person | None = attrs.field(default=None, repr=False)
     """Person, for customers that are one."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8031,146 +4850,76 @@ class Future(Model):
     """Listed future.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        symbol: Symbol, such as `/ESZ6`.
-        product_code: Code of the product, such as `ES`.
-        contract_size: Size of one contract, in units of the product.
-        tick_size: Smallest price increment, in points.
-        notional_multiplier: Dollars per price point of one contract.
-        main_fraction: Fraction in which the price is displayed, in points.
-        sub_fraction: Second fraction in which the price is displayed, in points.
-        display_factor: Factor between the wire price and the displayed price.
-        last_trade_date: Last trading day.
-        expiration_date: Expiration date.
-        closing_only_date: First day on which positions can only be closed.
-        first_notice_date: First notice day; absent for futures settled in cash.
-        active: Whether the service currently trades it.
-        active_month: Whether it is the active month of its product.
-        next_active_month: Whether it is the next active month.
-        is_closing_only: Whether positions can only be closed, not opened.
-        stops_trading_at: Time trading ends.
-        expires_at: Time of expiration.
-        product_group: Group of products at the exchange, such as `CME_ES`.
-        exchange: Exchange on which it trades, such as `CME`.
-        roll_target_symbol: Future that positions roll to; absent for the last months.
-        exchange_symbol: Symbol at the exchange, such as `ESZ6`.
-        security_id: Security number at the exchange.
-        streamer_exchange_code: Code of the exchange on the market-data stream, such as `XCME`.
-        streamer_symbol: Symbol on the market-data stream, such as `/ESZ26:XCME`.
-        back_month_first_calendar_symbol: Whether calendar spreads name the later month first.
-        is_tradeable: Whether it can be traded.
-        true_underlying_symbol: Symbol of the underlying of an event future. Published, not recorded.
-        exchange_data: Data of the exchange, as raw JSON. Published, not recorded.
-        future_etf_equivalent: Fund that moves like the future.
-        future_product: Product of the future, without its option products.
-        tick_sizes: Tick sizes of the future, by price range.
-        option_tick_sizes: Tick sizes of its options, by price range.
-        spread_tick_sizes: Tick sizes of its spreads, by symbol of the spread.
     """
 
     symbol: str | None = None
     """Symbol, such as `/ESZ6`."""
-
     product_code: str | None = None
     """Code of the product, such as `ES`."""
-
     contract_size: Decimal | None = None
     """Size of one contract, in units of the product."""
-
     tick_size: Decimal | None = None
     """Smallest price increment, in points."""
-
     notional_multiplier: Decimal | None = None
     """Dollars per price point of one contract."""
-
     main_fraction: Decimal | None = None
     """Fraction in which the price is displayed, in points."""
-
     sub_fraction: Decimal | None = None
     """Second fraction in which the price is displayed, in points."""
-
     display_factor: Decimal | None = None
     """Factor between the wire price and the displayed price."""
-
     last_trade_date: date | None = None
     """Last trading day."""
-
     expiration_date: date | None = None
     """Expiration date."""
-
     closing_only_date: date | None = None
     """First day on which positions can only be closed."""
-
     first_notice_date: date | None = None
     """First notice day; absent for futures settled in cash."""
-
     active: bool | None = None
     """Whether the service currently trades it."""
-
     active_month: bool | None = None
     """Whether it is the active month of its product."""
-
     next_active_month: bool | None = None
     """Whether it is the next active month."""
-
     is_closing_only: bool | None = None
     """Whether positions can only be closed, not opened."""
-
     stops_trading_at: datetime | None = None
     """Time trading ends."""
-
     expires_at: datetime | None = None
     """Time of expiration."""
-
     product_group: str | None = None
     """Group of products at the exchange, such as `CME_ES`."""
-
     exchange: str | None = None
     """Exchange on which it trades, such as `CME`."""
-
     roll_target_symbol: str | None = None
     """Future that positions roll to; absent for the last months."""
-
     exchange_symbol: str | None = None
     """Symbol at the exchange, such as `ESZ6`."""
-
     security_id: str | None = None
     """Security number at the exchange."""
-
     streamer_exchange_code: str | None = None
     """Code of the exchange on the market-data stream, such as `XCME`."""
-
     streamer_symbol: str | None = None
     """Symbol on the market-data stream, such as `/ESZ26:XCME`."""
-
     back_month_first_calendar_symbol: bool | None = None
     """Whether calendar spreads name the later month first."""
-
     is_tradeable: bool | None = None
     """Whether it can be traded."""
-
     true_underlying_symbol: str | None = None
     """Symbol of the underlying of an event future. Published, not recorded."""
-
     exchange_data: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
     """Data of the exchange, as raw JSON. Published, not recorded."""
-
     future_etf_equivalent: FutureEtfEquivalent | None = None
     """Fund that moves like the future."""
-
     future_product: FutureProduct | None = None
     """Product of the future, without its option products."""
-
     tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of the future, by price range."""
-
     option_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of its options, by price range."""
-
     spread_tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of its spreads, by symbol of the spread."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8180,38 +4929,22 @@ class NestedOptionChain(Model):
     """Options of one root symbol, by expiration and strike.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        underlying_symbol: Symbol of the underlying.
-        root_symbol: Root of the option symbols, such as `SPXW`.
-        option_chain_type: Type of option chain, such as `Standard`.
-        shares_per_contract: Shares per contract.
-        tick_sizes: Tick sizes of the options, by price range.
-        deliverables: Parts that one contract delivers.
-        expirations: Expirations, the earliest first.
     """
 
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     root_symbol: str | None = None
     """Root of the option symbols, such as `SPXW`."""
-
     option_chain_type: str | None = None
     """Type of option chain, such as `Standard`."""
-
     shares_per_contract: int | None = None
     """Shares per contract."""
-
     tick_sizes: tuple[TickSize, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Tick sizes of the options, by price range."""
-
     deliverables: tuple[Deliverable, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Parts that one contract delivers."""
-
     expirations: tuple[OptionExpiration, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Expirations, the earliest first."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8221,18 +4954,12 @@ class NestedFuturesOptionChain(Model):
     """Options on the futures of one product, by chain, expiration and strike.
 
     Recorded from the service, not in the service document.
-
-    Attributes:
-        futures: Futures of the product.
-        option_chains: Chains of options, usually one.
     """
 
     futures: tuple[ChainFuture, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Futures of the product."""
-
     option_chains: tuple[FuturesOptionChain, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Chains of options, usually one."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8242,74 +4969,40 @@ class OrderChainNode(Model):
     """Order, or state of the open positions, within an order chain.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        node_type: Type: `order` or `open-positions`.
-        id: Identifier of the node.
-        description: Description of the node.
-        occurred_at: Time of the node.
-        total_fees: Fees, in dollars.
-        total_fees_effect: Direction of total-fees.
-        total_fill_cost: Cost of all fills, in dollars.
-        total_fill_cost_effect: Direction of total-fill-cost.
-        fill_cost_per_quantity: Cost per unit, in dollars.
-        fill_cost_per_quantity_effect: Direction of fill-cost-per-quantity.
-        gcd_quantity: Number of units of the strategy.
-        order_fill_count: Number of fills.
-        roll: Whether the order rolls positions.
-        legs: Legs of the order.
-        entries: Open positions after the node.
-        market_state_snapshot: Market at the time of the node.
     """
 
     node_type: str | None = None
     """Type: `order` or `open-positions`."""
-
     id: str | None = None
     """Identifier of the node."""
-
     description: str | None = None
     """Description of the node."""
-
     occurred_at: datetime | None = None
     """Time of the node."""
-
     total_fees: Decimal | None = None
     """Fees, in dollars."""
-
     total_fees_effect: PriceEffect | None = None
     """Direction of total-fees."""
-
     total_fill_cost: Decimal | None = None
     """Cost of all fills, in dollars."""
-
     total_fill_cost_effect: PriceEffect | None = None
     """Direction of total-fill-cost."""
-
     fill_cost_per_quantity: Decimal | None = None
     """Cost per unit, in dollars."""
-
     fill_cost_per_quantity_effect: PriceEffect | None = None
     """Direction of fill-cost-per-quantity."""
-
     gcd_quantity: Decimal | None = None
     """Number of units of the strategy."""
-
     order_fill_count: int | None = None
     """Number of fills."""
-
     roll: bool | None = None
     """Whether the order rolls positions."""
-
     legs: tuple[OrderChainLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Legs of the order."""
-
     entries: tuple[OrderChainEntry, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Open positions after the node."""
-
     market_state_snapshot: MarketStateSnapshot | None = None
     """Market at the time of the node."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8319,196 +5012,101 @@ class Order(Model):
     """Order as reported by the service.
 
     See section Order of the service document.
-
-    Attributes:
-        id: Identifier of the order; absent in a dry run.
-        account_number: Account that owns the order.
-        cancel_user_id: Identifier of the user who cancelled the order.
-        cancel_username: Name of the user who cancelled the order.
-        cancellable: Whether the order can be cancelled: True while it works, False once it is final or a
-            cancellation was requested.
-        cancelled_at: Time of cancellation.
-        cancelled_size: Cancelled quantity, in shares or contracts.
-        complex_order_id: Complex order that contains this order.
-        complex_order_tag: Role in the complex order, such as `OTOCO::trigger-order` or `OCO::order`.
-        contingent_status: Pending trigger: another order or a condition.
-        editable: Whether the order can currently be edited or replaced.
-        edited: Whether the order results from an edit or replacement, or was itself replaced.
-        external_identifier: Identifier assigned by the client, used to find the order after an unknown outcome.
-        global_request_id: Identifier of the request that created the order.
-        gtc_date: Last working day, for time in force `GTD`.
-        in_flight_at: Time the order was in flight to the exchange.
-        leg_count: Number of legs.
-        live_at: Time the order became live at the exchange.
-        order_type: Order type.
-        preflight_id: Transient identifier that links preflight messages to the order.
-        price: Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit.
-        price_effect: Direction of the price.
-        received_at: Time the service received the order; absent in a dry run.
-        reject_reason: Reason for status `Rejected`.
-        replaces_order_id: Order replaced by this one.
-        replacing_order_id: Order that replaced this one.
-        size: Total quantity over all legs, in shares or contracts.
-        source: Program that sent the order.
-        status: Order status.
-        stop_trigger: Trigger price of a Stop or Stop Limit order, in dollars or points per unit.
-        terminal_at: Time the order reached a final status.
-        time_in_force: Time in force.
-        underlying_instrument_type: Instrument type of the underlying.
-        underlying_symbol: Symbol of the underlying of all legs.
-        updated_at: Time of the last change; 1970-01-01 in a dry run.
-        user_id: Identifier of the user who placed the order.
-        username: Name of the user who placed the order.
-        value: Unsigned amount to spend or raise with a Notional Market order, in dollars.
-        value_effect: Direction of the value.
-        legs: Legs, one per instrument.
-        order_rule: Times and conditions that route or cancel the order.
-        ext_client_order_id: Identifier of the order at the exchange. Recorded, not documented.
-        ext_exchange_order_number: Order number at the exchange. Recorded, not documented.
-        ext_global_order_number: Order number across all systems. Recorded, not documented.
-        destination_venue: Venue of the order. Recorded, not documented.
-        confirmation_status: Status of the confirmation. Known from other clients only.
     """
 
     id: str | None = None
     """Identifier of the order; absent in a dry run."""
-
     account_number: str | None = None
     """Account that owns the order."""
-
     cancel_user_id: str | None = None
     """Identifier of the user who cancelled the order."""
-
     cancel_username: str | None = None
     """Name of the user who cancelled the order."""
-
     cancellable: bool | None = None
     """Whether the order can be cancelled: True while it works, False once it is final or a cancellation was
     requested."""
-
     cancelled_at: datetime | None = None
     """Time of cancellation."""
-
     cancelled_size: Decimal | None = None
     """Cancelled quantity, in shares or contracts."""
-
     complex_order_id: str | None = None
     """Complex order that contains this order."""
-
     complex_order_tag: str | None = None
     """Role in the complex order, such as `OTOCO::trigger-order` or `OCO::order`."""
-
     contingent_status: ContingentStatus | None = None
     """Pending trigger: another order or a condition."""
-
     editable: bool | None = None
     """Whether the order can currently be edited or replaced."""
-
     edited: bool | None = None
     """Whether the order results from an edit or replacement, or was itself replaced."""
-
     external_identifier: str | None = None
     """Identifier assigned by the client, used to find the order after an unknown outcome."""
-
     global_request_id: str | None = None
     """Identifier of the request that created the order."""
-
     gtc_date: date | None = None
     """Last working day, for time in force `GTD`."""
-
     in_flight_at: datetime | None = None
     """Time the order was in flight to the exchange."""
-
     leg_count: Decimal | None = None
     """Number of legs."""
-
     live_at: datetime | None = None
     """Time the order became live at the exchange."""
-
     order_type: OrderType | None = None
     """Order type."""
-
     preflight_id: str | None = None
     """Transient identifier that links preflight messages to the order."""
-
     price: Decimal | None = None
     """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
-
     price_effect: PriceEffect | None = None
     """Direction of the price."""
-
     received_at: datetime | None = None
     """Time the service received the order; absent in a dry run."""
-
     reject_reason: str | None = None
     """Reason for status `Rejected`."""
-
     replaces_order_id: str | None = None
     """Order replaced by this one."""
-
     replacing_order_id: str | None = None
     """Order that replaced this one."""
-
     size: Decimal | None = None
     """Total quantity over all legs, in shares or contracts."""
-
     source: str | None = None
     """Program that sent the order."""
-
     status: OrderStatus | None = None
     """Order status."""
-
     stop_trigger: Decimal | None = None
     """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
-
     terminal_at: datetime | None = None
     """Time the order reached a final status."""
-
     time_in_force: TimeInForce | None = None
     """Time in force."""
-
     underlying_instrument_type: InstrumentType | None = None
     """Instrument type of the underlying."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying of all legs."""
-
     updated_at: datetime | None = None
     """Time of the last change; 1970-01-01 in a dry run."""
-
     user_id: str | None = None
     """Identifier of the user who placed the order."""
-
     username: str | None = None
     """Name of the user who placed the order."""
-
     value: Decimal | None = None
     """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
-
     value_effect: PriceEffect | None = None
     """Direction of the value."""
-
     legs: tuple[OrderLeg, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Legs, one per instrument."""
-
     order_rule: OrderRule | None = None
     """Times and conditions that route or cancel the order."""
-
     ext_client_order_id: str | None = None
     """Identifier of the order at the exchange. Recorded, not documented."""
-
     ext_exchange_order_number: str | None = None
     """Order number at the exchange. Recorded, not documented."""
-
     ext_global_order_number: int | None = None
     """Order number across all systems. Recorded, not documented."""
-
     destination_venue: str | None = None
     """Venue of the order. Recorded, not documented."""
-
     confirmation_status: str | None = None
     """Status of the confirmation. Known from other clients only."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8518,74 +5116,40 @@ class NewOrder(Model):
     """Order to check or submit.
 
     See section Orders of the service document.
-
-    Attributes:
-        order_type: Order type.
-        time_in_force: Time in force.
-        legs: Legs, one per instrument.
-        gtc_date: Last working day; required with time in force `GTD`, not allowed otherwise.
-        stop_trigger: Trigger price of a Stop or Stop Limit order, in dollars or points per unit.
-        price: Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit.
-        price_effect: `Debit` to pay the price, `Credit` to receive it.
-        value: Unsigned amount to spend or raise with a Notional Market order, in dollars.
-        value_effect: `Debit` to spend the value, `Credit` to raise it.
-        automated_source: Whether the order originates from a program.
-        external_identifier: Identifier assigned by the client, used to find the order after an unknown outcome.
-        partition_key: Account partition of the order.
-        preflight_id: Transient identifier, assigned by the client, that links preflight messages to the order.
-        source: Name of the program that sends the order.
-        rules: Times and conditions that route or cancel the order.
-        advanced_instructions: Instructions for stricter handling.
     """
 
     order_type: OrderType
     """Order type."""
-
     time_in_force: TimeInForce
     """Time in force."""
-
     legs: tuple[NewOrderLeg, ...] = attrs.field(converter=as_tuple)
     """Legs, one per instrument."""
-
     gtc_date: date | None = None
     """Last working day; required with time in force `GTD`, not allowed otherwise."""
-
     stop_trigger: Decimal | None = None
     """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
-
     price: Decimal | None = None
     """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
-
     price_effect: PriceEffect | None = None
     """`Debit` to pay the price, `Credit` to receive it."""
-
     value: Decimal | None = None
     """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
-
     value_effect: PriceEffect | None = None
     """`Debit` to spend the value, `Credit` to raise it."""
-
     automated_source: bool | None = None
     """Whether the order originates from a program."""
-
     external_identifier: str | None = None
     """Identifier assigned by the client, used to find the order after an unknown outcome."""
-
     partition_key: str | None = None
     """Account partition of the order."""
-
     preflight_id: str | None = None
     """Transient identifier, assigned by the client, that links preflight messages to the order."""
-
     source: str | None = None
     """Name of the program that sends the order."""
-
     rules: NewOrderRules | None = None
     """Times and conditions that route or cancel the order."""
-
     advanced_instructions: AdvancedInstructions | None = None
     """Instructions for stricter handling."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8597,51 +5161,28 @@ class ComplexOrder(Model):
     In an OTO or OTOCO order the trigger order is routed at once, and the others wait for its fill.
 
     See section Complex order of the service document.
-
-    Attributes:
-        id: Identifier of the complex order.
-        account_number: Account that owns the order.
-        type: Type of the complex order.
-        ratio_price_comparator: Comparison of the price ratio with the threshold; PAIRS only.
-        ratio_price_is_threshold_based_on_notional: Whether the ratio compares amounts of money instead of
-            prices; PAIRS only.
-        ratio_price_threshold: Trigger threshold of the price ratio; PAIRS only.
-        terminal_at: Time the complex order reached a final state.
-        related_orders: Replaced or finished orders of the group.
-        orders: Component orders.
-        trigger_order: Order whose fill releases the others.
     """
 
     id: str | None = None
     """Identifier of the complex order."""
-
     account_number: str | None = None
     """Account that owns the order."""
-
     type: ComplexOrderType | None = None
     """Type of the complex order."""
-
     ratio_price_comparator: Comparator | None = None
     """Comparison of the price ratio with the threshold; PAIRS only."""
-
     ratio_price_is_threshold_based_on_notional: bool | None = None
     """Whether the ratio compares amounts of money instead of prices; PAIRS only."""
-
     ratio_price_threshold: Decimal | None = None
     """Trigger threshold of the price ratio; PAIRS only."""
-
     terminal_at: datetime | None = None
     """Time the complex order reached a final state."""
-
     related_orders: tuple[RelatedOrder, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Replaced or finished orders of the group."""
-
     orders: tuple[Order, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Component orders."""
-
     trigger_order: Order | None = None
     """Order whose fill releases the others."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8653,84 +5194,44 @@ class MarginDryRun(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document.
-
-    Attributes:
-        orders: Prospective orders, as understood by the service. Recorded, not documented.
-        last_results: Margin as last computed, at the prices of that time.
-        base_results: Margin without the order, at current prices.
-        new_order_results: Margin with the order, at current prices.
-        change_in_margin_requirement: Change in the margin requirement, in dollars.
-        change_in_margin_requirement_effect: Direction of the change. Recorded, not documented.
-        change_in_buying_power: Change in buying power, in dollars.
-        change_in_buying_power_effect: Direction of the change. Recorded, not documented.
-        current_buying_power: Buying power before the order, in dollars.
-        current_buying_power_effect: Direction of the amount. Recorded, not documented.
-        new_buying_power: Buying power after the order, in dollars.
-        new_buying_power_effect: Direction of the amount. Recorded, not documented.
-        isolated_order_margin_requirement: Margin requirement of the order on its own, in dollars. Recorded, not
-            documented.
-        isolated_order_margin_requirement_effect: Direction of the amount. Recorded, not documented.
-        is_spread: Whether the order counts as a spread. Recorded, not documented.
-        isolated_order_buying_power_effect: Effect of the order on its own on buying power, in dollars.
-            Recorded, not documented.
-        isolated_order_buying_power_effect_effect: Direction of the amount. Recorded, not documented.
-        order_ids: Orders taken into account, such as `dry-run-0`. Recorded, not documented.
     """
 
     orders: tuple[Order, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Prospective orders, as understood by the service. Recorded, not documented."""
-
     last_results: MarginDryRunResult | None = None
     """Margin as last computed, at the prices of that time."""
-
     base_results: MarginDryRunResult | None = None
     """Margin without the order, at current prices."""
-
     new_order_results: MarginDryRunResult | None = None
     """Margin with the order, at current prices."""
-
     change_in_margin_requirement: Decimal | None = None
     """Change in the margin requirement, in dollars."""
-
     change_in_margin_requirement_effect: PriceEffect | None = None
     """Direction of the change. Recorded, not documented."""
-
     change_in_buying_power: Decimal | None = None
     """Change in buying power, in dollars."""
-
     change_in_buying_power_effect: PriceEffect | None = None
     """Direction of the change. Recorded, not documented."""
-
     current_buying_power: Decimal | None = None
     """Buying power before the order, in dollars."""
-
     current_buying_power_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     new_buying_power: Decimal | None = None
     """Buying power after the order, in dollars."""
-
     new_buying_power_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     isolated_order_margin_requirement: Decimal | None = None
     """Margin requirement of the order on its own, in dollars. Recorded, not documented."""
-
     isolated_order_margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     is_spread: bool | None = None
     """Whether the order counts as a spread. Recorded, not documented."""
-
     isolated_order_buying_power_effect: Decimal | None = None
     """Effect of the order on its own on buying power, in dollars. Recorded, not documented."""
-
     isolated_order_buying_power_effect_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     order_ids: tuple[str, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Orders taken into account, such as `dry-run-0`. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8742,100 +5243,52 @@ class MarginRequirements(Model):
     Amounts are unsigned, in dollars; each effect field gives the direction.
 
     See section Margin reports of the service document.
-
-    Attributes:
-        account_number: Account number. Recorded, not documented.
-        description: Heading of the report, such as `Total`. Recorded, not documented.
-        margin_calculation_type: Margin rules in use, such as `Reg T`. Recorded, not documented.
-        option_level: Option trading permission of the account, such as `No Restrictions`. Recorded, not
-            documented.
-        margin_requirement: Margin requirement, in dollars.
-        margin_requirement_effect: Direction of the amount. Recorded, not documented.
-        initial_requirement: Initial requirement of the positions, in dollars. Recorded, not documented.
-        initial_requirement_effect: Direction of the amount. Recorded, not documented.
-        maintenance_requirement: Maintenance requirement of the positions, in dollars.
-        maintenance_requirement_effect: Direction of the amount. Recorded, not documented.
-        margin_equity: Equity that counts towards margin, in dollars.
-        margin_equity_effect: Direction of the amount. Recorded, not documented.
-        option_buying_power: Buying power for options, in dollars. Recorded, not documented.
-        option_buying_power_effect: Direction of the amount. Recorded, not documented.
-        reg_t_margin_requirement: Margin requirement under Regulation T, in dollars. Recorded, not documented.
-        reg_t_margin_requirement_effect: Direction of the amount. Recorded, not documented.
-        reg_t_option_buying_power: Buying power for options under Regulation T, in dollars. Recorded, not
-            documented.
-        reg_t_option_buying_power_effect: Direction of the amount. Recorded, not documented.
-        maintenance_excess: Equity in excess of the maintenance requirement, in dollars.
-        maintenance_excess_effect: Direction of the amount. Recorded, not documented.
-        groups: Groups of the report, by underlying.
-        last_state_timestamp: Time of the account state in the report. Recorded, not documented.
     """
 
     account_number: str | None = None
     """Account number. Recorded, not documented."""
-
     description: str | None = None
     """Heading of the report, such as `Total`. Recorded, not documented."""
-
     margin_calculation_type: str | None = None
     """Margin rules in use, such as `Reg T`. Recorded, not documented."""
-
     option_level: str | None = None
     """Option trading permission of the account, such as `No Restrictions`. Recorded, not documented."""
-
     margin_requirement: Decimal | None = None
     """Margin requirement, in dollars."""
-
     margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     initial_requirement: Decimal | None = None
     """Initial requirement of the positions, in dollars. Recorded, not documented."""
-
     initial_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     maintenance_requirement: Decimal | None = None
     """Maintenance requirement of the positions, in dollars."""
-
     maintenance_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     margin_equity: Decimal | None = None
     """Equity that counts towards margin, in dollars."""
-
     margin_equity_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     option_buying_power: Decimal | None = None
     """Buying power for options, in dollars. Recorded, not documented."""
-
     option_buying_power_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     reg_t_margin_requirement: Decimal | None = None
     """Margin requirement under Regulation T, in dollars. Recorded, not documented."""
-
     reg_t_margin_requirement_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     reg_t_option_buying_power: Decimal | None = None
     """Buying power for options under Regulation T, in dollars. Recorded, not documented."""
-
     reg_t_option_buying_power_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     maintenance_excess: Decimal | None = None
     """Equity in excess of the maintenance requirement, in dollars."""
-
     maintenance_excess_effect: PriceEffect | None = None
     """Direction of the amount. Recorded, not documented."""
-
     groups: tuple[MarginGroup, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Groups of the report, by underlying."""
-
     last_state_timestamp: datetime | None = None
     """Time of the account state in the report. Recorded, not documented."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8845,40 +5298,22 @@ class NewComplexOrder(Model):
     """Complex order to check or submit.
 
     Published by the service, not in the service document.
-
-    Attributes:
-        type: Type of the complex order.
-        orders: Component orders.
-        trigger_order: Order whose fill releases the others; required for OTOCO and OTO, not allowed for OCO and
-            PAIRS.
-        ratio_price_comparator: Comparison of the price ratio with the threshold; required for PAIRS.
-        ratio_price_threshold: Trigger threshold of the price ratio; required for PAIRS.
-        ratio_price_is_threshold_based_on_notional: True to compare amounts of money instead of prices; PAIRS
-            only.
-        source: Name of the program that sends the order.
     """
 
     type: ComplexOrderType
     """Type of the complex order."""
-
     orders: tuple[NewOrder, ...] = attrs.field(converter=as_tuple)
     """Component orders."""
-
     trigger_order: NewOrder | None = None
     """Order whose fill releases the others; required for OTOCO and OTO, not allowed for OCO and PAIRS."""
-
     ratio_price_comparator: Comparator | None = None
     """Comparison of the price ratio with the threshold; required for PAIRS."""
-
     ratio_price_threshold: Decimal | None = None
     """Trigger threshold of the price ratio; required for PAIRS."""
-
     ratio_price_is_threshold_based_on_notional: bool | None = None
     """True to compare amounts of money instead of prices; PAIRS only."""
-
     source: str | None = None
     """Name of the program that sends the order."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8888,46 +5323,26 @@ class OrderChain(Model):
     """Orders that belong together, from opening to closing, with rolls.
 
     Known from other clients, not in the service document.
-
-    Attributes:
-        id: Identifier of the chain.
-        description: Name of the strategy.
-        underlying_symbol: Symbol of the underlying.
-        account_number: Account number.
-        created_at: Time of creation.
-        updated_at: Time of the last change.
-        computed_data: Totals of the chain.
-        lite_nodes_sizes: Number of nodes.
-        lite_nodes: Orders and positions of the chain.
     """
 
     id: str | None = None
     """Identifier of the chain."""
-
     description: str | None = None
     """Name of the strategy."""
-
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
-
     account_number: str | None = None
     """Account number."""
-
     created_at: datetime | None = None
     """Time of creation."""
-
     updated_at: datetime | None = None
     """Time of the last change."""
-
     computed_data: OrderChainTotals | None = None
     """Totals of the chain."""
-
     lite_nodes_sizes: int | None = None
     """Number of nodes."""
-
     lite_nodes: tuple[OrderChainNode, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Orders and positions of the chain."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -8937,46 +5352,26 @@ class PlacedOrderResponse(Model):
     """Effect of an order on the account.
 
     See section Placed-order response of the service document.
-
-    Attributes:
-        buying_power_effect: Effect on margin and buying power.
-        closing_fee_calculation: Estimated fees of closing the position later, for information.
-        complex_order: Complex order, for a complex order.
-        errors: Preflight errors, which prevent the order.
-        fee_calculation: Fees and commission.
-        notes: Preflight notes, for information.
-        order: Order, for a simple order.
-        order_costs: Costs of the order.
-        warnings: Preflight warnings: the order would be rejected if routed, or the market is closed.
     """
 
     buying_power_effect: BuyingPowerEffect | None = None
     """Effect on margin and buying power."""
-
     closing_fee_calculation: str | None = None
     """Estimated fees of closing the position later, for information."""
-
     complex_order: ComplexOrder | None = None
     """Complex order, for a complex order."""
-
     errors: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Preflight errors, which prevent the order."""
-
     fee_calculation: FeeCalculation | None = None
     """Fees and commission."""
-
     notes: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Preflight notes, for information."""
-
     order: Order | None = None
     """Order, for a simple order."""
-
     order_costs: str | None = None
     """Costs of the order."""
-
     warnings: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
     """Preflight warnings: the order would be rejected if routed, or the market is closed."""
-
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 

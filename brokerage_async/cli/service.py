@@ -98,9 +98,14 @@ def check_environment() -> None:
     Raises:
         ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.
     """
+    from ..config.settings import NEITHER
     from ..errors import ConfigurationError, ErrorDetail
 
-    problems = [ErrorDetail("missing", "is required", name) for name in REQUIRED if not os.environ.get(name)]
+    missing = [name for name in REQUIRED if not os.environ.get(name)]
+    if os.environ.get("BROKERAGE_ENVIRONMENT") and "BROKERAGE_BASE_URL" in missing:
+        missing.remove("BROKERAGE_BASE_URL")  # the published address of that environment
+    reasons = {"BROKERAGE_BASE_URL": NEITHER}
+    problems = [ErrorDetail("missing", reasons.get(name, "is required"), name) for name in missing]
     for name, meant in unknown_variables():
         if meant is not None:
             problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant}", name))

@@ -17,6 +17,23 @@ _page = address_validator(("http", "https"), "http or https address without a us
 _streamer = address_validator(("ws", "wss"), "wss address without a user name, such as wss://streamer.example.com")
 
 
+PUBLISHED: Mapping[str, Mapping[str, Any]] = {
+    "production": {
+        "base_url": "https://api.tastyworks.com",
+        "auth_page_url": "https://my.tastytrade.com/auth.html",
+        "hosts": {"backtester": "https://backtester.vast.tastyworks.com"},
+        "streamer_url": "wss://streamer.tastyworks.com",
+    },
+    "sandbox": {
+        "base_url": "https://api.cert.tastyworks.com",
+        "auth_page_url": "https://cert-my.staging-tasty.works/auth.html",
+        "hosts": {"backtester": "https://backtester.vast.tastyworks.com"},
+        "streamer_url": "wss://streamer.cert.tastyworks.com",
+    },
+}
+"""Addresses that the service publishes. The one for market data comes with each quote token."""
+
+
 def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in ("production", "sandbox"):  # whatever is not production would be taken for the harmless one
         raise ConfigurationError(f"environment must be production or sandbox, got {value!r}")
@@ -26,7 +43,8 @@ def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> Non
 class Environment:
     """One of the two environments of the service; credentials and data of one mean nothing in the other.
 
-    Make it with `production` or `sandbox`.
+    Make it with `production` or `sandbox`. Without a ``base_url`` they take the published addresses, and each further
+    argument replaces one of them. With a ``base_url`` they take none, so that no token leaves for a published address.
 
     Attributes:
         name: ``production`` or ``sandbox``.
@@ -47,26 +65,42 @@ class Environment:
     @classmethod
     def production(
         cls,
-        base_url: str,
+        base_url: str | None = None,
         auth_page_url: str | None = None,
         *,
         hosts: Mapping[str, str] | None = None,
         streamer_url: str | None = None,
     ) -> Environment:
         """Return the environment in which orders cost money."""
-        return cls("production", base_url, auth_page_url, hosts, streamer_url)
+        return cls.named("production", base_url, auth_page_url, hosts, streamer_url)
 
     @classmethod
     def sandbox(
         cls,
-        base_url: str,
+        base_url: str | None = None,
         auth_page_url: str | None = None,
         *,
         hosts: Mapping[str, str] | None = None,
         streamer_url: str | None = None,
     ) -> Environment:
-        """Return the environment for trials, which has no margin reports."""
-        return cls("sandbox", base_url, auth_page_url, hosts, streamer_url)
+        """Return the environment for trials, which has no margin reports, market data or metrics."""
+        return cls.named("sandbox", base_url, auth_page_url, hosts, streamer_url)
+
+    @classmethod
+    def named(
+        cls,
+        name: str,
+        base_url: str | None = None,
+        auth_page_url: str | None = None,
+        hosts: Mapping[str, str] | None = None,
+        streamer_url: str | None = None,
+    ) -> Environment:
+        """Return ``production`` or ``sandbox`` by its name."""
+        given: dict[str, Any] = {"auth_page_url": auth_page_url, "hosts": hosts, "streamer_url": streamer_url}
+        if base_url is None and name in PUBLISHED:
+            given = {**PUBLISHED[name], **{key: value for key, value in given.items() if value is not None}}
+            base_url = given.pop("base_url")
+        return cls(name, base_url, **given)
 
     @property
     def is_production(self) -> bool:
@@ -109,7 +143,9 @@ def authorization_url(
         if value is not None and (not isinstance(value, str) or not value.isprintable()):
             raise ConfigurationError(f"{name} must be a string")
     if not environment.auth_page_url:
-        raise ConfigurationError(f"the {environment.name} environment was made without auth_page_url")
+        raise ConfigurationError(
+            f"the {environment.name} environment was made with base_url alone: pass auth_page_url too"
+        )
     if not client_id or not redirect_uri:
         raise ConfigurationError("client_id and redirect_uri are required")
     query = {"client_id": client_id, "redirect_uri": redirect_uri, "response_type": "code"}

@@ -11,7 +11,9 @@ from .credentials import RefreshToken
 from .environment import Environment
 from .fields import hidden
 
-__all__ = ["settings_from_env"]
+__all__ = ["NEITHER", "settings_from_env"]
+
+NEITHER = "is required, unless BROKERAGE_ENVIRONMENT says sandbox or production and thereby means its published address"
 
 _FLAGS = ("TRUST_ENV", "ALLOW_HTTP")
 
@@ -25,8 +27,9 @@ def _read_hosts(listed: str) -> dict[str, str] | None:
 def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Read the arguments of a client from the ``BROKERAGE_*`` variables.
 
-    ``BROKERAGE_BASE_URL``, ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required;
-    ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``; ``BROKERAGE_CLIENT_ID``,
+    ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required, and one of ``BROKERAGE_BASE_URL`` and
+    ``BROKERAGE_ENVIRONMENT``: the published addresses are used only when the environment is named. Beside a base
+    address, ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``. ``BROKERAGE_CLIENT_ID``,
     ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
     ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
     optional, and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
@@ -39,7 +42,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
         return (os.environ if environ is None else environ).get(f"BROKERAGE_{name}", "").strip() or None
 
     def problems() -> Iterable[ErrorDetail]:
-        for name in ("BASE_URL", "CLIENT_SECRET", "REFRESH_TOKEN"):
+        if read("BASE_URL") is None and read("ENVIRONMENT") is None:
+            yield ErrorDetail("missing", NEITHER, "BROKERAGE_BASE_URL")
+        for name in ("CLIENT_SECRET", "REFRESH_TOKEN"):
             if read(name) is None:
                 yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
         if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
@@ -54,8 +59,8 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
     settings: dict[str, Any] = {
-        "environment": Environment(
-            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts, streamer_url=read("STREAMER_URL")
+        "environment": Environment.named(
+            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts or None, streamer_url=read("STREAMER_URL")
         ),
         "credentials": RefreshToken(
             client_secret=hidden(read("CLIENT_SECRET")),

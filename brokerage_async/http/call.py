@@ -26,7 +26,7 @@ from ..protocol.request import Request
 from ..protocol.response import Response, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
 from .limiter import Lane, pause_after_429
-from .shared import Engine, Options
+from .shared import MARKET_DATA, Engine, Options
 
 __all__ = ["Call"]
 
@@ -40,6 +40,10 @@ ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
 
 ACCESS = "an access token"
+
+NO_MARKET_DATA = (
+    "the sandbox was recorded without market data and metrics: pass Client(market_data=), a client of production"
+)
 
 
 @attrs.frozen
@@ -202,6 +206,12 @@ class Call:
                     now=time.time(),
                     base_url=base_url,
                 )
+                namespace, in_sandbox = (
+                    self._operation.name.partition(".")[0],
+                    not self._engine.environment.is_production,
+                )
+                if in_sandbox and namespace in MARKET_DATA and response.status >= 500:
+                    attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
 
     def without_token(self, response: Response) -> Response:
         """Return the response without the token of the last attempt, should the response quote it."""

@@ -26,7 +26,7 @@ from ..protocol.request import build
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
-from .shared import Closeable, Engine, Options
+from .shared import MARKET_DATA, Closeable, Engine, Options
 
 __all__ = ["BrokerageSession"]
 
@@ -40,13 +40,17 @@ SLICED_DECODE = 64 * 1024
 
 
 class BrokerageSession:
-    """The `Executor` behind the endpoints of one client or view."""
+    """The `Executor` behind the endpoints of one client or view.
 
-    __slots__ = ("engine", "options")
+    Reads of market data and metrics go to ``market_data`` where there is one, a read-only session of another client.
+    """
 
-    def __init__(self, engine: Engine, options: Options) -> None:
+    __slots__ = ("engine", "market_data", "options")
+
+    def __init__(self, engine: Engine, options: Options, market_data: BrokerageSession | None = None) -> None:
         self.engine: Engine = engine
         self.options: Options = options
+        self.market_data: BrokerageSession | None = market_data
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
         """Make the call and return its decoded result, whole also where the service delivers it in pages.
@@ -60,7 +64,7 @@ class BrokerageSession:
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Return the result and the body it was decoded from, or None if the body equals ``previous_body``."""
-        running = self._start(call, previous_body)
+        running = self.start(call, previous_body)
         response = await running.run()
         if response.body == previous_body:
             return None
@@ -74,7 +78,7 @@ class BrokerageSession:
 
         A success whose body holds an error beside its data is raised as that error.
         """
-        running = self._start(call, guard=guard)
+        running = self.start(call, guard=guard)
         response = await running.run()
         return await self._read(call, response, running)
 
@@ -83,7 +87,7 @@ class BrokerageSession:
 
         A success whose body is an error envelope of the service is raised as that error.
         """
-        running = self._start(call, guard=guard)
+        running = self.start(call, guard=guard)
         response = await running.run()
         if holds_error(response):
             response = running.without_token(response)
@@ -104,9 +108,13 @@ class BrokerageSession:
         """Pass an event on to the observers of the client."""
         self.engine.observers.on_event(event)
 
-    def _start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
+    def start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
         """Check ``call`` and return it ready to run; nothing is sent yet."""
-        self._check_permitted(call.operation)
+        operation = call.operation
+        is_market_data = operation.name.partition(".")[0] in MARKET_DATA and operation.effect is Effect.READ
+        if self.market_data is not None and is_market_data:
+            return self.market_data.start(call, previous_body, guard)
+        self._check_permitted(operation)
         loop = self.engine.enter()
         options = self.options
         request = build(
@@ -147,6 +155,8 @@ class BrokerageSession:
             reason = "the client is read-only"
         elif operation.production_only and not environment.is_production:
             reason = f"the {environment.name} environment does not offer this operation"
+            if operation.name.partition(".")[0] in MARKET_DATA:
+                reason += ": pass Client(market_data=), a client of production"
         elif host is not None and host not in environment.hosts:
             reason = f"the address of the {host} is unknown: pass hosts={{{host!r}: 'https://...'}} to the Environment"
         else:

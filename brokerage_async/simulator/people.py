@@ -34,8 +34,9 @@ class People:
 
     @property
     def customer_id(self) -> str:
-        """Identifier of the owner."""
-        return str(self.brokerage.state.owner.number)
+        """Identifier of the owner: ``me``, or a number without the behaviour ``customer_is_me``."""
+        state = self.brokerage.state
+        return "me" if state.settings.has("customer_is_me") else str(state.owner.number)
 
     @property
     def account_numbers(self) -> tuple[str, ...]:

@@ -125,7 +125,10 @@ class State:
 
     def namespaces(self) -> Mapping[str, object]:
         """Return the request handlers by namespace."""
-        access, events = Access(self.accounts), CompanyEvents(self.random)
+        access, events = (
+            Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
+            CompanyEvents(self.random),
+        )
         return {
             "oauth": OAuth(self.authorization_server),
             "accounts": AccountHandlers(access, self.dialect, self.settings.start),

@@ -114,10 +114,14 @@ class SubscriptionPlan:
 
 
 class Streams:
-    """The streams of one client; all streams of one kind share one connection, which opens at the first use."""
+    """The streams of one client; all streams of one kind share one connection, which opens at the first use.
 
-    def __init__(self, client: Connected) -> None:
+    Quotes come from ``market`` where there is one, the streams of another client.
+    """
+
+    def __init__(self, client: Connected, market: Streams | None = None) -> None:
         self._access = StreamAccess(client.session)
+        self._market = market
 
     def account(
         self, account_numbers: Sequence[str], *, alerts: bool = False, watchlists: bool = False, limit: int = 10_000
@@ -198,6 +202,10 @@ class Streams:
             APIError: the service granted no quote token.
             ConfigurationError: the client was closed.
         """
+        if self._market is not None:
+            return self._market.quotes(
+                symbols, events, period=period, start=start, regular_hours=regular_hours, policies=policies
+            )
         names = _check_symbols(symbols)
         plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
         sink = QuoteSink({**MARKET_POLICIES, **_check_policies(policies or {})})

@@ -84,7 +84,7 @@ def _single(field: Field) -> tuple[str, str, str]:
     forms = set(field.type.wire)
     match kind:
         case "enum":
-            return f"{name}", "", ""
+            return f"models.{name}", "", ""
         case "model":
             return f"{name}Wire", "v.build()", f"{name}Wire.of(v)"
         case "object":
@@ -138,7 +138,7 @@ _READERS = {
 def _array(field: Field) -> tuple[str, str, str]:
     kind, name = field.type.kind, field.type.name
     if "mapping" in field.type.wire:
-        reader = name if kind == "enum" else _READERS[kind]
+        reader = f"models.{name}" if kind == "enum" else _READERS[kind]
         return "list[Any] | dict[str, Any]", f'items_or_keys(v, o, "{field.wire}", {reader})', "list(v)"
     match kind:
         case "model":
@@ -146,7 +146,7 @@ def _array(field: Field) -> tuple[str, str, str]:
         case "object":
             return "list[dict[str, Any]]", "tuple([raw_object(item) for item in v])", "[dict(item) for item in v]"
         case "enum":
-            return f"tuple[{name}, ...]", "", ""
+            return f"tuple[models.{name}, ...]", "", ""
         case "decimal":
             wire = "DecimalText | int" if "integer" in field.type.wire else "DecimalText"
             return f"list[{wire}]", "tuple([read_decimal(item) for item in v])", "[decimal_text(item) for item in v]"

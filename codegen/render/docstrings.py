@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
-from types import MappingProxyType
 
 WIDTH = 108
 """Width of a docstring line before indentation."""
@@ -75,12 +73,8 @@ def class_docstring(
     *,
     provenance: str = "documented",
     observed_values: tuple[str, ...] = (),
-    fields: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return the docstring of a model or enumeration; its first sentence gets the first line.
-
-    The fields of a model are listed under ``Attributes:``, where ``help()`` shows them.
-    """
+    """Return the docstring of a model or enumeration; its first sentence gets the first line."""
     summary, stop, details = description.partition(". ")
     values = ", ".join(f"`{value}`" for value in observed_values)
     blocks = (
@@ -89,6 +83,4 @@ def class_docstring(
         f"Not in the service document: {values}." if values and provenance == "documented" else "",
         source(section, provenance),
     )
-    attributes = [fill(f"{name}: {meaning}", "    ", "        ") for name, meaning in fields.items()]
-    listed = ["\n".join(["Attributes:", *attributes])] if attributes else []
-    return "\n\n".join([*(fill(block) for block in blocks if block), *listed])
+    return "\n\n".join(fill(block) for block in blocks if block)

@@ -123,12 +123,7 @@ def _enum(enum: Enum) -> dict[str, Any]:
 def _object(model: Model) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": docstrings.class_docstring(
-            model.description,
-            model.section,
-            provenance=model.provenance,
-            fields={field.name: _meaning(field, model.provenance) for field in model.fields},
-        ),
+        "description": docstrings.class_docstring(model.description, model.section, provenance=model.provenance),
         "required": [field.wire for field in model.fields if field.required],
         "properties": {field.wire: _property(field, model.provenance) for field in model.fields},
     }

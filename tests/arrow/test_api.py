@@ -13,6 +13,7 @@ from brokerage_async.errors import ConfigurationError
 from brokerage_async.http.pager import OffsetPager
 from brokerage_async.operation import BoundCall, Effect, Operation, Shape
 from brokerage_async.protocol.decoding.codec import Decoded
+from tests.tables import for_each
 
 CONVERSIONS = {"arrow": arrow.to_arrow, "pandas": arrow.to_pandas, "polars": arrow.to_polars}
 OPERATION: Operation[Any] = Operation(
@@ -70,8 +71,8 @@ def test_empty_list_has_the_schema_of_its_class(extra: str) -> None:
         assert empty.schema == full.schema
 
 
-@pytest.mark.parametrize(
-    ("rows", "options", "message"),
+@for_each(
+    "rows, options, message",
     [
         ([], {}, "model must be given if rows may be empty"),
         ([models.Order(), models.Equity()], {}, "rows must all be of class Order, got Equity"),
@@ -103,7 +104,7 @@ async def test_pager_without_the_package_requests_nothing(extra: str, monkeypatc
     assert pages.asked == 0
 
 
-@pytest.mark.parametrize("decimals", ["exact", "string", "float"])
+@for_each("decimals", ["exact", "string", "float"])
 async def test_pager_gives_all_items_or_the_first_ones(extra: str, decimals: Any) -> None:
     one_and_a_half = {"exact": Decimal("1.5"), "string": "1.50", "float": 1.5}[decimals]
     table = await getattr(Pages().pager(), f"to_{extra}")(decimals=decimals)

@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
-import pytest
 
 from brokerage_async import models
 from brokerage_async._values import Extra
 from brokerage_async.arrow import schema_of, to_arrow
 from brokerage_async.arrow.columns import columns_of, has_wide_decimals, widened, write_json
+from tests.tables import for_each
 
 
 def test_columns_have_the_types_of_the_fields() -> None:
@@ -60,8 +60,8 @@ def test_an_empty_object_is_not_a_missing_one() -> None:
     assert to_arrow([Node(marks={}), Node()]).column("marks").to_pylist() == ["{}", None]
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
+@for_each(
+    "value, written",
     [
         (Extra({"a": Decimal("1.10"), "b": "1.10"}), '{"a":1.10,"b":"1.10"}'),
         ({"long": 10**30, "tiny": Decimal("1E-400")}, '{"long":1000000000000000000000000000000,"tiny":1E-400}'),

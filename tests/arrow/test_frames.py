@@ -11,6 +11,7 @@ import pytest
 from brokerage_async import models
 from brokerage_async.arrow import to_pandas, to_polars
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
 
 NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 ROWS = [
@@ -61,8 +62,8 @@ def test_polars_is_typed_and_exact() -> None:
     assert to_polars(DIVIDENDS, decimals="float")["amount"].mean() == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("row", "field"),
+@for_each(
+    "row, field",
     [
         (models.Equity(borrow_rate=Decimal("1e-30")), "borrow_rate"),
         (models.Equity(tick_sizes=(models.TickSize(value=Decimal("1e-30")),)), "tick_sizes"),

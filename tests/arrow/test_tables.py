@@ -12,6 +12,7 @@ import pytest
 from brokerage_async import models
 from brokerage_async.arrow import joined, schema_of, to_arrow
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
 
 MOMENT = dt.datetime(2026, 3, 4, 9, 30, 0, 123456, tzinfo=dt.timezone(-dt.timedelta(hours=5)))
 EVERY_MODEL = [
@@ -26,8 +27,8 @@ def responses() -> list[type[Any]]:
     return [model for model in EVERY_MODEL if all(field.default is not attrs.NOTHING for field in attrs.fields(model))]
 
 
-@pytest.mark.parametrize("model", responses())
-@pytest.mark.parametrize("decimals", ["exact", "string", "float"])
+@for_each("model", responses())
+@for_each("decimals", ["exact", "string", "float"])
 def test_every_model_has_the_columns_of_its_fields(model: type[Any], decimals: Any) -> None:
     table = to_arrow([model()], decimals=decimals)
     assert table.schema == schema_of(model, decimals=decimals) == to_arrow([], model, decimals=decimals).schema
@@ -65,8 +66,8 @@ def test_values_are_unchanged() -> None:
     assert row["description"] is None
 
 
-@pytest.mark.parametrize(
-    ("decimals", "value", "nested"),
+@for_each(
+    "decimals, value, nested",
     [("exact", Decimal("0.1"), Decimal("2.5")), ("string", "0.10", "2.50"), ("float", 0.1, 2.5)],
 )
 def test_decimals_are_written_as_chosen_at_every_depth(decimals: Any, value: Any, nested: Any) -> None:
@@ -90,7 +91,7 @@ def test_long_decimal_widens_its_column() -> None:
     assert both.column("amount").to_pylist() == [1, small, large, None]
 
 
-@pytest.mark.parametrize("digits", ["1E+60", "1E-60", "9" * 39])
+@for_each("digits", ["1E+60", "1E-60", "9" * 39])
 def test_decimal_of_any_length_is_a_string_or_an_error(digits: str) -> None:
     items = [models.Dividend(amount=Decimal(1)), models.Dividend(amount=Decimal(digits))]
     with pytest.raises(

@@ -21,6 +21,7 @@ from brokerage_async.models import (
 )
 from brokerage_async.symbols import occ_symbol, parse_future_option
 from brokerage_async.tickets import spread
+from tests.tables import for_each
 
 TODAY = date(2026, 6, 12)
 OFFSETS = st.lists(st.integers(0, 800), min_size=1, max_size=30, unique=True)
@@ -64,8 +65,8 @@ def test_expirations_of_all_roots_are_in_one_order() -> None:
     assert [int(strike.price) for strike in SPX.expirations[0].strikes] == [5900, 6000]
 
 
-@pytest.mark.parametrize(
-    ("choice", "expected"),
+@for_each(
+    "choice, expected",
     [
         ({"days": 0}, "SPXW 2026-06-12 PM"),
         ({"days": 15}, "SPXW 2026-06-26 PM"),
@@ -79,20 +80,19 @@ def test_expirations_of_all_roots_are_in_one_order() -> None:
         ({"near": date(2026, 7, 3), "root": "SPX"}, "SPX 2026-07-17 AM"),
         ({"near": date(2030, 1, 1), "settlement": "AM"}, "SPX 2026-07-17 AM"),
     ],
-    ids=str,
 )
 def test_expiration_by_day_or_days(choice: dict[str, Any], expected: str) -> None:
     assert str(SPX.expiration(**choice)) == expected
 
 
-@pytest.mark.parametrize("choice", [{"days": 7}, {"on": date(2026, 6, 19)}, {"near": date(2026, 6, 18)}], ids=str)
+@for_each("choice", [{"days": 7}, {"on": date(2026, 6, 19)}, {"near": date(2026, 6, 18)}])
 def test_several_expirations_of_one_day_are_rejected(choice: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequestError, match="got SPX 2026-06-19 AM, SPXW 2026-06-19 PM: choose one by root"):
         SPX.expiration(**choice)
 
 
-@pytest.mark.parametrize(
-    ("choice", "problem"),
+@for_each(
+    "choice, problem",
     [
         ({}, "exactly one of near, on and days"),
         ({"days": 1, "on": TODAY}, "exactly one of near, on and days"),
@@ -104,7 +104,6 @@ def test_several_expirations_of_one_day_are_rejected(choice: dict[str, Any]) -> 
         ({"near": datetime(2026, 6, 12, tzinfo=UTC)}, "near must be a datetime.date"),
         ({"on": "2026-06-12"}, "on must be a datetime.date"),
     ],
-    ids=str,
 )
 def test_expiration_that_fits_nothing_is_rejected(choice: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
@@ -121,7 +120,7 @@ def test_no_expiration_is_nearer_than_the_chosen_one(offsets: list[int], days: i
     assert found == made.expiration(on=found.day)
 
 
-@pytest.mark.parametrize("rows", [[], [chain()], NestedFuturesOptionChain(), [NestedOptionChain()]], ids=repr)
+@for_each("rows", [[], [chain()], NestedFuturesOptionChain(), [NestedOptionChain()]])
 def test_empty_chain_has_nothing_to_choose(rows: Any) -> None:
     made = OptionChain.of(rows)
     assert made.expirations == ()
@@ -164,14 +163,14 @@ def test_expiration_without_days_is_found_by_its_day_only() -> None:
         today.expiration(days=0)
 
 
-@pytest.mark.parametrize("kind", ["Non-standard", "Flex"])
+@for_each("kind", ["Non-standard", "Flex"])
 def test_adjusted_chains_are_left_out_unless_wanted(kind: str) -> None:
     rows = [chain(expiring(7)), chain(expiring(7, root="SPX1"), root="SPX1", kind=kind)]
     assert [found.root for found in OptionChain.of(rows).expirations] == ["SPX"]
     assert [found.root for found in OptionChain.of(rows, adjusted=True).expirations] == ["SPX", "SPX1"]
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "AAPL", [None], [OptionExpiration()]], ids=str)
+@for_each("wrong", [None, 1, "AAPL", [None], [OptionExpiration()]])
 def test_rows_of_another_type_are_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="rows must be nested option chains"):
         OptionChain.of(wrong)

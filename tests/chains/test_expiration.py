@@ -13,6 +13,7 @@ from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NestedOptionChain, OptionExpiration, OptionStrike
 from brokerage_async.symbols import occ_symbol, parse_occ
 from brokerage_async.tickets import spread, vertical
+from tests.tables import for_each
 
 DAY = date(2026, 6, 19)
 PRICES = st.decimals(min_value=1, max_value=1000, places=2)
@@ -37,8 +38,8 @@ def prices(strikes: tuple[Strike, ...]) -> list[int]:
     return [int(strike.price) for strike in strikes]
 
 
-@pytest.mark.parametrize(
-    ("near", "price"),
+@for_each(
+    "near, price",
     [(110, 110), ("111", 110), (Decimal("112.4"), 110), ("112.5", 110), ("112.51", 115), (1, 100), (999, 120)],
 )
 def test_strike_near_a_price_is_the_nearest_or_the_lower_of_two(near: Any, price: int) -> None:
@@ -51,14 +52,14 @@ def test_strike_at_a_price_is_exact() -> None:
         LADDER.strike(at=111)
 
 
-@pytest.mark.parametrize("choice", [{}, {"near": 1, "at": 1}], ids=str)
+@for_each("choice", [{}, {"near": 1, "at": 1}])
 def test_strike_without_exactly_one_choice_is_rejected(choice: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequestError, match="exactly one of near and at"):
         LADDER.strike(**choice)
 
 
-@pytest.mark.parametrize(
-    ("around", "count", "expected"),
+@for_each(
+    "around, count, expected",
     [
         (110, 1, [110]),
         (110, 3, [105, 110, 115]),
@@ -71,14 +72,14 @@ def test_nearest_strikes_ascend_and_prefer_the_lower_of_two(around: int, count: 
     assert prices(LADDER.nearest(around, count)) == expected
 
 
-@pytest.mark.parametrize("count", [0, -1, True, 1.0, None])
+@for_each("count", [0, -1, True, 1.0, None])
 def test_nearest_of_an_invalid_count_is_rejected(count: Any) -> None:
     with pytest.raises(InvalidRequestError, match="count must be an int of at least 1"):
         LADDER.nearest(110, count)
 
 
-@pytest.mark.parametrize(
-    ("kind", "price", "distance", "expected"),
+@for_each(
+    "kind, price, distance, expected",
     [
         ("C", 110, {"strikes": 1}, 115),
         ("C", 110, {"strikes": 2}, 120),
@@ -103,8 +104,8 @@ def test_out_of_the_money_skips_strikes_that_do_not_list_the_type() -> None:
     assert [strike.lists("C") for strike in sparse.strikes] == [True, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "distance", "problem"),
+@for_each(
+    "arguments, distance, problem",
     [
         (("C", 110), {}, "exactly one of strikes and percent"),
         (("C", 110), {"strikes": 1, "percent": 1}, "exactly one of strikes and percent"),
@@ -117,7 +118,6 @@ def test_out_of_the_money_skips_strikes_that_do_not_list_the_type() -> None:
         (("C", 110), {"strikes": 3}, "PM lists for C out of the money, got number 3 from 110: choose a nearer one"),
         (("P", 110), {"percent": 50}, "PM lists for P out of the money, got 50 percent from 110"),
     ],
-    ids=str,
 )
 def test_out_of_the_money_that_fits_nothing_is_rejected(arguments: Any, distance: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
@@ -177,7 +177,7 @@ def test_symbols_of_strikes_are_legs_of_a_spread() -> None:
     assert spread(long=long, short=short, debit="1.85") == vertical("AAPL", DAY, "C", long=110, short=115, debit="1.85")
 
 
-@pytest.mark.parametrize("extreme", ["1E+9999999", "-1E+9999999", "1E-9999999"])
+@for_each("extreme", ["1E+9999999", "-1E+9999999", "1E-9999999"])
 def test_extreme_price_is_rejected_briefly(extreme: str) -> None:
     for choose in (
         lambda: LADDER.strike(near=extreme),

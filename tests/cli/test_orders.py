@@ -272,7 +272,7 @@ def test_replace_unknown_order_is_refused(service: Service) -> None:
 
 
 def test_orders_without_an_address_never_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ENVIRONMENT", "CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT"):
+    for name in ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT"):
         monkeypatch.setenv(f"BROKERAGE_{name}", "production")
     misspelt = "BROKERAGE_BASEURL: unknown variable, probably a typing error for BROKERAGE_BASE_URL"
     for said in ("BROKERAGE_BASE_URL: is required", misspelt):

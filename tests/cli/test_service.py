@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.cli.service import KNOWN, REQUIRED, check_environment, connect
-from brokerage_async.config import settings_from_env
+from brokerage_async.config import Environment, settings_from_env
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.simulator import Simulator
 
@@ -37,6 +37,17 @@ async def test_connect_uses_the_service_of_the_environment(capsys: pytest.Captur
         assert str(service) == "sandbox at http://127.0.0.1:9"
         assert service.simulator is None
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("complete")
+async def test_connect_without_base_url_takes_the_named_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("BROKERAGE_BASE_URL")
+    with pytest.raises(ConfigurationError, match="BROKERAGE_BASE_URL: is required, unless BROKERAGE_ENVIRONMENT"):
+        check_environment()
+    for name in ("sandbox", "production"):
+        monkeypatch.setenv("BROKERAGE_ENVIRONMENT", name)
+        async with connect(simulated=False) as service:
+            assert service.client.environment == getattr(Environment, name)()
 
 
 @pytest.mark.usefixtures("complete")

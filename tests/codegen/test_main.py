@@ -12,6 +12,7 @@ import pytest
 
 from codegen.__main__ import ROOT, main
 from tests.codegen.support import GOLDEN, TOY, edit
+from tests.tables import for_each
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def out(generated: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(generated, tmp_path / "out"))
 
 
-@pytest.mark.parametrize("name", ["models", "converters", "operations", "endpoints"])
+@for_each("name", ["models", "converters", "operations", "endpoints"])
 def test_main_toy_schema_gives_the_golden_sample(name: str, generated: Path) -> None:
     """Renew with: ``python -m codegen --schema tests/codegen/toy --out DIR`` and copy to golden/NAME.py.txt."""
     assert (generated / f"{name}.py").read_text() == (GOLDEN / f"{name}.py.txt").read_text()

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-import pytest
-
 from codegen import naming
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("wire", "python"),
-    [("order-type", "order_type"), ("status[]", "status"), ("OrderLeg", "order_leg"), ("class", "class_"), ("id", "id"),
-     ("reg-t-margin-requirement", "reg_t_margin_requirement"), ("expires_in", "expires_in")],
-)  # fmt: skip
+@for_each(
+    "wire, python",
+    [
+        ("order-type", "order_type"),
+        ("status[]", "status"),
+        ("OrderLeg", "order_leg"),
+        ("class", "class_"),
+        ("id", "id"),
+        ("reg-t-margin-requirement", "reg_t_margin_requirement"),
+        ("expires_in", "expires_in"),
+    ],
+)
 def test_snake_wire_name_becomes_a_python_name(wire: str, python: str) -> None:
     assert naming.snake(wire) == python
 
 
-@pytest.mark.parametrize(
-    ("wire", "name"),
-    [("Buy to Open", "BUY_TO_OPEN"), ("orders.dry_run", "ORDERS_DRY_RUN"), ("Pre-Market", "PRE_MARKET"), ("gte", "GTE"),
-     ("None", "NONE"), (">", ""), ("OTOCO", "OTOCO")],
-)  # fmt: skip
+@for_each(
+    "wire, name",
+    [
+        ("Buy to Open", "BUY_TO_OPEN"),
+        ("orders.dry_run", "ORDERS_DRY_RUN"),
+        ("Pre-Market", "PRE_MARKET"),
+        ("gte", "GTE"),
+        ("None", "NONE"),
+        (">", ""),
+        ("OTOCO", "OTOCO"),
+    ],
+)
 def test_constant_name_or_value_becomes_upper_case(wire: str, name: str) -> None:
     assert naming.constant(wire) == name
 

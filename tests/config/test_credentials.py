@@ -12,6 +12,7 @@ import pytest
 from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken, TokenProvider
 from brokerage_async.errors import ConfigurationError
 from tests.loops import on_real_time
+from tests.tables import for_each
 
 HIDDEN = "s3cr3t-value"
 CREDENTIALS = [
@@ -47,7 +48,7 @@ def test_secret_is_its_text_except_in_a_repr() -> None:
     assert "abc" not in repr({"Authorization": secret})
 
 
-@pytest.mark.parametrize("wrong", ["", "  ", None, 5])
+@for_each("wrong", ["", "  ", None, 5])
 def test_missing_secret_is_named_not_shown(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
         RefreshToken(client_secret="x", refresh_token=wrong)
@@ -61,7 +62,7 @@ async def test_static_token_gives_itself_and_nothing_else() -> None:
     assert token.invalidate("abc") is False
 
 
-@pytest.mark.parametrize("wrong", ["token\n", "to\0ken", "\udc80"])
+@for_each("wrong", ["token\n", "to\0ken", "\udc80"])
 def test_secrets_that_no_header_could_carry(wrong: str) -> None:
     for make in (
         lambda: StaticToken(wrong),

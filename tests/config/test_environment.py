@@ -17,6 +17,29 @@ class TestEnvironment:
         assert not Environment.sandbox("https://a.example").is_production
         assert Environment.production("https://a.example") != Environment.sandbox("https://a.example")
 
+    def test_environment_without_base_url_has_the_published_addresses(self) -> None:
+        production, sandbox = Environment.production(), Environment.sandbox()
+        assert production == Environment(
+            "production",
+            "https://api.tastyworks.com",
+            "https://my.tastytrade.com/auth.html",
+            {"backtester": "https://backtester.vast.tastyworks.com"},
+            "wss://streamer.tastyworks.com",
+        )
+        assert (sandbox.base_url, sandbox.streamer_url, sandbox.auth_page_url) == (
+            "https://api.cert.tastyworks.com",
+            "wss://streamer.cert.tastyworks.com",
+            "https://cert-my.staging-tasty.works/auth.html",
+        )
+        moved = Environment.sandbox(streamer_url="wss://s.example", hosts={}, auth_page_url="https://p.example")
+        assert (moved.base_url, moved.streamer_url) == (sandbox.base_url, "wss://s.example")
+        assert (moved.hosts, moved.auth_page_url) == ({}, "https://p.example")
+
+    def test_environment_with_base_url_has_no_published_address(self) -> None:
+        for make in (Environment.production, Environment.sandbox):
+            environment = make("https://a.example")
+            assert (environment.hosts, environment.streamer_url, environment.auth_page_url) == ({}, None, None)
+
     def test_address_is_kept_in_one_form(self) -> None:
         environment = Environment.sandbox("HTTPS://API.Example.com:443/v1/")
         assert environment.base_url == "HTTPS://API.Example.com:443/v1"

@@ -9,6 +9,7 @@ import pytest
 
 from brokerage_async.config import Environment, RefreshToken, settings_from_env
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
 
 HIDDEN = "s3cr3t-value"
 
@@ -36,12 +37,26 @@ def test_optional_variables_are_read() -> None:
     assert (settings["user_agent"], settings["accept_version"]) == ("me/1", "20261012")
 
 
+def test_settings_published_addresses_follow_only_a_named_environment() -> None:
+    secrets = {name: COMPLETE[name] for name in ("BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")}
+    for name in ("sandbox", "production"):
+        environment = settings_from_env(secrets | {"BROKERAGE_ENVIRONMENT": name})["environment"]
+        assert environment == getattr(Environment, name)()
+    with pytest.raises(ConfigurationError) as caught:
+        settings_from_env(secrets)
+    (problem,) = caught.value.errors
+    assert problem.domain == "BROKERAGE_BASE_URL"
+    assert "BROKERAGE_ENVIRONMENT" in str(problem)
+    moved = {"BROKERAGE_ENVIRONMENT": "sandbox", "BROKERAGE_STREAMER_URL": "wss://s.example"}
+    assert settings_from_env(secrets | moved)["environment"] == Environment.sandbox(streamer_url="wss://s.example")
+
+
 def test_hosts_are_listed_by_name() -> None:
     settings = settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": "lab=https://lab.example/a=b, far=http://[::1]:1,"})
     assert settings["environment"].hosts == {"lab": "https://lab.example/a=b", "far": "http://[::1]:1"}
 
 
-@pytest.mark.parametrize("wrong", ["https://lab.example", "lab=https://lab.example,far"])
+@for_each("wrong", ["https://lab.example", "lab=https://lab.example,far"])
 def test_hosts_without_names_are_wrong(wrong: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         settings_from_env(COMPLETE | {"BROKERAGE_HOSTS": wrong})
@@ -52,7 +67,6 @@ def test_everything_wrong_is_named_at_once_without_values() -> None:
     with pytest.raises(ConfigurationError) as caught:
         settings_from_env({"BROKERAGE_CLIENT_SECRET": HIDDEN, "BROKERAGE_ENVIRONMENT": "prod"})
     assert [problem.domain for problem in caught.value.errors] == [
-        "BROKERAGE_BASE_URL",
         "BROKERAGE_REFRESH_TOKEN",
         "BROKERAGE_ENVIRONMENT",
     ]

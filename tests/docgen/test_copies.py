@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from docgen.copies import COPIES, relink
 from docgen.pages import ROOT
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("source", "page", "link", "expected"),
+@for_each(
+    "source, page, link, expected",
     [
         ("CHANGELOG.md", "docs/project/changelog.md", "[a](docs/bulk.md#pages)", "[a](../bulk.md#pages)"),
         ("CONTRIBUTING.md", "docs/project/contributing.md", "[a](schema/README.md)", "[a](../design/schema.md)"),

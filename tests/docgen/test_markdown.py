@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from docgen.markdown import cell, code, reference, table
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("prose", "expected"),
+@for_each(
+    "prose, expected",
     [
         ("a | b", "a \\| b"),
         ("a *b* _c_ <d> [e]", "a \\*b\\* \\_c\\_ \\<d\\> \\[e\\]"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from docgen.screenshots import COMMANDS, FOLDER, last_frame, picture
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("output", "frame"),
+@for_each(
+    "output, frame",
     [
         ("one\r\ntwo\r\n", "one\r\ntwo\r\n"),
         ("\x1b[?25l\r\x1b[2Kold\r\n \r\x1b[2K\x1b[1A\x1b[2Knew\r\n", "new\r\n"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
+from tests.tables import for_each
 
 from ..documents import ROOT
 from .conftest import FOLDER
@@ -19,7 +19,7 @@ def test_there_are_eight_examples_and_a_test_of_each() -> None:
     assert {path.stem for path in PROGRAMS} == tested - {"examples"}
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@for_each("path", PROGRAMS)
 def test_example_is_short_says_how_to_run_it_and_is_listed(path: Path) -> None:
     source = path.read_text("utf-8")
     name = path.name

@@ -32,6 +32,7 @@ from tests.http.calls import (
     token,
 )
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 FAULTS = {"not-sent": NOT_SENT, "lost": LOST, "5xx": fail(503), "429": fail(429), "401": fail(401, "token_invalid")}
 REPEATED = {(effect, fault) for effect in Effect for fault in FAULTS} - {
@@ -48,8 +49,8 @@ KINDS = {
 
 
 class TestRepeating:
-    @pytest.mark.parametrize("fault", FAULTS)
-    @pytest.mark.parametrize("effect", Effect)
+    @for_each("fault", FAULTS)
+    @for_each("effect", Effect)
     @on_virtual_time
     async def test_once_is_repaired_where_it_may_be(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault], ok())
@@ -62,8 +63,8 @@ class TestRepeating:
                     await CALLS[effect](client)
                 assert caught.value.attempts == len(transport.requests) == 1
 
-    @pytest.mark.parametrize("fault", FAULTS)
-    @pytest.mark.parametrize("effect", Effect)
+    @for_each("fault", FAULTS)
+    @for_each("effect", Effect)
     @on_virtual_time
     async def test_for_ever_ends_in_the_error_itself(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault])
@@ -74,8 +75,8 @@ class TestRepeating:
         assert len(transport.requests) == caught.value.attempts == sends
         assert pickle.loads(pickle.dumps(caught.value)).attempts == sends
 
-    @pytest.mark.parametrize("fault", FAULTS)
-    @pytest.mark.parametrize("effect", Effect)
+    @for_each("fault", FAULTS)
+    @for_each("effect", Effect)
     @on_virtual_time
     async def test_policy_none_sends_once(self, effect: Any, fault: Any) -> None:
         transport = FakeTransport(FAULTS[fault])
@@ -84,7 +85,7 @@ class TestRepeating:
                 await CALLS[effect](client)
         assert len(transport.requests) == 1
 
-    @pytest.mark.parametrize("status", [400, 403, 404, 406, 409, 422, 302])
+    @for_each("status", [400, 403, 404, 406, 409, 422, 302])
     @on_virtual_time
     async def test_refusals_are_final(self, status: int) -> None:
         transport = FakeTransport(fail(status))
@@ -109,8 +110,8 @@ class TestRepeating:
                 await read(client)
         assert transport.times == [0, 0.5, 1.5, 3.5]
 
-    @pytest.mark.parametrize(("header", "waited"), [("7", 7), ("0", 0.5), ("99999999", 60), ("soon", 0.5), ("-1", 0.5)])
-    @pytest.mark.parametrize("status", [503, 429])
+    @for_each("header, waited", [("7", 7), ("0", 0.5), ("99999999", 60), ("soon", 0.5), ("-1", 0.5)])
+    @for_each("status", [503, 429])
     @on_virtual_time
     async def test_retry_after(self, status: int, header: str, waited: float) -> None:
         transport = FakeTransport(fail(status, retry_after=header), ok())
@@ -119,7 +120,7 @@ class TestRepeating:
         nothing_said = 1.5 if status == 429 else 0.5
         assert transport.times[1] == (nothing_said if waited == 0.5 else waited)
 
-    @pytest.mark.parametrize(("ahead", "least", "most"), [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
+    @for_each("ahead, least, most", [(20, 18, 20), (-20, 0.5, 0.5), (10**6, 60, 60)])
     @on_virtual_time
     async def test_retry_after_a_date(self, ahead: Any, least: float, most: float) -> None:
         transport = FakeTransport(fail(503, retry_after=formatdate(time.time() + ahead, usegmt=True)), ok())
@@ -155,8 +156,8 @@ class TestRepeating:
                 await read(client)
         assert len(transport.requests) == 1
 
-    @pytest.mark.parametrize("size", [1, 100_000], ids=["at once", "in slices"])
-    @pytest.mark.parametrize("way", ["execute", "fetch_if_changed"])
+    @for_each("size", [1, 100_000])
+    @for_each("way", ["execute", "fetch_if_changed"])
     @on_virtual_time
     async def test_undecodable_success_says_where_it_came_from(self, way: str, size: int) -> None:
         transport = FakeTransport(fail(503), lambda request: errors_response(b"x" * size))
@@ -266,9 +267,7 @@ class TestDeadline:
         assert caught.value.maybe_processed is True
         assert isinstance(caught.value.__cause__, errors.ServerError)
 
-    @pytest.mark.parametrize(
-        ("call", "step", "maybe"), [(mutate, 10.0, True), (read, 10.0, True), (mutate, NOT_SENT, False)]
-    )
+    @for_each("call, step, maybe", [(mutate, 10.0, True), (read, 10.0, True), (mutate, NOT_SENT, False)])
     @on_virtual_time
     async def test_covers_sending_and_says_whether_anything_may_be_done(
         self, call: Any, step: Any, maybe: bool
@@ -311,8 +310,8 @@ class TestDeadline:
                 await read(client)
         assert now() == 3
 
-    @pytest.mark.parametrize(
-        ("waiting_for", "cause", "script", "tokens", "options"),
+    @for_each(
+        "waiting_for, cause, script, tokens, options",
         [
             ("the response", errors.ResponseLostError, [10.0], (), {}),
             ("the next one, in 3.6 s", errors.ServerError, [fail(503)], (), {"jitter": lambda: 0.9}),
@@ -327,7 +326,6 @@ class TestDeadline:
             ),
             ("an access token", errors.TokenError, [ok()], (fail(503), 10.0), {"base_delay": 1}),
         ],
-        ids=["body", "backoff", "429", "token", "fresh token", "failing token"],
     )
     @on_virtual_time
     async def test_says_what_it_waited_for_and_chains_the_last_failure(
@@ -343,13 +341,12 @@ class TestDeadline:
         assert caught.value.message == f"deadline of 2 s exceeded after {counted}, while waiting for {waiting_for}"
         assert caught.value.__cause__ is None if cause is None else isinstance(caught.value.__cause__, cause)
 
-    @pytest.mark.parametrize(
-        ("limits", "waiting_for"),
+    @for_each(
+        "limits, waiting_for",
         [
             (Limits(reads=1), "a free slot (Limits)"),
             (Limits(per_operation={"watchlists.list": 0.1}), "the rate of watchlists.list (Limits.per_operation)"),
         ],
-        ids=["lane", "rate"],
     )
     @on_virtual_time
     async def test_names_the_limit_that_it_waited_for(self, limits: Limits, waiting_for: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from brokerage_async.http.concurrency import ConcurrentMap, map_in_order
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 
 class Calls:
@@ -80,7 +81,7 @@ async def test_map_starts_no_more_workers_than_items() -> None:
             assert len(asyncio.all_tasks()) <= 1 + 2
 
 
-@pytest.mark.parametrize("offending", ["function", "source"])
+@for_each("offending", ["function", "source"])
 @on_virtual_time
 async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
     calls = Calls(100)
@@ -132,7 +133,7 @@ async def test_map_in_order_returns_the_order_of_the_items() -> None:
     assert await map_in_order(calls, [], concurrency=3) == []
 
 
-@pytest.mark.parametrize("turns", range(40))
+@for_each("turns", range(40))
 @on_virtual_time
 async def test_cancellation_at_any_suspension_is_raised_and_leaves_no_task(turns: int) -> None:
     calls = Calls(0.0)

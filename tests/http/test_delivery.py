@@ -6,11 +6,11 @@ import inspect
 import ssl
 
 import aiohttp
-import pytest
 from aiohttp import client_exceptions
 
 from brokerage_async.http import delivery
 from brokerage_async.http.delivery import Delivery, classify
+from tests.tables import for_each
 
 EVERY = [
     kind
@@ -25,17 +25,17 @@ def blank(kind: type[BaseException]) -> BaseException:
     return kind.__new__(kind)
 
 
-@pytest.mark.parametrize("kind", [*EVERY, *ELSE], ids=lambda kind: kind.__name__)
+@for_each("kind", [*EVERY, *ELSE])
 def test_what_was_never_written_was_never_sent(kind: type[BaseException]) -> None:
     assert classify(blank(kind), written=False) is Delivery.NEVER_SENT
 
 
-@pytest.mark.parametrize("kind", ELSE, ids=lambda kind: kind.__name__)
+@for_each("kind", ELSE)
 def test_what_aiohttp_does_not_name_may_have_been_processed(kind: type[BaseException]) -> None:
     assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+@for_each("kind", EVERY)
 def test_never_sent_wins_over_answered_and_all_else_is_doubt(kind: type[BaseException]) -> None:
     expected = Delivery.MAYBE_PROCESSED
     if issubclass(kind, delivery.ANSWERED):
@@ -50,10 +50,9 @@ def test_a_proxy_that_refuses_the_tunnel_answered_but_the_request_never_left() -
     assert classify(blank(aiohttp.ClientHttpProxyError), written=True) is Delivery.NEVER_SENT
 
 
-@pytest.mark.parametrize(
+@for_each(
     "kind",
     [aiohttp.ServerDisconnectedError, aiohttp.ServerTimeoutError, aiohttp.SocketTimeoutError, aiohttp.ClientOSError],
-    ids=lambda kind: kind.__name__,
 )
 def test_a_connection_that_dropped_leaves_doubt(kind: type[BaseException]) -> None:
     assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED

@@ -17,6 +17,7 @@ from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.http.drift import DriftDetector
 from brokerage_async.models import Equity, Order
 from brokerage_async.operation import Effect, Operation, Page, Shape
+from tests.tables import for_each
 
 
 @attrs.frozen
@@ -107,7 +108,7 @@ def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog
     ]
 
 
-@pytest.mark.parametrize("max_held", [1, 20_000], ids=["by hash", "by value"])
+@for_each("max_held", [1, 20_000])
 def test_a_row_that_differs_in_an_unknown_field_only_is_kept(max_held: int) -> None:
     pages = [[Row("1", extra={"a": 1})], [Row("2")], [Row("1", extra={"a": 2})], [Row("1", extra={"a": 2})]]
     seen, repeats = walk(pages, operation("id"), max_held)
@@ -137,7 +138,7 @@ def test_a_walk_holds_a_bounded_number_of_rows() -> None:
     assert len(detector._pages) <= 6
 
 
-@pytest.mark.parametrize("paged", [INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST], ids=repr)
+@for_each("paged", [INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST])
 def test_every_documented_list_names_what_identifies_a_row(paged: Operation[Any]) -> None:
     assert paged.identity
     assert {"id"} <= set(paged.identity)

@@ -8,7 +8,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import aiohttp
-import pytest
 from aiohttp.client_reqrep import ConnectionKey
 from multidict import CIMultiDict, CIMultiDictProxy
 
@@ -16,6 +15,7 @@ from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, Re
 from brokerage_async.http.failures import ConnectionDroppedError, failure_of, harmless
 from brokerage_async.http.network import Proxy
 from brokerage_async.protocol.request import Request
+from tests.tables import for_each
 
 REQUEST = Request(method="POST", url="https://api.example.com/thing", timeout=2.5)
 PROXY = Proxy.parse("proxy", "http://me:hunter2@proxy.example:3128")
@@ -30,7 +30,7 @@ def refused(status: int, *offered: str) -> aiohttp.ClientHttpProxyError:
     return aiohttp.ClientHttpProxyError(Mock(), (), status=status, message="No", headers=headers)
 
 
-@pytest.mark.parametrize("written", [False, True])
+@for_each("written", [False, True])
 def test_proxy_that_demands_credentials_is_named_and_nothing_was_sent(written: bool) -> None:
     error = failure_of(REQUEST, refused(407, "Negotiate", "Basic realm=x"), written, None, PROXY)
     assert isinstance(error, RequestNotSentError)
@@ -44,7 +44,7 @@ def test_proxy_that_offers_other_schemes_only() -> None:
     assert "does not accept a user name and password (407), only 'Negotiate'" in str(error)
 
 
-@pytest.mark.parametrize("status", [403, 502])
+@for_each("status", [403, 502])
 def test_proxy_that_refuses_to_connect_is_no_refusal_of_the_service(status: int) -> None:
     error = failure_of(REQUEST, refused(status), False)
     assert isinstance(error, RequestNotSentError)
@@ -52,17 +52,14 @@ def test_proxy_that_refuses_to_connect_is_no_refusal_of_the_service(status: int)
     assert str(error) == f"not sent: the proxy of http_session refused to connect (status {status})"
 
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
+@for_each("error, text", [
         (aiohttp.ClientProxyConnectionError(VIA, OSError(111, "refused")),
          "could not reach https://api.example.com: no connection to the proxy proxy.example:3128: [Errno 111] refused"),
         (aiohttp.ClientConnectorCertificateError(KEY, UNTRUSTED),
          "could not reach https://api.example.com: the certificate of api.example.com is not trusted "
          "(self-signed certificate): to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"),
         (TimeoutError(), "could not reach https://api.example.com: timeout after 2.5 s"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_reason_of_what_was_never_sent(error: Exception, text: str) -> None:
     found = failure_of(REQUEST, error, False)
     assert isinstance(found, RequestNotSentError)
@@ -75,12 +72,12 @@ def test_dropped_connection_is_unpacked() -> None:
     assert str(found) == "sent, but no complete response arrived: Server disconnected"
 
 
-@pytest.mark.parametrize("error", [refused(407), RequestNotSentError("x")])
+@for_each("error", [refused(407), RequestNotSentError("x")])
 def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
     assert harmless(error) is None
 
 
-@pytest.mark.parametrize("error", [TimeoutError(), aiohttp.ClientPayloadError("cut short")], ids=["late", "short"])
+@for_each("error", [TimeoutError(), aiohttp.ClientPayloadError("cut short")])
 def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exception) -> None:
     assert failure_of(REQUEST, error, True, 200).status == 200
     assert failure_of(REQUEST, error, True).status is None

@@ -15,6 +15,7 @@ from brokerage_async.http.mismatch import mismatch_of
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.raw_server import RawServer, answer
+from tests.tables import for_each
 
 
 async def failure_at(url: str) -> BrokerageError:
@@ -39,13 +40,12 @@ async def test_https_asked_of_an_http_port() -> None:
     assert "the port does not speak https: check the port, or let base_url start with http://" in error.message
 
 
-@pytest.mark.parametrize(
-    ("reaction", "sentence"),
+@for_each(
+    "reaction, sentence",
     [
         (b"\x15\x03\x01\x00\x02\x02\x46", "the port expects https: base_url must start with https://"),
         (None, "Server disconnected (if the port expects https, base_url must start with https://)"),
     ],
-    ids=["alert", "hangs up"],
 )
 async def test_http_asked_of_an_https_port(reaction: Any, sentence: str) -> None:
     async with RawServer((reaction, None) if reaction else None) as server:

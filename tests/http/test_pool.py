@@ -14,6 +14,7 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
+from tests.tables import for_each
 
 UNSOLICITED = [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"]
 
@@ -22,8 +23,8 @@ def request_for(server: RawServer, method: str = "POST", **changes: Any) -> Requ
     return Request(method=method, url=f"{server.url}/thing", headers={"User-Agent": "tests/1"}, timeout=5.0, **changes)
 
 
-@pytest.mark.parametrize("unsolicited", UNSOLICITED)
-@pytest.mark.parametrize("method", ["POST", "GET"])
+@for_each("unsolicited", UNSOLICITED)
+@for_each("method", ["POST", "GET"])
 @on_real_time
 async def test_unsolicited_answer_on_a_borrowed_connection_is_not_the_next_answer(
     method: str, unsolicited: Any
@@ -37,7 +38,7 @@ async def test_unsolicited_answer_on_a_borrowed_connection_is_not_the_next_answe
     assert server.connections == 3
 
 
-@pytest.mark.parametrize("idle", [True, False], ids=["idle", "in use"])
+@for_each("idle", [True, False])
 @on_real_time
 async def test_connection_of_earlier_requests_of_the_session_is_guarded_as_well(idle: bool) -> None:
     async with RawServer() as server, aiohttp.ClientSession() as session:
@@ -75,7 +76,7 @@ async def test_borrowed_connection_that_is_answered_before_it_is_asked_is_used()
     assert response.status == 429
 
 
-@pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+@for_each("borrowed", [False, True])
 @on_real_time
 async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_withheld(borrowed: bool) -> None:
     async with RawServer("stall", answer()) as server:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from brokerage_async.http.service_clock import ServiceClock
 from brokerage_async.order_entry import OrderEntry
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 from tests.trading import floor, order
 
 NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
@@ -65,7 +66,7 @@ def test_now_is_never_early_and_late_by_a_second_and_a_call_at_most(
         assert -1e-5 <= late <= 1 + back + 1e-5
 
 
-@pytest.mark.parametrize("jump", [-3600, -2, 2, 3600, 86400 * 900])
+@for_each("jump", [-3600, -2, 2, 3600, 86400 * 900])
 def test_observe_contradicting_answer_replaces_the_earlier_ones(jump: int) -> None:
     clock = ServiceClock()
     clock.observe(at(0), 100.0, 100.0)
@@ -99,14 +100,14 @@ def test_is_stale_after_this_machine_slept(monkeypatch: pytest.MonkeyPatch) -> N
     assert not clock.is_stale(101.0)  # set back: it says nothing
 
 
-@pytest.mark.parametrize("date", [None, "", "yesterday", "Wed, 99 Jun 2026 12:00:00 GMT", "0", "x" * 10_000])
+@for_each("date", [None, "", "yesterday", "Wed, 99 Jun 2026 12:00:00 GMT", "0", "x" * 10_000])
 def test_observe_ignores_a_header_without_meaning(date: str | None) -> None:
     clock = ServiceClock()
     clock.observe(date, 1.0, 1.0)
     assert clock.now(1.0) is None
 
 
-@pytest.mark.parametrize("year", ["0001", "9999"])
+@for_each("year", ["0001", "9999"])
 def test_now_at_the_ends_of_time_never_raises(year: str) -> None:
     clock = ServiceClock()
     clock.observe(f"Mon, 01 Jan {year} 00:00:00 GMT", 1.0, 1.0)

@@ -27,6 +27,7 @@ from tests.http.calls import (
     read,
 )
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 
 class TestRequest:
@@ -124,7 +125,7 @@ class TestNotes:
         assert caught.value.__notes__ == ["called as orders.cancel(account_number='5WT1', id='7')"]
         assert "5WT1" not in f"{caught.value}{caught.value!r}{caplog.text}"
 
-    @pytest.mark.parametrize("status", [400, 401, 406, 429, 503])
+    @for_each("status", [400, 401, 406, 429, 503])
     @on_virtual_time
     async def test_any_other_answer_has_no_note(self, status: int) -> None:
         async with client_of(FakeTransport(fail(status, "some_code")), retry=RetryPolicy.none()) as client:
@@ -162,8 +163,8 @@ class TestQuotedToken:
         assert caught.value.body == "<html>headers: X-Seen: [redacted]</html>"
         assert caught.value.headers == {"x-request-id": "r-1"}
 
-    @pytest.mark.parametrize("status", [200, 307, 404])
-    @pytest.mark.parametrize("raw", [False, True])
+    @for_each("status", [200, 307, 404])
+    @for_each("raw", [False, True])
     @on_virtual_time
     async def test_error_of_any_status_and_its_headers_do_not_give_it_away(self, raw: bool, status: int) -> None:
         # A redirect may carry it in its address, and a success may hold an error.

@@ -36,6 +36,7 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
+from tests.tables import for_each
 
 VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -63,9 +64,9 @@ class OpenTransport:
 
 
 class TestOneSend:
-    @pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
-    @pytest.mark.parametrize("warm", [False, True], ids=["fresh", "reused"])
-    @pytest.mark.parametrize("method", VERBS)
+    @for_each("borrowed", [False, True])
+    @for_each("warm", [False, True])
+    @for_each("method", VERBS)
     @on_real_time
     async def test_dropped_connection_is_never_sent_again(self, method: Any, warm: bool, borrowed: bool) -> None:
         script = [answer(), None, answer()] if warm else [None, answer()]
@@ -93,7 +94,7 @@ class TestOneSend:
                     await response.read()
             assert len(server.requests) == 3
 
-    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    @for_each("status", [301, 302, 303, 307, 308])
     @on_real_time
     async def test_redirects_are_not_followed(self, status: int) -> None:
         async with RawServer(answer(b"", status, "Location: /elsewhere")) as server, OpenTransport() as transport:
@@ -196,12 +197,12 @@ AFTER_WRITING = {
 
 
 class TestDelivery:
-    @pytest.mark.parametrize(("name", "error"), _examples().items(), ids=list(_examples()))
+    @for_each("name, error", _examples().items())
     def test_every_exception_of_aiohttp(self, name: Any, error: Any) -> None:
         assert classify(error, written=True) is AFTER_WRITING[name]
         assert classify(error, written=False) is NEVER
 
-    @pytest.mark.parametrize("error", [TimeoutError(), ConnectionResetError(), OSError(), ValueError(), RuntimeError()])
+    @for_each("error", [TimeoutError(), ConnectionResetError(), OSError(), ValueError(), RuntimeError()])
     def test_everything_else_depends_on_whether_it_was_written(self, error: Any) -> None:
         assert classify(error, written=True) is MAYBE
         assert classify(error, written=False) is NEVER
@@ -238,7 +239,7 @@ class TestFailures:
             for filler in fillers:
                 filler.close()
 
-    @pytest.mark.parametrize("method", VERBS)
+    @for_each("method", VERBS)
     @on_real_time
     async def test_timeout_after_sending_may_have_been_processed(self, method: Any) -> None:
         async with RawServer("stall") as server, OpenTransport() as transport:
@@ -253,7 +254,7 @@ class TestFailures:
             with pytest.raises(ResponseLostError, match="timeout after"):
                 await transport.send(request_for(server, timeout=0.1))
 
-    @pytest.mark.parametrize(
+    @for_each(
         "sent",
         [
             (answer(b"{", length=100), None),
@@ -263,7 +264,6 @@ class TestFailures:
             (b"HTTP/1.1 200 OK\r\nContent-Length: nonsense\r\n\r\n", None),
             answer(b"this is no gzip", 200, "Content-Encoding: gzip"),
         ],
-        ids=["short body", "broken chunk", "broken head", "garbage", "bad length", "bad gzip"],
     )
     @on_real_time
     async def test_broken_answers(self, sent: Any) -> None:
@@ -272,9 +272,7 @@ class TestFailures:
                 await transport.send(request_for(server, "PUT"))
             assert len(server.requests) == 1
 
-    @pytest.mark.parametrize(
-        "sent", [(answer(b"{", 503, length=100), None), answer(b"x", 429, "Content-Encoding: gzip")]
-    )
+    @for_each("sent", [(answer(b"{", 503, length=100), None), answer(b"x", 429, "Content-Encoding: gzip")])
     @on_real_time
     async def test_status_of_a_broken_error_answer_still_counts(self, sent: Any) -> None:
         async with RawServer(sent) as server, OpenTransport() as transport:
@@ -298,14 +296,13 @@ class TestFailures:
 
 
 class TestBodies:
-    @pytest.mark.parametrize(
-        ("body", "header"),
+    @for_each(
+        "body, header",
         [
             (b'{"a": 1}', "X: y"),
             (gzip.compress(b'{"a": 1}'), "Content-Encoding: gzip"),
             (zlib.compress(b'{"a": 1}'), "Content-Encoding: deflate"),
         ],
-        ids=["plain", "gzip", "deflate"],
     )
     @on_real_time
     async def test_decompressed(self, body: Any, header: str) -> None:
@@ -314,8 +311,8 @@ class TestBodies:
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
-    @pytest.mark.parametrize("unasked", [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"])
-    @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
+    @for_each("unasked", [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"])
+    @for_each("method", ["POST", "DELETE", "GET"])
     @on_real_time
     async def test_what_nobody_asked_for_is_not_the_next_answer(self, method: str, unasked: Any) -> None:
         async with RawServer() as server, OpenTransport() as transport:
@@ -352,9 +349,9 @@ class TestBodies:
                 assert (await transport.send(request_for(server))).body == b"{}\n "
         assert server.connections == 1
 
-    @pytest.mark.parametrize("encoding", ["plain", "gzip"])
-    @pytest.mark.parametrize(
-        ("body", "known"),
+    @for_each("encoding", ["plain", "gzip"])
+    @for_each(
+        "body, known",
         [
             (b"abc", b"abc"),
             (b"abc", b"abd"),
@@ -365,7 +362,6 @@ class TestBodies:
             (b"x" * 500_000 + b"a", b"x" * 500_000 + b"b"),
             (b"x" * 500_000, b"x" * 500_000),
         ],
-        ids=["same", "last", "shorter", "longer", "none", "anything", "big", "big-same"],
     )
     @on_real_time
     async def test_known_body_changes_nothing_but_who_holds_it(self, body: Any, known: Any, encoding: str) -> None:
@@ -383,15 +379,14 @@ class TestBodies:
             with pytest.raises(ResponseLostError):
                 await transport.send(request_for(server, previous_body=b"abc"))
 
-    @pytest.mark.parametrize("known", [None, b"x" * 2000], ids=["unknown", "known"])
-    @pytest.mark.parametrize(
+    @for_each("known", [None, b"x" * 2000])
+    @for_each(
         "sent",
         [
             answer(b"x" * 2000),
             answer(gzip.compress(b"x" * 1_000_000), 200, "Content-Encoding: gzip"),
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n" + b"x" * 2000 + b"\r\n0\r\n\r\n",
         ],
-        ids=["length", "bomb", "chunks"],
     )
     @on_real_time
     async def test_size_is_capped(self, sent: Any, known: Any) -> None:
@@ -446,7 +441,7 @@ class TestLife:
             with pytest.raises(ResponseLostError):
                 await sending
 
-    @pytest.mark.parametrize("borrowed", [False, True], ids=["own", "borrowed"])
+    @for_each("borrowed", [False, True])
     @on_real_time
     async def test_closing_turns_away_who_waits_for_a_connection(self, borrowed: bool) -> None:
         async with RawServer("stall") as server:
@@ -516,8 +511,8 @@ def bomb(codec: str, size: int) -> bytes:
     return b"".join([*(compressor.compress(bytes(MIB)) for _ in range(size // MIB)), compressor.flush()])
 
 
-@pytest.mark.parametrize("status", [200, 422])
-@pytest.mark.parametrize("codec", CODECS)
+@for_each("status", [200, 422])
+@for_each("codec", CODECS)
 @on_real_time
 async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: Any, status: Any) -> None:
     packed = bomb(codec, 256 * MIB)

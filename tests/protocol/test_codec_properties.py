@@ -45,7 +45,7 @@ def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path
             assert written[key] == value, place
         elif value is None or (key in written and written[key] == value):
             continue
-        elif value == 0 and key not in written and field.scalars in ({"int", "datetime"}, {"int", "date"}):
+        elif value in (0, "0") and key not in written and field.scalars in ({"int", "datetime"}, {"int", "date"}):
             continue  # in some fields 0 stands for no time
         else:
             there = written[key if key in written else keys[field.target]]

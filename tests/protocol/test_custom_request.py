@@ -21,6 +21,7 @@ from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol import custom_request
 from brokerage_async.protocol.custom_request import custom_call, encode_literal_path
 from brokerage_async.protocol.request import Request, build
+from tests.tables import for_each
 
 NAIVE = dt.datetime(2026, 1, 2)  # noqa: DTZ001
 BASE = "https://api.example.com/v1"
@@ -38,8 +39,8 @@ def code_of(method: str = "GET", path: str = "/accounts", **given: Any) -> str |
 
 
 class TestPath:
-    @pytest.mark.parametrize(
-        ("path", "sent"),
+    @for_each(
+        "path, sent",
         [
             ("/customers/me/accounts", "/customers/me/accounts"),
             ("/accounts/", "/accounts/"),
@@ -54,15 +55,12 @@ class TestPath:
         assert request(path=path).url == BASE + sent
         assert request(path=sent).url == BASE + sent
 
-    @pytest.mark.parametrize(
-        "path",
-        [
+    @for_each("path", [
             "", "/", "accounts", "//accounts", "//evil.example/x", "https://evil.example/x", "/a//b", "/a/../b", "/..",
             "/a/.", "/a/%2e%2e/b", "/a/%2E%2e%2Fb", "/a/..%2f..%2fb", "/a/..;x=1/b", "/a/b%5C..%5cc", "/a\\..\\b",
             "/a#b", "/a\r\nHost: x", "/a\x00", "/a/100%", "/a/%zz", "/a/{b", "/a/x{b}", "/a/{b}{c}", "/a/{}",
             "/a?b=1", "@evil.example", "/a/..%00/b", "/a%0d%0ab", "/a/%1F", "/a/%7f",
-        ],
-    )  # fmt: skip
+        ])  # fmt: skip
     def test_unsafe_path_is_refused(self, path: str) -> None:
         assert code_of(path=path, path_values={}) == "unsafe_segment"
 
@@ -106,11 +104,11 @@ class TestPath:
         *_, before, segment, after = url.split("/")
         assert (before, unquote(segment), after) == ("a", value, "b")
 
-    @pytest.mark.parametrize("value", ["", ".", "..", None, 1.5])
+    @for_each("value", ["", ".", "..", None, 1.5])
     def test_unusable_value_is_refused(self, value: object) -> None:
         assert code_of(path="/a/{b}", path_values={"b": value}) in ("unsafe_segment", "wrong_type")
 
-    @pytest.mark.parametrize("values", [["b"], "b", 5])
+    @for_each("values", [["b"], "b", 5])
     def test_values_that_are_not_a_mapping_are_refused(self, values: Any) -> None:
         assert code_of(path="/a/{b}", path_values=values) == "wrong_type"
 
@@ -135,7 +133,7 @@ class TestQuery:
             request(query=query).url == f"{BASE}/accounts?symbol[]=A&symbol[]=BRK%2FB&on=2026-01-02&all=true&a%20b=1.50"
         )
 
-    @pytest.mark.parametrize("number", ["1E+65", "1E-65", "1E+99999999999"])
+    @for_each("number", ["1E+65", "1E-65", "1E+99999999999"])
     def test_extreme_number_is_refused(self, number: str) -> None:
         assert code_of(query={"a": Decimal(number)}) == "out_of_range"
         assert code_of(path="/a/{b}", path_values={"b": Decimal(number)}) == "out_of_range"
@@ -154,8 +152,8 @@ class TestQuery:
         assert (parts.netloc, parts.path, parts.fragment) == ("api.example.com", "/v1/accounts", "")
         assert len(parts.query.split("&")) == max(1, len(query))
 
-    @pytest.mark.parametrize(
-        ("query", "code"),
+    @for_each(
+        "query, code",
         [
             ({"a": 1.5}, "wrong_type"),
             ({"a": NAIVE}, "naive_date_time"),
@@ -200,8 +198,8 @@ class TestBody:
     def test_bytes_go_out_unchanged(self) -> None:
         assert request("POST", "/x", body=b'{"a": 1.0 }').body == b'{"a": 1.0 }'
 
-    @pytest.mark.parametrize(
-        ("body", "code"),
+    @for_each(
+        "body, code",
         [
             ({"a": {"b": [1.5]}}, "wrong_type"),
             ({"a": float("nan")}, "wrong_type"),
@@ -229,8 +227,8 @@ class TestBody:
 
 
 class TestEffect:
-    @pytest.mark.parametrize(
-        ("method", "path", "given", "effect"),
+    @for_each(
+        "method, path, given, effect",
         [
             ("GET", "/x", None, "read"),
             ("POST", "/x", None, "mutate"),
@@ -252,9 +250,9 @@ class TestEffect:
         assert (operation.effect, operation.name) == (effect, f"request.{effect}")
         assert operation.scope == ("read" if effect == "read" else "trade")
 
-    @pytest.mark.parametrize("effect", [Effect.READ, Effect.PREFLIGHT])
-    @pytest.mark.parametrize(
-        ("method", "path"),
+    @for_each("effect", [Effect.READ, Effect.PREFLIGHT])
+    @for_each(
+        "method, path",
         [
             ("POST", "/accounts/5WT1/orders"),
             ("POST", "/accounts/5WT1/orders/"),
@@ -289,11 +287,11 @@ class TestEffect:
         assert code_of("HEAD") == "value_not_allowed"
         assert code_of("get") == "value_not_allowed"
 
-    @pytest.mark.parametrize(
-        ("method", "path"),
+    @for_each(
+        "method, path",
         [("POST", "/accounts/5%2Forders"), ("POST", "/Accounts/5/ORDERS"), ("DELETE", "/accounts%2f5%2forders/7")],
     )
-    @pytest.mark.parametrize("effect", [Effect.READ, Effect.PREFLIGHT])
+    @for_each("effect", [Effect.READ, Effect.PREFLIGHT])
     def test_known_mutation_in_another_spelling_cannot_be_called_a_read(
         self, method: str, path: str, effect: Effect
     ) -> None:
@@ -304,7 +302,7 @@ class TestEffect:
         values = {"account": "5/orders"}
         assert code_of("POST", "/accounts/{account}", path_values=values, effect=Effect.READ) == "value_not_allowed"
 
-    @pytest.mark.parametrize("path", ["/oauth%2Ftoken", "/OAuth/Token"])
+    @for_each("path", ["/oauth%2Ftoken", "/OAuth/Token"])
     def test_token_endpoint_in_another_spelling_is_refused(self, path: str) -> None:
         assert code_of("POST", path, body={"grant_type": "refresh_token"}) == "unsafe_segment"
 
@@ -312,8 +310,8 @@ class TestEffect:
         assert code_of("POST", "/oauth/token", body={"grant_type": "refresh_token"}) == "unsafe_segment"
 
 
-@pytest.mark.parametrize(
-    ("call", "code", "place"),
+@for_each(
+    "call, code, place",
     [
         ({"method": "HEAD"}, "value_not_allowed", "method"),
         ({"path": 5}, "wrong_type", "path"),
@@ -339,7 +337,6 @@ class TestEffect:
         ({"effect": "write"}, "value_not_allowed", "effect"),
         ({"method": "POST", "path": "/accounts/5/orders", "effect": Effect.READ}, "value_not_allowed", "effect"),
     ],
-    ids=repr,
 )
 def test_every_refusal_names_its_place(call: dict[str, Any], code: str, place: str) -> None:
     given: dict[str, Any] = {"method": "GET", "path": "/accounts"} | call

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from brokerage_async.errors import ErrorDetail
 from brokerage_async.protocol.error_body import MAX_ERRORS, MAX_PARSED, ErrorBody, parse_error_body
+from tests.tables import for_each
 
 DETAILED = {
     "error": {"code": "failed", "message": "m", "errors": [{"code": "c", "message": "n"}]},
@@ -17,8 +16,8 @@ DETAILED = {
 REASON = {"error": {"code": "failed", "message": "m", "errors": [{"domain": "to-date", "reason": "missing"}]}}
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
+@for_each(
+    "body, expected",
     [
         (DETAILED, ErrorBody("failed", "m", (ErrorDetail("c", "n"),), {"order": {}}, in_envelope=True)),
         (REASON, ErrorBody("failed", "m", (ErrorDetail(None, "missing", "to-date"),), in_envelope=True)),
@@ -38,13 +37,13 @@ def test_parse_error_body_known_forms(body: Any, expected: Any) -> None:
     assert parse_error_body(json.dumps(body).encode(), 422) == expected
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
+@for_each("body", [b"", b"<html>", b"\xff", b"{", b"[" * 100_000])
 def test_parse_error_body_not_json_returns_none(body: Any) -> None:
     assert parse_error_body(body, 422) is None
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "expected"),
+@for_each(
+    "status, code, expected",
     [
         (422, "validation_error", True),
         (406, 406, True),
@@ -73,7 +72,7 @@ def test_parse_error_body_many_errors_keeps_the_first_and_counts_the_rest() -> N
     assert body.left_out == 3000 - MAX_ERRORS
 
 
-@pytest.mark.parametrize(("excess", "expected"), [(0, True), (1, False)])
+@for_each("excess, expected", [(0, True), (1, False)])
 def test_parse_error_body_larger_than_the_bound_returns_none(excess: Any, expected: Any) -> None:
     body = b'{"error":{"code":"x"}}'
     body += b" " * (MAX_PARSED + excess - len(body))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
-import pytest
-
 from brokerage_async._generated.operations import (
     INSTRUMENTS_EQUITIES,
     INSTRUMENTS_WARRANT,
@@ -18,6 +16,7 @@ from brokerage_async.errors import APIError, BrokerageError, ResponseLostError
 from brokerage_async.models import GrantType, InstrumentType, TokenRequest
 from brokerage_async.protocol.notes import MAX_LENGTH, describe, note_arguments
 from brokerage_async.tickets import buy_to_open, limit
+from tests.tables import for_each
 
 WARRANT = INSTRUMENTS_WARRANT.bind(symbol="NOPE")
 
@@ -49,8 +48,8 @@ def test_describe_is_cut_and_hides_tokens() -> None:
     assert describe(INSTRUMENTS_WARRANT.bind(symbol="eyJhbGciOi.x.y")) == "instruments.warrant(symbol='[redacted]')"
 
 
-@pytest.mark.parametrize(
-    ("error", "noted"),
+@for_each(
+    "error, noted",
     [
         (APIError("x", status=404), True),
         (APIError("x", status=201), True),

@@ -3,9 +3,9 @@
 from typing import Any
 
 import attrs
-import pytest
 
 from brokerage_async.protocol.pagination import next_offset
+from tests.tables import for_each
 
 
 @attrs.frozen(kw_only=True)
@@ -22,7 +22,7 @@ class TestTotalPages:
         assert next_offset(1, 10, 10, block) == 2
         assert next_offset(2, 10, 10, block) is None
 
-    @pytest.mark.parametrize("total", [0, 1, -1])
+    @for_each("total", [0, 1, -1])
     def test_a_list_of_one_page_or_none_is_over_at_once(self, total: int) -> None:
         assert next_offset(0, 10, 10, Block(total_pages=total)) is None
 
@@ -69,7 +69,7 @@ class TestNoBlock:
         assert next_offset(1, None, 0, None) is None
 
 
-@pytest.mark.parametrize("block", [None, Block(), Block(total_pages=9), Block(total_pages=9, current_item_count=0)])
+@for_each("block", [None, Block(), Block(total_pages=9), Block(total_pages=9, current_item_count=0)])
 def test_an_empty_page_always_ends_the_list(block: Any) -> None:
     assert next_offset(0, 10, 0, block) is None
     assert next_offset(0, None, 0, block) is None

@@ -13,6 +13,7 @@ from brokerage_async.operation import Operation
 from brokerage_async.protocol.custom_request import custom_call
 from brokerage_async.protocol.raw_response import holds_error
 from brokerage_async.protocol.response import Response
+from tests.tables import for_each
 
 CUSTOM = custom_call("GET", "/x").operation
 
@@ -30,7 +31,7 @@ class TestParse:
         assert raw(b" \n").parse() is None
         assert raw(b"", QUOTE_ALERTS_CANCEL).parse() is None
 
-    @pytest.mark.parametrize("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
+    @for_each("body", [b"<html>", b'{"a"', b"[" * 100_000, b"\xff"])
     def test_body_that_is_not_json_raises(self, body: bytes) -> None:
         answer = raw(body)
         with pytest.raises(errors.ResponseDecodeError) as caught:
@@ -62,8 +63,8 @@ def test_headers_hold_no_secrets_and_repr_no_body() -> None:
     assert repr(answer) == "RawResponse(status=200, body=<13 bytes>)"
 
 
-@pytest.mark.parametrize(
-    ("body", "held"),
+@for_each(
+    "body, held",
     [
         (b'{"error": {"code": "x", "message": "no"}}', True),
         (b'{"data": {}, "error": {"code": "x"}}', True),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -21,12 +20,13 @@ from brokerage_async.protocol.redaction import (
     redact_name,
     without_token,
 )
+from tests.tables import for_each
 
 JWT = "eyJhbGciOiJFZERTQSJ9.eyJpc3MiOiJodHRwcyJ9.c2lnbmF0dXJl"
 SECRETS = ("hunter2", JWT, "aHVudGVyMg", "0123456789abcdef", "c2lnbmF0dXJl")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         f"Authorization: Bearer {JWT}",
@@ -52,7 +52,7 @@ def test_redact_shows_nothing_that_looks_like_a_secret(text: str) -> None:
         assert not [secret for secret in SECRETS if secret in shown]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "Couldn't find Future Product with symbol NOPE",
@@ -99,7 +99,7 @@ def test_redact_body_is_cut() -> None:
     assert (len(shown), shown[-1]) == (MAX_BODY, "…")
 
 
-@pytest.mark.parametrize("name", ["Set-Cookie", "Authorization", "X-Auth", "X-CSRF-Token", "X-Api-Key", "x-session-id"])
+@for_each("name", ["Set-Cookie", "Authorization", "X-Auth", "X-CSRF-Token", "X-Api-Key", "x-session-id"])
 def test_redact_headers_leaves_out_the_values_of_secret_ones(name: str) -> None:
     assert redact_headers({name: "hunter2"}) == {name.lower(): "[redacted]"}
 
@@ -129,7 +129,7 @@ def test_redact_name_and_mask_tokens_keep_everything_but_tokens() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["eyJabcdefghijkl", "it was eyJabcdefghijkl", f"it was {'eyJ' + 'a' * 40}"])
+@for_each("text", ["eyJabcdefghijkl", "it was eyJabcdefghijkl", f"it was {'eyJ' + 'a' * 40}"])
 def test_redact_takes_a_web_token_without_digits_for_a_secret(text: str) -> None:
     """A long word of letters alone stays, unless it begins as these tokens do."""
     assert "[redacted]" in redact(text)

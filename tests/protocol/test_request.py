@@ -35,6 +35,7 @@ from brokerage_async.protocol.request import (
     validate_accept_version,
     validate_user_agent,
 )
+from tests.tables import for_each
 
 BASE = "https://api.example.com"
 UNRESERVED = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -88,8 +89,8 @@ def target(operation: Any = DIVIDENDS, **arguments: Any) -> Any:
 
 
 class TestPaths:
-    @pytest.mark.parametrize(
-        ("value", "segment"),
+    @for_each(
+        "value, segment",
         [
             ("AAPL", "AAPL"),
             ("BRK/B", "BRK%2FB"),
@@ -117,7 +118,7 @@ class TestPaths:
     def test_every_value_is_one_encoded_segment(self, value: str, segment: str) -> None:
         assert target(path={"symbol": value}) == f"/metrics/dividends/{segment}"
 
-    @pytest.mark.parametrize("value", ["", ".", "..", None])
+    @for_each("value", ["", ".", "..", None])
     def test_what_would_address_something_else_is_refused(self, value: str | None) -> None:
         with pytest.raises(InvalidRequestError) as caught:
             target(path={"symbol": value})
@@ -182,8 +183,8 @@ class TestQueries:
             "&start-date=2026-01-31&sort=Asc&status[]=Live&status[]=Cancel%20Requested&active=false"
         )
 
-    @pytest.mark.parametrize(
-        ("moment", "text"),
+    @for_each(
+        "moment, text",
         [
             (dt.datetime(2026, 3, 1, 9, 30, tzinfo=dt.UTC), "2026-03-01T09%3A30%3A00Z"),
             (
@@ -202,8 +203,8 @@ class TestQueries:
         assert target(plain, path=path, query={}) == "/customers/7/orders"
         assert target(plain, path=path) == "/customers/7/orders"
 
-    @pytest.mark.parametrize(
-        ("value", "text"),
+    @for_each(
+        "value, text",
         [
             ("a b", "a%20b"),
             ("a+b", "a%2Bb"),
@@ -219,7 +220,7 @@ class TestQueries:
     def test_values_of_the_path_are_not_written(self) -> None:
         assert encode_query(DIVIDENDS.parameters, {"symbol": "AAPL"}) == ""
 
-    @pytest.mark.parametrize("value", [3.5, object(), b"x", {"a": 1}])
+    @for_each("value", [3.5, object(), b"x", {"a": 1}])
     def test_what_has_no_form_is_refused(self, value: Any) -> None:
         with pytest.raises(InvalidRequestError):
             encode_query((query("type"),), {"type": value})
@@ -252,8 +253,8 @@ def operation_without_required() -> Any:
 
 
 class TestBaseAddress:
-    @pytest.mark.parametrize(
-        ("base", "url"),
+    @for_each(
+        "base, url",
         [
             ("https://api.example.com", "https://api.example.com/orders"),
             ("https://api.example.com/", "https://api.example.com/orders"),
@@ -272,11 +273,11 @@ class TestBaseAddress:
 
 
 class TestHeaders:
-    @pytest.mark.parametrize("value", ["my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"])
+    @for_each("value", ["my-app/1.0", "a/b", "brokerage-async/0.1.0rc1+local", "x!#$%&'*+.^_`|~/1"])
     def test_product_and_version_are_accepted(self, value: str) -> None:
         validate_user_agent(value)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "value",
         [
             "",
@@ -472,20 +473,20 @@ class TestSignsOfOrders:
         assert order_problems(name, SOUND[name]) == []
         assert order_problems(name, attrs.evolve(SOUND[name], price=Decimal(0))) == []
 
-    @pytest.mark.parametrize("quantity", [Decimal(0), Decimal(-1), -1, 0])
+    @for_each("quantity", [Decimal(0), Decimal(-1), -1, 0])
     def test_quantity_of_zero_or_below_is_rejected(self, name: Any, quantity: Any) -> None:
         (leg,) = SOUND[name].legs
         legs = (attrs.evolve(leg, quantity=quantity),)
         assert order_problems(name, attrs.evolve(SOUND[name], legs=legs)) == [("out_of_range", "legs[0].quantity")]
 
-    @pytest.mark.parametrize("field", ["price", "stop_trigger"])
+    @for_each("field", ["price", "stop_trigger"])
     def test_negative_price_is_rejected(self, name: Any, field: str) -> None:
         changed = attrs.evolve(SOUND[name], **{field: Decimal("-0.01")})
         assert order_problems(name, changed) == [("out_of_range", field.replace("_", "-"))]
 
 
-@pytest.mark.parametrize("name", ["orders.submit", "orders.dry_run", "orders.edit", "orders.replace"])
-@pytest.mark.parametrize("value", [Decimal(0), Decimal(-5)])
+@for_each("name", ["orders.submit", "orders.dry_run", "orders.edit", "orders.replace"])
+@for_each("value", [Decimal(0), Decimal(-5)])
 def test_value_of_a_notional_order_must_be_positive(name: str, value: Any) -> None:
     legs = (attrs.evolve(LEG, quantity=None),)
     order = attrs.evolve(SOUND[name], order_type="Notional Market", price=None, price_effect=None, legs=legs)

@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.errors import APIError, ErrorDetail
 from brokerage_async.models import PlacedOrderResponse
 from brokerage_async.protocol.response import Response, is_success, read_error, retry_after
+from tests.tables import for_each
 
 CANCEL = OPERATIONS["orders.cancel"]
 DRY_RUN = OPERATIONS["orders.dry_run"]
@@ -34,8 +34,8 @@ def envelope(code: str = "some_code", message: str = "said the service", **more:
 
 
 class TestClass:
-    @pytest.mark.parametrize(
-        ("status", "expected"),
+    @for_each(
+        "status, expected",
         [
             (400, errors.BadRequestError),
             (401, errors.AuthenticationError),
@@ -55,15 +55,15 @@ class TestClass:
             (418, APIError),
         ],
     )
-    @pytest.mark.parametrize("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
+    @for_each("body", [envelope(), b"", b"<html></html>", b"not json", b"[]", b"null", {"error": 3}])
     def test_follows_the_status_where_the_code_says_nothing(self, status: int, expected: Any, body: Any) -> None:
         error = refused(status, body)
         assert type(error) is expected
         assert error.status == status
         assert str(status) in str(error)
 
-    @pytest.mark.parametrize(
-        ("code", "expected"),
+    @for_each(
+        "code, expected",
         [
             ("unauthorized", errors.AuthenticationError),
             ("token_invalid", errors.AuthenticationError),
@@ -75,13 +75,13 @@ class TestClass:
             ("timeout_error", errors.ServerError),
         ],
     )
-    @pytest.mark.parametrize("status", [400, 403, 422, 451])
+    @for_each("status", [400, 403, 422, 451])
     def test_follows_the_code_before_the_status(self, code: str, expected: Any, status: int) -> None:
         error = refused(status, envelope(code))
         assert type(error) is expected
         assert (error.code, error.status) == (code, status)
 
-    @pytest.mark.parametrize("code", ["unauthorized", "record_not_found", "preflight_check_failure", "x"])
+    @for_each("code", ["unauthorized", "record_not_found", "preflight_check_failure", "x"])
     def test_a_failing_service_is_never_taken_for_a_refusal(self, code: str) -> None:
         """It may have placed the order all the same."""
         error = refused(500, envelope(code))
@@ -136,7 +136,7 @@ class TestWhatItSays:
             assert isinstance(error, errors.UnprocessableError)
             assert len(str(error)) < 100_000
 
-    @pytest.mark.parametrize("several", [None, {}, "text", 3, [[]], [{}]])
+    @for_each("several", [None, {}, "text", 3, [[]], [{}]])
     def test_an_odd_list_of_problems_is_no_problem(self, several: Any) -> None:
         assert refused(422, envelope(errors=several)).code == "some_code"
 
@@ -180,7 +180,7 @@ class TestPreview:
         assert error.data.order_costs == "1.5"
         assert error.data.warnings[0].code == "w"
 
-    @pytest.mark.parametrize("data", [3, "text", [], [1]])
+    @for_each("data", [3, "text", [], [1]])
     def test_data_of_another_shape_stays_raw(self, data: Any) -> None:
         body = envelope("preflight_check_failure") | {"data": data}
         assert refused(422, body, operation=DRY_RUN).data == data
@@ -200,8 +200,8 @@ NOW = 784111777.0
 
 
 class TestRetryAfter:
-    @pytest.mark.parametrize(
-        ("value", "seconds"),
+    @for_each(
+        "value, seconds",
         [
             ("0", 0.0),
             ("3", 3.0),
@@ -221,7 +221,7 @@ class TestRetryAfter:
         assert retry_after(value, NOW) == seconds
         assert refused(429, headers={"retry-after": value}, now=NOW).retry_after == seconds
 
-    @pytest.mark.parametrize(
+    @for_each(
         "value",
         [
             None,
@@ -262,7 +262,7 @@ class TestRetryAfter:
 
 
 class TestSecrets:
-    @pytest.mark.parametrize(
+    @for_each(
         "text",
         [
             f"Authorization: Bearer {JWT}",
@@ -294,9 +294,7 @@ class TestSecrets:
 class TestAdvice:
     """One sentence for each cause: what is wrong, and what to do."""
 
-    @pytest.mark.parametrize(
-        ("status", "body", "base_url", "sentence"),
-        [
+    @for_each("status, body, base_url, sentence", [
             (429, b"", BASE, "too many requests: wait, or send fewer at once (Limits) (status 429)"),
             (400, b"", BASE, "the body is empty; the service answers in JSON: check base_url (status 400)"),
             (404, b"", BASE, "the body is empty; the service answers in JSON: check base_url (status 404)"),
@@ -311,8 +309,7 @@ class TestAdvice:
             (401, envelope("unauthorized", "No token"), BASE, "No token (status 401, code unauthorized)"),
             (404, envelope("record_not_found", "No such order"), f"{BASE}/v1", "No such order (status 404, code record_not_found)"),
             (404, envelope("not_found", "No route"), f"{BASE}/v1", "No route; check base_url, which has the path '/v1' (status 404, code not_found)"),
-        ],
-    )  # fmt: skip
+        ])  # fmt: skip
     def test_message_names_the_cause_and_what_to_do(self, status: int, body: Any, base_url: str, sentence: str) -> None:
         assert refused(status, body, base_url=base_url).message == sentence
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from brokerage_async.protocol.retry import (
     outcome_of,
     throttle_pause,
 )
+from tests.tables import for_each
 
 EXPECTED = """
             not-sent lost   server-error throttled unauthorized unauthorized-page refused ambiguous withheld proxy-login
@@ -35,7 +35,7 @@ HEAD, *ROWS = [line.split() for line in EXPECTED.strip().splitlines()]
 CELLS = [(row[0], outcome, action) for row in ROWS for outcome, action in zip(HEAD, row[1:], strict=True)]
 
 
-@pytest.mark.parametrize(("effect", "outcome", "action"), CELLS)
+@for_each("effect, outcome, action", CELLS)
 def test_table(effect: Any, outcome: Any, action: Any) -> None:
     decision = decide(Effect(effect), Outcome(outcome), attempt=1, policy=RetryPolicy(), refreshed=False)
     assert decision is Action(action)
@@ -62,8 +62,8 @@ def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int
         assert action is Action.RAISE
 
 
-@pytest.mark.parametrize(
-    ("error", "outcome"),
+@for_each(
+    "error, outcome",
     [
         (errors.RequestNotSentError(), Outcome.NOT_SENT),
         (errors.RequestNotSentError(code=errors.PROXY_AUTHENTICATION), Outcome.PROXY_LOGIN),
@@ -75,7 +75,6 @@ def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int
         (errors.TokenError(transient=True), Outcome.REFUSED),
         (errors.ResponseDecodeError(), Outcome.AMBIGUOUS),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
 )
 def test_outcomes(error: Any, outcome: Any) -> None:
     assert outcome_of(error) is outcome
@@ -104,7 +103,7 @@ CODES, *LINES = [line.split() for line in ANSWERS.strip().splitlines()]
 JUDGED = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]
 
 
-@pytest.mark.parametrize(("status", "code", "outcome"), JUDGED)
+@for_each("status, code, outcome", JUDGED)
 def test_answer_is_judged_by_status_and_envelope(status: Any, code: Any, outcome: Any) -> None:
     body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
     error = read_error(None, Response(status=status, body=body))
@@ -112,7 +111,7 @@ def test_answer_is_judged_by_status_and_envelope(status: Any, code: Any, outcome
     assert error.maybe_processed is Outcome(outcome).maybe_processed
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
+@for_each("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
 def test_429_waits_whatever_its_body(body: Any) -> None:
     assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
 
@@ -131,7 +130,7 @@ class TestWaiting:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
         assert [throttle_pause(policy, streak, 0.0) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
 
-    @pytest.mark.parametrize(("wish", "wait"), [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
+    @for_each("wish, wait", [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
     def test_wishes_are_capped(self, wish: float | None, wait: float | None) -> None:
         assert bounded_wait(RetryPolicy(), wish) == wait
 

@@ -14,6 +14,7 @@ from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, To
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
 from brokerage_async.protocol.token import LIFETIME, Lease, grant_request, read_grant, unreachable
+from tests.tables import for_each
 
 
 def test_refresh_request() -> None:
@@ -58,7 +59,7 @@ class TestGrant:
         body = b'{"access_token":"abc","refresh_token":"rt","id_token":"x.y.z","expires_in":900}'
         assert read_grant(Response(status=200, body=body)).refresh_token == "rt"
 
-    @pytest.mark.parametrize("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
+    @for_each("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
     def test_senseless_lifetime_is_the_documented_one(self, expires_in: str) -> None:
         grant = read_grant(Response(status=200, body=b'{"access_token":"a","expires_in":%s}' % expires_in.encode()))
         assert grant.expires_in == LIFETIME
@@ -68,8 +69,8 @@ class TestGrant:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        ("status", "body", "transient", "code"),
+    @for_each(
+        "status, body, transient, code",
         [
             (400, b'{"error_code":"invalid_grant","error_description":"Grant revoked"}', False, "invalid_grant"),
             (400, b'{"error":"invalid_client"}', False, "invalid_client"),
@@ -102,9 +103,7 @@ class TestRefusals:
         if not transient:
             assert "new grant" in str(error) or "check " in str(error)
 
-    @pytest.mark.parametrize(
-        ("status", "body", "context", "sentence"),
-        [
+    @for_each("status, body, context, sentence", [
             (400, b'{"error_code":"invalid_client"}', {}, "refused the credentials with 400 (invalid_client): check client_secret"),
             (400, b'{"error_code":"invalid_client"}', {"with_client_id": True}, "refused the credentials with 400 (invalid_client): check client_secret and client_id (a refresh token works without one)"),
             (400, b'{"error_code":"invalid_grant"}', {}, "refused the credentials with 400 (invalid_grant): make a new grant in the customer profile and use its refresh token"),
@@ -112,8 +111,7 @@ class TestRefusals:
             (401, b'{"error":{"code":"unauthorized"}}', {"base_url": "https://a.example/"}, "refused the credentials with 401 (unauthorized): make a new grant in the customer profile and use its refresh token, or check client_secret"),
             (404, b"", {"base_url": "https://a.example"}, "was not found (404): check base_url"),
             (405, b"<p>", {"base_url": "https://a.example/docs"}, "was not found (405): check base_url, which has the path '/docs'"),
-        ],
-    )  # fmt: skip
+        ])  # fmt: skip
     def test_refusal_names_its_cause_in_one_sentence(
         self, status: int, body: bytes, context: dict[str, Any], sentence: str
     ) -> None:
@@ -164,7 +162,7 @@ class TestLease:
         assert lease.authorization == "Bearer abc"
         assert "abc" not in repr(lease)
 
-    @pytest.mark.parametrize("seconds", [0, -5, 0.1, 1, 5, 60, 900, 1e9])
+    @for_each("seconds", [0, -5, 0.1, 1, 5, 60, 900, 1e9])
     def test_refreshed_before_it_ends(self, seconds: float) -> None:
         lease = Lease.start("abc", seconds, asked_at=0)
         assert lease.refresh_at <= lease.expires_at <= max(seconds, 0)

@@ -14,6 +14,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import build, encode_path, encode_query
 from brokerage_async.protocol.response import Response, is_success, read_error
+from tests.tables import for_each
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import HEADERS, call_of, differences
 
@@ -35,7 +36,7 @@ ODD = st.one_of(
 )
 
 
-@pytest.mark.parametrize("exchange", [*EXCHANGES, *REFUSALS], ids=str)
+@for_each("exchange", [*EXCHANGES, *REFUSALS])
 def test_a_call_gives_exactly_the_request(exchange: Any) -> None:
     call = call_of(exchange)
     assert call.operation is OPERATIONS[exchange.operation]
@@ -52,7 +53,7 @@ def test_a_call_gives_exactly_the_request(exchange: Any) -> None:
     assert request.headers == HEADERS
 
 
-@pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
+@for_each("exchange", EXCHANGES)
 def test_a_success_gives_the_facts(exchange: Any) -> None:
     response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
     assert is_success(response)
@@ -62,12 +63,12 @@ def test_a_success_gives_the_facts(exchange: Any) -> None:
         assert differences(decoded.pagination, exchange.pagination) == []
 
 
-@pytest.mark.parametrize("exchange", [each for each in EXCHANGES if not each.observed], ids=str)
+@for_each("exchange", [each for each in EXCHANGES if not each.observed])
 def test_documented_bodies_hold_nothing_unexpected(exchange: Any) -> None:
     codec.decode(exchange.data, exchange.answer.encode(), strict=True)
 
 
-@pytest.mark.parametrize("exchange", REFUSALS, ids=str)
+@for_each("exchange", REFUSALS)
 def test_a_refusal_gives_the_error(exchange: Any) -> None:
     response = Response(status=exchange.status, headers=exchange.headers, body=exchange.answer.encode())
     assert not is_success(response)
@@ -77,7 +78,7 @@ def test_a_refusal_gives_the_error(exchange: Any) -> None:
     assert (error.status, error.operation) == (exchange.status, exchange.operation)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
+@for_each("operation", OPERATIONS.values())
 def test_every_operation_has_an_exchange_with_its_documented_status(operation: Any) -> None:
     assert operation.status in {each.status for each in EXCHANGES if each.operation == operation.name}
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from release.contents import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL, sdist_problems, wheel_problems
+from tests.tables import for_each
 
 from .conftest import INFO, Build
 
@@ -14,13 +13,13 @@ def test_whole_files_have_no_problems(wheel: Build, sdist: Build) -> None:
     assert sdist_problems(sdist()) == []
 
 
-@pytest.mark.parametrize("name", REQUIRED_IN_WHEEL)
+@for_each("name", REQUIRED_IN_WHEEL)
 def test_wheel_without_a_part_is_refused(wheel: Build, name: str) -> None:
     path = wheel(without=[name])
     assert wheel_problems(path, "1.0.0") == [f"{path.name} lacks {name}"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name", ["tests/test_client.py", "codegen/spec.py", "schema/openapi.yaml", "brokerage_async/orders.json", "x.py"]
 )
 def test_wheel_with_tests_or_schema_tools_is_refused(wheel: Build, name: str) -> None:
@@ -33,13 +32,13 @@ def test_wheel_of_another_version_or_without_license_is_refused(wheel: Build) ->
     assert "lacks the license" in wheel_problems(wheel(without=[f"{INFO}/licenses/LICENSE"]), "1.0.0")[0]
 
 
-@pytest.mark.parametrize("name", REQUIRED_IN_SDIST)
+@for_each("name", REQUIRED_IN_SDIST)
 def test_sdist_without_a_part_is_refused(sdist: Build, name: str) -> None:
     path = sdist(without=[name])
     assert sdist_problems(path) == [f"{path.name} lacks {name}"]
 
 
-@pytest.mark.parametrize("name", ["docs/_build/html/index.html", ".nox/x", "tests/__pycache__/a.pyc"])
+@for_each("name", ["docs/_build/html/index.html", ".nox/x", "tests/__pycache__/a.pyc"])
 def test_sdist_with_caches_is_refused(sdist: Build, name: str) -> None:
     path = sdist(more=[name])
     assert sdist_problems(path) == [f"{path.name} must not hold {name}"]

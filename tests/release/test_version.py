@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from brokerage_async import __version__
 from docgen.pages import ROOT
 from release.news import upcoming
 from release.version import version_problems
+from tests.tables import for_each
 
 DATED = "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- New.\n\n## 1.2.2 (2026-01-01)\n\n- Old.\n"
 UNRELEASED = DATED.replace("2026-11-22", "unreleased")
 
 
-@pytest.mark.parametrize(
-    ("version", "changelog", "final", "problem"),
+@for_each(
+    "version, changelog, final, problem",
     [
         ("1.2.3", DATED, True, None),
         ("1.2.3", UNRELEASED, False, None),

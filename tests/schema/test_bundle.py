@@ -6,7 +6,6 @@ import json
 from functools import cache
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from openapi_spec_validator import validate
@@ -28,6 +27,7 @@ from tests.schema.bundle import (
 )
 from tests.schema.bundle import OPERATIONS as BUNDLED
 from tests.schema.test_schema_valid import walk
+from tests.tables import for_each
 
 MODELS = {model.__name__: wire for model, wire in WIRES.items()}
 RECEIVED = sorted(MODELS.keys() - {model.__name__ for model in REQUEST_MODELS})
@@ -59,7 +59,7 @@ def test_bundle_has_every_operation() -> None:
     assert BUNDLED.keys() == OPERATIONS.keys()
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@for_each("name", sorted(OPERATIONS))
 def test_answer_is_a_component_whose_rows_have_properties(name: str) -> None:
     operation = OPERATIONS[name]
     rows = row_components(name)
@@ -114,7 +114,7 @@ def wire_values(field: WireField, declared: list[str]) -> list[Any]:
     return [*forms, *(FORMS[form] for form in declared if form in FORMS and not (field.array and form == "integer"))]
 
 
-@pytest.mark.parametrize("name", RECEIVED)
+@for_each("name", RECEIVED)
 def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> None:
     """Compares with what the generated wire structs decode, which is the other reading of ``x-wire``."""
     properties = SCHEMAS[name]["properties"]
@@ -143,7 +143,7 @@ def test_decimals_have_a_pattern() -> None:
     assert not any(takes(price, value) for value in ("", "1_000", "NaN", ".5", 1.25, None))
 
 
-@pytest.mark.parametrize("body", [*answers(), *requests()], ids=str)
+@for_each("body", [*answers(), *requests()])
 def test_body_of_a_vector_is_valid(body: Any) -> None:
     assert misfit(body.schema, json.loads(body.source)) is None
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.schema.sources import schema_files
+from tests.tables import for_each
 
 FILES = schema_files()
 ROOT = FILES.pop("openapi.yaml")
@@ -855,18 +856,18 @@ def test_required_fields(name: str) -> None:
     assert sorted(SCHEMAS[name].get("required", [])) == sorted(required(name))
 
 
-@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+@for_each("name, count", COUNTS.items())
 def test_number_of_documented_fields(name: str, count: int) -> None:
     assert len(documented(name)) == count
 
 
-@pytest.mark.parametrize("name", ENUMS)
+@for_each("name", ENUMS)
 def test_documented_values(name: str) -> None:
     schema = SCHEMAS[name]
     assert [value for value in schema["enum"] if value not in schema.get("x-observed", ())] == ENUMS[name].split(", ")
 
 
-@pytest.mark.parametrize(("name", "field"), REQUEST_VALUES)
+@for_each("name, field", REQUEST_VALUES)
 def test_values_that_a_request_may_carry(name: str, field: str) -> None:
     holder = "NewOrderLeg" if field.startswith("legs[].") else name
     enum = SCHEMAS[actual(SCHEMAS[holder]["properties"][field.removeprefix("legs[].")])]["enum"]
@@ -943,7 +944,7 @@ def test_margin_is_offered_in_production_only() -> None:
 # -- tests of rules and sections
 
 
-@pytest.mark.parametrize("name", RULES)
+@for_each("name", RULES)
 def test_documented_rules(name: str) -> None:
     holder = OPERATIONS[name][1] if name in OPERATIONS else SCHEMAS[name]
     present = [bare(rule) for rule in holder["x-rules"] if rule.get("x-provenance", "documented") == "documented"]

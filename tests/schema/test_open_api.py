@@ -17,6 +17,7 @@ from brokerage_async._generated import operations as generated
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
+from tests.tables import for_each
 from tests.vectors.backtests import NEW
 from tests.vectors.complex_orders import BRACKET, BUY, PAIRS
 
@@ -231,7 +232,7 @@ def test_undocumented_operations_are_those_of_the_table() -> None:
     assert present == {name: provenance for name, (provenance, _, _) in UNDOCUMENTED.items()}
 
 
-@pytest.mark.parametrize("name", UNDOCUMENTED)
+@for_each("name", UNDOCUMENTED)
 def test_call_and_answer(name: str) -> None:
     call, operation = OPERATIONS[name]
     _, expected_call, expected_answer = UNDOCUMENTED[name]
@@ -241,7 +242,7 @@ def test_call_and_answer(name: str) -> None:
     assert (answer(json_schema(success)) if "content" in success else None) == expected_answer
 
 
-@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+@for_each("name, count", COUNTS.items())
 def test_number_of_fields(name: str, count: int) -> None:
     assert len(SCHEMAS[name]["properties"]) == count
 
@@ -258,13 +259,13 @@ OCO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OCO, trigger_order=None
 OTO = attrs.evolve(BRACKET, type=models.ComplexOrderType.OTO)
 
 
-@pytest.mark.parametrize("order", [BRACKET, PAIRS, OCO, OTO], ids=lambda order: order.type)
+@for_each("order", [BRACKET, PAIRS, OCO, OTO])
 def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrder) -> None:
     assert problems_of(order, strict=True) == ()
 
 
-@pytest.mark.parametrize(
-    ("order", "change", "problem"),
+@for_each(
+    "order, change, problem",
     [
         (BRACKET, {"trigger_order": None}, ("required", "trigger-order")),
         (OTO, {"trigger_order": None}, ("required", "trigger-order")),
@@ -276,7 +277,6 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
         (PAIRS, {"ratio_price_threshold": Decimal(0)}, ("out_of_range", "ratio-price-threshold")),
         (BRACKET, {"trigger_order": attrs.evolve(BUY, price=None)}, ("required", "trigger-order.price")),
     ],
-    ids=str,
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
     assert [(each.code, each.domain) for each in problems_of(attrs.evolve(order, **change))] == [problem]
@@ -302,14 +302,14 @@ def test_leg_of_a_backtest_without_its_terms_is_refused() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["Index", "Bond", "Unknown", "Warrant"])
+@for_each("kind", ["Index", "Bond", "Unknown", "Warrant"])
 def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> None:
     leg = attrs.evolve(BUY.legs[0], instrument_type=models.InstrumentType(kind))
     assert [each.domain for each in problems_of(attrs.evolve(BUY, legs=[leg]))] == ["legs[0].instrument-type"]
 
 
-@pytest.mark.parametrize(
-    ("operation", "query", "problem"),
+@for_each(
+    "operation, query, problem",
     [
         (generated.MARKET_METRICS_LIST, {"symbols": ["A,B"]}, ("value_not_allowed", "symbols[0]")),
         (generated.MARKET_METRICS_LIST, {"symbols": []}, ("too_few_items", "symbols")),
@@ -317,7 +317,6 @@ def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> 
         (generated.MARKET_DATA_BY_TYPE, {"equity": ["A"] * 60, "future": ["B"] * 41}, ("too_many_items", "future")),
         (generated.SEARCH_INSTRUMENTS, {"limit": 101}, ("out_of_range", "limit")),
     ],
-    ids=str,
 )
 def test_query_that_breaks_a_rule(operation: Any, query: dict[str, Any], problem: tuple[str, str]) -> None:
     with pytest.raises(InvalidRequestError) as caught:

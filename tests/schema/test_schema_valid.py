@@ -12,6 +12,7 @@ from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
 from tests.schema.sources import FOLDER, schema_files
+from tests.tables import for_each
 
 FILES = schema_files()
 ROOT = FILES.pop("openapi.yaml")
@@ -111,7 +112,7 @@ def test_paths_are_the_paths_of_all_areas() -> None:
     }
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@for_each("file", sorted(FILES))
 def test_files_have_their_two_parts(file: str) -> None:
     parts = {"common.yaml": ["schemas", "parameters", "responses"], **{name: ["schemas"] for name in STREAMS}}
     assert [part for part in FILES[file] if part != "x-keys"] == parts.get(file, ["paths", "schemas"])
@@ -202,14 +203,14 @@ def test_operations_are_described(name: str) -> None:
     assert all(p["description"].endswith(".") for p in parameters(operation))
 
 
-@pytest.mark.parametrize("name", sorted(FILES["common.yaml"]["responses"]))
+@for_each("name", sorted(FILES["common.yaml"]["responses"]))
 def test_error_responses_are_described(name: str) -> None:
     response = FILES["common.yaml"]["responses"][name]
     assert response["description"].endswith(".")
     assert response["content"]["application/json"]["schema"] == {"$ref": "#/schemas/ErrorEnvelope"}
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@for_each("file", sorted(FILES))
 def test_no_defaults(file: str) -> None:
     assert [node for node in walk(FILES[file]) if "default" in node] == []
 
@@ -319,14 +320,14 @@ def test_enumerations(name: str) -> None:
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*", n) for n in names)
 
 
-@pytest.mark.parametrize(("name", "field"), sorted(key for key, value in PROPERTIES.items() if "x-wire" in value))
+@for_each("name, field", sorted(key for key, value in PROPERTIES.items() if "x-wire" in value))
 def test_wire_forms_fit_the_type(name: str, field: str) -> None:
     prop = PROPERTIES[name, field]
     for form in prop["x-wire"]:
         assert kind(prop) in WIRE_FORMS[form]
 
 
-@pytest.mark.parametrize(("name", "field"), sorted(key for key, value in PROPERTIES.items() if "x-aliases" in value))
+@for_each("name, field", sorted(key for key, value in PROPERTIES.items() if "x-aliases" in value))
 def test_aliases_are_not_fields_themselves(name: str, field: str) -> None:
     assert not set(PROPERTIES[name, field]["x-aliases"]) & set(SCHEMAS[name]["properties"])
 

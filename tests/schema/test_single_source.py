@@ -10,11 +10,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from brokerage_async._generated.converters import WIRES
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding.fields import wire_fields
+from tests.tables import for_each
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "brokerage_async" / "_generated"
@@ -62,7 +61,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", list(sources()), ids=name_of)
+@for_each("path", list(sources()))
 def test_source_contains_no_wire_key_or_path(path: Path) -> None:
     assert set(constants(path)) & (DISTINCTIVE | PATHS) <= ALLOWED.get(name_of(path), set())
 

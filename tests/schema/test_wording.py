@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from tests.schema.sources import schema_files
+from tests.tables import for_each
 
 FILES = schema_files()
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -54,7 +53,7 @@ def first_sentence(description: str) -> str:
     return description.partition(". ")[0]
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@for_each("name", sorted(OPERATIONS))
 def test_operation_summary_is_one_imperative_sentence(name: str) -> None:
     summary = OPERATIONS[name]["summary"]
     assert summary.split()[0] in VERBS
@@ -62,19 +61,19 @@ def test_operation_summary_is_one_imperative_sentence(name: str) -> None:
     assert re.fullmatch(r"[^.]+\.", summary)
 
 
-@pytest.mark.parametrize("name", sorted(SCHEMAS))
+@for_each("name", sorted(SCHEMAS))
 def test_component_description_opens_with_a_noun_phrase_on_one_line(name: str) -> None:
     description = SCHEMAS[name]["description"]
     assert not description.startswith(CLAUSES)
     assert len(first_sentence(description)) <= 100
 
 
-@pytest.mark.parametrize("name", sorted(PROPERTIES))
+@for_each("name", sorted(PROPERTIES))
 def test_property_description_is_a_noun_phrase(name: str) -> None:
     assert not PROPERTIES[name]["description"].startswith(CLAUSES)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     sorted(
         name
@@ -86,7 +85,7 @@ def test_decimal_property_names_its_unit(name: str) -> None:
     assert re.search(UNITS, PROPERTIES[name]["description"])
 
 
-@pytest.mark.parametrize("file", sorted(FILES))
+@for_each("file", sorted(FILES))
 def test_strings_avoid_unnatural_phrases(file: str) -> None:
     assert [value for value in strings(FILES[file]) if re.search(UNNATURAL, value)] == []
 
@@ -97,7 +96,7 @@ def test_strings_are_found() -> None:
     assert sum(map(len, map(str.split, found))) > 4000
 
 
-@pytest.mark.parametrize(
+@for_each(
     "phrase", ["What is sent.", "It tells when.", "Nobody knows.", "There are none.", "A text.", "Default if left out."]
 )
 def test_unnatural_phrases_are_recognised(phrase: str) -> None:

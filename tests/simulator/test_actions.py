@@ -8,20 +8,21 @@ import pytest
 
 from brokerage_async.simulator.actions import ACTIONS
 from tests.simulator.harness import Harness, limit
+from tests.tables import for_each
 
 
 def act(harness: Harness, name: str, **arguments: Any) -> Any:
     return harness.brokerage.act(name, harness.now, **arguments)
 
 
-@pytest.mark.parametrize("price", ["0", "-1", "NaN", "Infinity", "dear", "", "1e99"])
+@for_each("price", ["0", "-1", "NaN", "Infinity", "dear", "", "1e99"])
 def test_price_must_be_a_positive_number(harness: Harness, price: str) -> None:
     with pytest.raises(ValueError, match="price must be"):
         act(harness, "set_price", symbol="AAPL", price=price)
     assert harness.sim.price("AAPL") == 200
 
 
-@pytest.mark.parametrize("name", ["fill_order", "reject_order", "expire_order"])
+@for_each("name", ["fill_order", "reject_order", "expire_order"])
 def test_unknown_order_is_refused(harness: Harness, name: str) -> None:
     with pytest.raises(LookupError, match="unknown order 7"):
         act(harness, name, order_id="7")

@@ -11,6 +11,7 @@ from brokerage_async import models
 from brokerage_async.models import BacktestStatus, converter
 from brokerage_async.simulator.backtests import Backtest
 from tests.simulator.harness import Harness, strategy
+from tests.tables import for_each
 
 
 def created(harness: Harness, **change: Any) -> Backtest:
@@ -63,8 +64,8 @@ def test_same_seed_gives_the_same_results() -> None:
     assert of(4) == of(4) != of(5)
 
 
-@pytest.mark.parametrize(
-    ("now", "last"),
+@for_each(
+    "now, last",
     [
         ("2026-06-10T15:00:00Z", date(2026, 6, 9)),
         ("2026-06-10T19:59:59Z", date(2026, 6, 9)),

@@ -5,6 +5,7 @@ import pytest
 
 from brokerage_async.simulator.clock import DEFAULT_START, Clock
 from tests.loops import VirtualLoop, run_in
+from tests.tables import for_each
 
 
 def test_clock_starts_at_the_first_reading_and_can_be_advanced() -> None:
@@ -26,7 +27,7 @@ def test_clock_never_goes_back() -> None:
         clock.set(DEFAULT_START)
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e300, 200 * 366 * 86400])
+@for_each("seconds", [float("nan"), float("inf"), 1e300, 200 * 366 * 86400])
 def test_advance_beyond_the_calendars_raises(seconds: float) -> None:
     clock = Clock()
     before = clock.now()
@@ -42,7 +43,7 @@ def test_naive_datetime_raises() -> None:
         Clock().set(datetime(2027, 6, 10))  # noqa: DTZ001
 
 
-@pytest.mark.parametrize("year", [1970, 1971, 2191])
+@for_each("year", [1970, 1971, 2191])
 def test_start_beyond_the_calendars_raises(year: int) -> None:
     with pytest.raises(ValueError, match=f"start must be in the years 1972 to 2190, got {year}-06-01"):
         Clock(datetime(year, 6, 1, tzinfo=UTC))
@@ -80,7 +81,7 @@ def test_speed_scales_stops_and_never_jumps() -> None:
     assert run_in(VirtualLoop(), main()) == [0, 600, 600, 600, 600, 610]
 
 
-@pytest.mark.parametrize("speed", [-1, 1e9, float("nan")])
+@for_each("speed", [-1, 1e9, float("nan")])
 def test_invalid_speed_raises(speed: float) -> None:
     with pytest.raises(ValueError, match="speed must be from 0 to 86400"):
         Clock().speed = speed

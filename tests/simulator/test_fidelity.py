@@ -6,17 +6,16 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from brokerage_async.simulator.trading.orders import TERMINAL, TRANSITIONS
 from tests.documents import ROOT
+from tests.tables import for_each
 
 PAGE = (ROOT / "docs" / "simulator.md").read_text("utf-8")
 HERE = Path(__file__).parent
 NAMED = sorted(set(re.findall(r"`([\w/]+\.py)::(\w+)`", PAGE)))
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED)
+@for_each("file, name", NAMED)
 def test_named_test_exists(file: str, name: str) -> None:
     tree = ast.parse((HERE / file).read_text("utf-8"))
     assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}

@@ -10,6 +10,7 @@ import pytest
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
 from brokerage_async.simulator.market.catalogue import Sizes
 from brokerage_async.simulator.options import check_options
+from tests.tables import for_each
 
 GOOD: dict[str, Any] = {
     "environment": "sandbox",
@@ -27,8 +28,8 @@ def test_good_options_pass() -> None:
     check_options(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
+@for_each(
+    "name, value",
     [
         ("environment", "live"),
         ("seed", "1"),
@@ -49,8 +50,8 @@ def test_wrong_option_is_named(name: str, value: Any) -> None:
         check_options(**{**GOOD, name: value})
 
 
-@pytest.mark.parametrize("name", ["equities", "equity_options", "chain_rows", "warrants"])
-@pytest.mark.parametrize("size", [-1, "9", 1.0])
+@for_each("name", ["equities", "equity_options", "chain_rows", "warrants"])
+@for_each("size", [-1, "9", 1.0])
 def test_size_is_a_whole_number(name: str, size: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} must be a whole number of rows"):
         Simulator(**{name: size})

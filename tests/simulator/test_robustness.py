@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.request import encode_path
 from tests.simulator.harness import Harness, leg, limit, option_leg, strategy
+from tests.tables import for_each
 
 HARNESS = Harness(environment="production", equities=40, equity_options=40, chain_rows=10).login()
 ORDER = HARNESS.place(limit(time_in_force="GTC"), HARNESS.accounts[1])
@@ -158,7 +159,7 @@ def test_accepted_orders_reach_a_terminal_status(data: st.DataObject) -> None:
     assert all(order.is_terminal or order.terms.is_multi_day for order in harness.state.order_store.of([account]))
 
 
-@pytest.mark.parametrize("name", ["symbol", "threshold", "comparator", "action", "indicator"])
+@for_each("name", ["symbol", "threshold", "comparator", "action", "indicator"])
 def test_condition_with_null_field_is_refused(harness: Harness, name: str) -> None:
     condition = {"symbol": "AAPL", "threshold": "1", "comparator": "gte", "action": "route", name: None}
     body = limit(rules={"conditions": [condition]})

@@ -11,6 +11,7 @@ import pytest
 
 from brokerage_async import Client, RetryPolicy, errors, models
 from brokerage_async.simulator import Simulator
+from tests.tables import for_each
 
 SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
 
@@ -99,7 +100,7 @@ def test_naive_start_raises() -> None:
         Simulator(start=datetime(2027, 1, 4, 15))  # noqa: DTZ001
 
 
-@pytest.mark.parametrize("year", [1972, 2190])
+@for_each("year", [1972, 2190])
 async def test_service_answers_at_the_ends_of_the_range_of_starts(year: int) -> None:
     day = date(year, 12, 31)
     async with Simulator(start=datetime(year, 12, 31, 23, tzinfo=UTC), **SMALL).client() as client:

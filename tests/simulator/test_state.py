@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def test_every_namespace_has_a_handler(harness: Harness) -> None:
@@ -42,7 +41,7 @@ def test_initial_complex_orders_of_each_type(harness: Harness) -> None:
         assert len(found.members) == members
 
 
-@pytest.mark.parametrize("environment", ["sandbox", "production"])
+@for_each("environment", ["sandbox", "production"])
 def test_state_depends_on_the_seed_only(environment: str) -> None:
     def of(seed: int) -> tuple[object, ...]:
         state = Harness(environment=environment, seed=seed).state

@@ -6,13 +6,12 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
 from brokerage_async.simulator import Simulator
 from tests.schema.sources import schema_files
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
+from tests.tables import for_each
 
 WATCHLIST = {"name": "No Such List", "watchlist-entries": [{"symbol": "AAPL"}]}
 NEEDED = {
@@ -140,7 +139,7 @@ class Abuse:
                 yield self.ask(body=body, path=self.path(account_number=account, id=identifier))
 
 
-@pytest.mark.parametrize("operation", SERVED)
+@for_each("operation", SERVED)
 def test_statuses_are_those_of_the_schema(operation: str) -> None:
     seen = {status for status in Abuse(OPERATIONS[operation]).statuses() if status >= 400}
     assert seen == named()[operation] - NOT_REACHED.get(operation, set())

@@ -12,14 +12,13 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.simulator import faults
 from tests.simulator.harness import Harness, leg, limit, market
+from tests.tables import for_each
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import ACCOUNT, CUSTOMER, Exchange
 
@@ -113,8 +112,8 @@ def authorization_code(harness: Harness) -> str:
     ).rpartition("code=")[2]
 
 
-@pytest.mark.parametrize("wire", ["observed", "documented"])
-@pytest.mark.parametrize("exchange", EXCHANGES, ids=str)
+@for_each("wire", ["observed", "documented"])
+@for_each("exchange", EXCHANGES)
 def test_exchange_succeeds(exchange: Exchange, wire: str) -> None:
     harness = staged(exchange, wire=wire)
     target, body = translated(exchange, harness)
@@ -192,7 +191,7 @@ def staged_at_its_limit(exchange: Exchange) -> Harness:
     return harness
 
 
-@pytest.mark.parametrize("exchange", [one for one in REFUSALS if one.name not in OTHER_SERVICES], ids=str)
+@for_each("exchange", [one for one in REFUSALS if one.name not in OTHER_SERVICES])
 def test_refusal_has_status_and_error(exchange: Exchange) -> None:
     plain: Stage = lambda one: asked(one, staged(one))  # noqa: E731
     stage = faulty if exchange.status >= 500 else STAGES.get(exchange.name, plain)

@@ -13,6 +13,7 @@ from brokerage_async.symbols import (
     parse_cryptocurrency,
     parse_cryptocurrency_streamer,
 )
+from tests.tables import for_each
 
 CODES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=1, max_size=10)
 
@@ -29,19 +30,19 @@ def test_symbols_of_the_service() -> None:
     assert (found.coin, str(found), found.streamer_symbol()) == ("BTC", "BTC/USD", "BTC/USD:CXTALP")
 
 
-@pytest.mark.parametrize("symbol", ["", "BTC", "BRK/B", "BTC/EUR", "btc/USD", "BTC/USD ", "BTC/USD:CXTALP", "/USD"])
+@for_each("symbol", ["", "BTC", "BRK/B", "BTC/EUR", "btc/USD", "BTC/USD ", "BTC/USD:CXTALP", "/USD"])
 def test_parse_cryptocurrency_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="must be a cryptocurrency"):
         parse_cryptocurrency(symbol)
 
 
-@pytest.mark.parametrize("symbol", ["", "BTC/USD", "BTC/USD:", "BTC:CXTALP", "BTC/USD:cxtalp"])
+@for_each("symbol", ["", "BTC/USD", "BTC/USD:", "BTC:CXTALP", "BTC/USD:cxtalp"])
 def test_parse_cryptocurrency_streamer_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="streamer symbol of a cryptocurrency"):
         parse_cryptocurrency_streamer(symbol)
 
 
-@pytest.mark.parametrize("wrong", [None, "", "btc", "A/B", 1])
+@for_each("wrong", [None, "", "btc", "A/B", 1])
 def test_invalid_code_or_venue_is_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         CryptocurrencySymbol(wrong)

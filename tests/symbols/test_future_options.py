@@ -18,6 +18,7 @@ from brokerage_async.symbols import (
     parse_future_option,
     parse_future_option_streamer,
 )
+from tests.tables import for_each
 
 CODES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=1, max_size=6)
 MONTHS = st.integers(1, 12)
@@ -57,7 +58,7 @@ def test_streamer_symbol_parsed_returns_the_parts(
     assert parse_future_option_streamer(str(parts)) == parts
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbol",
     [
         SYMBOL,
@@ -88,7 +89,7 @@ def test_contract_years_follow_the_expiration() -> None:
     assert (found.future.year, found.year) == (2030, 2029)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbol",
     [
         "",
@@ -109,13 +110,13 @@ def test_parse_future_option_another_form_is_rejected(symbol: str) -> None:
         parse_future_option(symbol)
 
 
-@pytest.mark.parametrize("symbol", ["", SYMBOL, "./EW3U26P9100", "./EW3U6P9100:XCME", "/ESZ26:XCME"])
+@for_each("symbol", ["", SYMBOL, "./EW3U26P9100", "./EW3U6P9100:XCME", "/ESZ26:XCME"])
 def test_parse_future_option_streamer_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="streamer symbol of a future option"):
         parse_future_option_streamer(symbol)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"future": "/ESZ6"},
@@ -133,7 +134,6 @@ def test_parse_future_option_streamer_another_form_is_rejected(symbol: str) -> N
         {"expiration": datetime(2026, 9, 18, tzinfo=UTC)},
         {"blanks": (0, 1)},
     ],
-    ids=str,
 )
 def test_option_with_an_invalid_part_names_it(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequestError) as caught:

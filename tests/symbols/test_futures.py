@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.symbols import FutureSymbol, parse_future, parse_future_streamer
+from tests.tables import for_each
 
 CODES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=1, max_size=6)
 JUNE = date(2026, 6, 12)
@@ -35,8 +36,8 @@ def test_any_string_is_parsed_or_rejected(symbol: str) -> None:
     assert str(parts) == symbol
 
 
-@pytest.mark.parametrize(
-    ("symbol", "exchange", "streamer", "parts"),
+@for_each(
+    "symbol, exchange, streamer, parts",
     [
         ("/ESZ6", "XCME", "/ESZ26:XCME", ("ES", 12, 2026)),
         ("/ESH7", "XCME", "/ESH27:XCME", ("ES", 3, 2027)),
@@ -51,13 +52,13 @@ def test_symbols_of_the_service(symbol: str, exchange: str, streamer: str, parts
     assert (str(found), found.streamer_symbol(exchange), f"/{found.code}") == (symbol, streamer, symbol)
 
 
-@pytest.mark.parametrize("symbol", ["", "ESZ6", "/ES", "/ESZ", "/ESA6", "/ESZ26", "/esz6", "/ESZ6 ", "./ESZ6", "/ESZ٦"])
+@for_each("symbol", ["", "ESZ6", "/ES", "/ESZ", "/ESA6", "/ESZ26", "/esz6", "/ESZ6 ", "./ESZ6", "/ESZ٦"])
 def test_parse_future_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="must be a future such as"):
         parse_future(symbol, on=JUNE)
 
 
-@pytest.mark.parametrize("symbol", ["", "/ESZ6", "/ESZ26", "/ESZ6:XCME", "/ESZ26:", "/ESZ26:xcme", "ESZ26:XCME"])
+@for_each("symbol", ["", "/ESZ6", "/ESZ26", "/ESZ6:XCME", "/ESZ26:", "/ESZ26:xcme", "ESZ26:XCME"])
 def test_parse_future_streamer_another_form_is_rejected(symbol: str) -> None:
     with pytest.raises(InvalidRequestError, match="streamer symbol of a future such as"):
         parse_future_streamer(symbol)
@@ -70,13 +71,13 @@ def test_future_with_invalid_parts_names_them_all() -> None:
     assert [problem.domain for problem in caught.value.errors] == ["product", "month", "year"]
 
 
-@pytest.mark.parametrize("exchange", [None, "", "xcme", "X:Y"])
+@for_each("exchange", [None, "", "xcme", "X:Y"])
 def test_streamer_symbol_of_an_invalid_exchange_is_rejected(exchange: Any) -> None:
     with pytest.raises(InvalidRequestError, match="exchange must be a code"):
         FutureSymbol("ES", 12, 2026).streamer_symbol(exchange)
 
 
-@pytest.mark.parametrize("on", [None, "2026-06-12"])
+@for_each("on", [None, "2026-06-12"])
 def test_parse_future_without_a_day_is_rejected(on: Any) -> None:
     with pytest.raises(InvalidRequestError, match="on must be a datetime"):
         parse_future("/ESZ6", on=on)

@@ -6,10 +6,11 @@ import pytest
 
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.symbols import instrument_type_of
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("symbol", "kind"),
+@for_each(
+    "symbol, kind",
     [
         ("AAPL", "Equity"),
         ("BRK/B", "Equity"),
@@ -24,7 +25,7 @@ def test_kinds_by_form(symbol: str, kind: str) -> None:
     assert instrument_type_of(symbol) == kind
 
 
-@pytest.mark.parametrize("wrong", [None, 1, b"AAPL", []], ids=str)
+@for_each("wrong", [None, 1, b"AAPL", []])
 def test_kind_of_another_type_is_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="symbol must be a str"):
         instrument_type_of(wrong)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.symbols import OptionSymbol, occ_symbol, parse_occ, parse_option_streamer
+from tests.tables import for_each
 
 ROOTS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./", min_size=1, max_size=6)
 DAYS = st.dates(date(2000, 1, 1), date(2099, 12, 31))
@@ -54,7 +55,7 @@ def test_the_usual_one() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -75,8 +76,8 @@ def test_what_is_no_occ_symbol(text: str) -> None:
         parse_occ(text)
 
 
-@pytest.mark.parametrize(
-    ("parts", "fields"),
+@for_each(
+    "parts, fields",
     [
         (("TOOLONG", date(2026, 6, 12), "C", 110), ["root"]),
         (("AAPL", date(1999, 6, 12), "C", 110), ["expiration"]),
@@ -111,7 +112,7 @@ def test_a_changed_symbol_is_no_other_strike() -> None:
         attrs.evolve(parts, strike=Decimal("110.5005"))
 
 
-@pytest.mark.parametrize("wrong", [None, 1, 1.5, b"AAPL", [], date(2026, 6, 12)], ids=str)
+@for_each("wrong", [None, 1, 1.5, b"AAPL", [], date(2026, 6, 12)])
 def test_what_is_no_symbol_is_refused(wrong: Any) -> None:
     for call in (lambda: parse_option_streamer(wrong), lambda: parse_occ(wrong)):
         with pytest.raises(InvalidRequestError, match="symbol must be a str"):
@@ -131,8 +132,8 @@ def test_streamer_symbol_parsed_returns_the_parts(root: str, day: date, kind: st
     assert parse_option_streamer(parts.streamer_symbol) == parts
 
 
-@pytest.mark.parametrize(
-    ("streamer", "occ"),
+@for_each(
+    "streamer, occ",
     [
         (".SPY260612C110", "SPY   260612C00110000"),
         (".QNTX261218C45", "QNTX  261218C00045000"),
@@ -145,7 +146,7 @@ def test_streamer_symbol_of_the_service_stands_for_its_occ_symbol(streamer: str,
     assert parse_occ(occ).streamer_symbol == streamer
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbol", ["", "SPY", "SPY260612C110", ".SPY260631C110", ".SPY260612C", ".SPY260612C110.", ".SPY260612X1", "./ESZ6"]
 )
 def test_parse_option_streamer_another_form_is_rejected(symbol: str) -> None:
@@ -158,7 +159,7 @@ def test_streamer_symbol_has_no_trailing_zeros() -> None:
     assert OptionSymbol("ACME", date(2027, 1, 15), "C", Decimal("1E+2")).streamer_symbol == ".ACME270115C100"
 
 
-@pytest.mark.parametrize("strike", ["110.0000000000000000000000000000000001", "0.00100000000000000000000000000000001"])
+@for_each("strike", ["110.0000000000000000000000000000000001", "0.00100000000000000000000000000000001"])
 def test_strike_between_steps_is_rejected_however_many_digits_it_has(strike: str) -> None:
     for given_as in (strike, Decimal(strike)):
         with pytest.raises(InvalidRequestError, match=r"in steps of 0\.001"):

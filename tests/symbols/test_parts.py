@@ -3,11 +3,11 @@ from __future__ import annotations
 from datetime import date
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.symbols.parts import contract_year, day_of, plain
+from tests.tables import for_each
 
 
 @given(st.integers(0, 9), st.integers(1, 12), st.dates(date(2010, 1, 1), date(2080, 12, 31)))
@@ -17,8 +17,8 @@ def test_contract_year_lies_in_the_ten_years_from_twelve_months_back(digit: int,
     assert -12 <= (year - day.year) * 12 + month - day.month < 108
 
 
-@pytest.mark.parametrize(
-    ("day", "year"),
+@for_each(
+    "day, year",
     [
         (date(2026, 6, 12), 2026),
         (date(2026, 12, 31), 2026),
@@ -40,9 +40,7 @@ def test_plain_digits_keep_the_value(strike: Decimal) -> None:
     assert digits == "0" or "." not in digits or digits[-1] not in "0."
 
 
-@pytest.mark.parametrize(
-    ("strike", "digits"), [("110", "110"), ("110.50", "110.5"), ("1E+2", "100"), ("0.0085", "0.0085")]
-)
+@for_each("strike, digits", [("110", "110"), ("110.50", "110.5"), ("1E+2", "100"), ("0.0085", "0.0085")])
 def test_plain_digits_of_usual_strikes(strike: str, digits: str) -> None:
     assert plain(Decimal(strike)) == digits
 

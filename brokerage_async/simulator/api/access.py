@@ -12,10 +12,14 @@ __all__ = ["Access"]
 
 
 class Access:
-    """Looks up accounts for a request: 404 for unknown ones, 403 for those of another customer."""
+    """Looks up accounts for a request: 404 for unknown ones, 403 for those of another customer.
 
-    def __init__(self, accounts: Accounts) -> None:
+    ``numbers``: whether a customer may be named by number, beside ``me``.
+    """
+
+    def __init__(self, accounts: Accounts, *, numbers: bool) -> None:
         self._accounts = accounts
+        self._numbers = numbers
 
     def account(self, request: ParsedRequest, number: str | None = None) -> Account:
         """Return the account of the path, or the one of ``number``."""
@@ -34,8 +38,8 @@ class Access:
     def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
         """Return the accounts of ``numbers``, which must belong to the customer in the path."""
         customer = request.path["customer_id"]
-        if customer not in ("me", str(request.customer.number)):
-            if self._accounts.has_customer(customer):
+        if customer != "me" and not (self._numbers and customer == str(request.customer.number)):
+            if customer != str(request.customer.number) and self._accounts.has_customer(customer):
                 raise RefusedError.not_permitted()
             raise RefusedError.not_found("customer")
         return [self.account(request, number) for number in dict.fromkeys(numbers)]

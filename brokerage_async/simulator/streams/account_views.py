@@ -34,7 +34,7 @@ class AccountViews:
     """Objects of an account, as JSON values."""
 
     def __init__(self, state: State) -> None:
-        access = Access(state.accounts)
+        access = Access(state.accounts, numbers=not state.settings.has("customer_is_me"))
         self._dialect = state.dialect
         self._positions = Positions(access, state.prices, state.dialect)
         self._balances = Balances(access, state.margin_calculator, state.prices, state.dialect)

@@ -10,6 +10,7 @@ import pytest
 from codegen.bundle.document import bundle
 from codegen.read.document import Document, SchemaError
 from tests.codegen.support import TOY, edit
+from tests.tables import for_each
 
 GARDEN: dict[str, Any] = bundle(Document(TOY))
 SCHEMAS: dict[str, Any] = GARDEN["components"]["schemas"]
@@ -20,8 +21,8 @@ def answer(path: str, method: str, status: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("path", "method", "status", "names"),
+@for_each(
+    "path, method, status, names",
     [
         ("/beds/{bed_number}", "patch", "200", ["BedItemEnvelope"]),
         ("/beds/{bed_number}/plants", "get", "200", ["PlantPageEnvelope"]),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from codegen.bundle.examples import parameter_examples, unknown_suggestions, with_examples
+from tests.tables import for_each
 
 
 def example(schema: dict[str, Any], suggested: dict[str, Any] | None = None) -> Any:
@@ -19,8 +18,8 @@ def example(schema: dict[str, Any], suggested: dict[str, Any] | None = None) -> 
     return with_examples(schemas, suggested or {})["Plant"]["examples"][0].get("key")
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
+@for_each(
+    "schema, expected",
     [
         ({"type": "string"}, "example"),
         ({"type": ["string", "null"], "description": "Name, such as `Rosa  canina`."}, "Rosa  canina"),
@@ -43,8 +42,8 @@ def test_example_follows_the_type(schema: dict[str, Any], expected: Any) -> None
     assert example(schema) == expected
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
+@for_each(
+    "schema, expected",
     [
         ({"type": ["string", "null"]}, "suggested"),
         ({"anyOf": [{"$ref": "#/components/schemas/Season"}, {"type": "string"}]}, "suggested"),

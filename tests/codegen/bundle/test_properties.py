@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from codegen.bundle.properties import property_schema
 from codegen.read.document import Document, Node
 from tests.codegen.support import TOY
+from tests.tables import for_each
 
 GARDEN = Document(TOY)
 DECIMAL = {"format": "decimal", "pattern": r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
@@ -29,8 +28,8 @@ def types(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if key != "description" and not key.startswith("x-")}
 
 
-@pytest.mark.parametrize(
-    ("component", "key", "expected"),
+@for_each(
+    "component, key, expected",
     [
         ("Bed", "number", {"type": ["string", "integer", "null"]}),
         ("Bed", "width", {"anyOf": [{"type": ["string", "number"], **DECIMAL}, {"type": "string", "enum": ["NaN"]}]}),
@@ -59,8 +58,8 @@ def test_received_property_is_a_union_of_its_forms(component: str, key: str, exp
     assert types(property_schema(written(component, key), received=True)) == expected
 
 
-@pytest.mark.parametrize(
-    ("component", "key", "expected"),
+@for_each(
+    "component, key, expected",
     [
         ("NewPlant", "season", {"$ref": "#/components/schemas/Season"}),
         ("NewPlant", "sown", {"type": "string", "format": "date"}),

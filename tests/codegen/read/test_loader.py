@@ -8,11 +8,12 @@ import pytest
 import yaml
 
 from codegen.read import loader
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize("parser", [loader._FAST, loader._EXACT], ids=["fast", "exact"])
-@pytest.mark.parametrize(
-    ("content", "expected"),
+@for_each("parser", [loader._FAST, loader._EXACT])
+@for_each(
+    "content, expected",
     [
         ("{a: true, b: false}", {"a": True, "b": False}),
         ("[yes, no, on, off, Yes, TRUE]", ["yes", "no", "on", "off", "Yes", "TRUE"]),
@@ -25,8 +26,8 @@ def test_both_parsers_give_the_same(parser: Any, content: str, expected: Any) ->
     assert yaml.load(content, Loader=parser) == loader.parse(content) == expected
 
 
-@pytest.mark.parametrize(
-    ("content", "problem", "column"),
+@for_each(
+    "content, problem, column",
     [("{a: 1, b: {c: 1, c: 2}}", "duplicate key 'c'", 17), ("a: [unclosed", "expected ',' or ']'", 12)],
 )
 def test_error_names_the_place(content: str, problem: str, column: int) -> None:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.codegen.support import Package, edit, imported
+from tests.tables import for_each
 
 DAY = date(2026, 3, 1)
 MOMENT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -63,7 +64,7 @@ def wires(garden: Package) -> ModuleType:
     return garden.converters
 
 
-@pytest.mark.parametrize(("field", "raw", "value", "kept"), FORMS)
+@for_each("field, raw, value, kept", FORMS)
 def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any, kept: Any, wires: ModuleType) -> None:
     body = msgspec.json.encode({field: raw})
     plant = msgspec.json.decode(body, type=wires.PlantWire).build()
@@ -76,12 +77,23 @@ def test_build_declared_form_returns_the_value(field: str, raw: Any, value: Any,
     assert msgspec.convert({**again, **plant.extra}, wires.PlantWire).build() == plant
 
 
-@pytest.mark.parametrize(
-    ("field", "raw"),
-    [("price", "cheap"), ("price", "1_0"), ("price", " 1"), ("price", "Infinity"), ("weight", "NaN"), ("rows", "four"),
-     ("perennial", "maybe"), ("sown", "tomorrow"), ("sown", "2026-03-01X"), ("frost-days", {"soon": 1}),
-     ("watered-at", 10**20), ("weeded-at", "noon")],
-)  # fmt: skip
+@for_each(
+    "field, raw",
+    [
+        ("price", "cheap"),
+        ("price", "1_0"),
+        ("price", " 1"),
+        ("price", "Infinity"),
+        ("weight", "NaN"),
+        ("rows", "four"),
+        ("perennial", "maybe"),
+        ("sown", "tomorrow"),
+        ("sown", "2026-03-01X"),
+        ("frost-days", {"soon": 1}),
+        ("watered-at", 10**20),
+        ("weeded-at", "noon"),
+    ],
+)
 def test_build_invalid_value_raises_value_error(field: str, raw: Any, wires: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"."):
         msgspec.convert({field: raw}, wires.PlantWire).build()
@@ -140,7 +152,7 @@ def test_repr_secret_is_hidden(models: ModuleType) -> None:
 def test_build_without_class_swap_returns_an_equal_model(wires: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = {"name": "Rose", "harvests": [{"kilograms": "1"}], "price": ""}
     swapped = msgspec.convert(raw, wires.PlantWire).build()
-    monkeypatch.setattr(wires, "CLASS_SWAP", False)
+    monkeypatch.setattr("brokerage_async._values.CLASS_SWAP", False)
     made = msgspec.convert(raw, wires.PlantWire).build()
     assert made == swapped
     assert type(made) is type(swapped)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import pydoc
 
-import pytest
-
 from brokerage_async._generated.endpoints import Instruments
 from codegen.render.docstrings import WIDTH, class_docstring, fill, source_of_operation, with_provenance
 from tests.codegen.support import Package
+from tests.tables import for_each
 
 
 def test_fill_long_paragraph_is_wrapped_with_a_hanging_indent() -> None:
@@ -20,7 +19,7 @@ def test_fill_long_paragraph_is_wrapped_with_a_hanging_indent() -> None:
     assert all(line.startswith("        word") for line in lines[1:])
 
 
-@pytest.mark.parametrize("word", ["`AAPL  260612C00110000`", "start-date"])
+@for_each("word", ["`AAPL  260612C00110000`", "start-date"])
 def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
     for length in range(WIDTH - len(word), WIDTH + 1):
         assert word in fill(f"{'x' * length} {word} end")

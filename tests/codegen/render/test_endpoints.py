@@ -6,10 +6,9 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from brokerage_async.operation import BoundCall, Pager
 from tests.codegen.support import Package, edit, imported
+from tests.tables import for_each
 
 
 class Recorder:
@@ -113,9 +112,7 @@ Returns:
 ``GET /beds``: section Beds of the service document."""
 
 
-@pytest.mark.parametrize(
-    ("name", "docstring"), [("plants", PLANTS_DOCSTRING), ("plant", PLANT_DOCSTRING), ("list", LIST_DOCSTRING)]
-)
+@for_each("name, docstring", [("plants", PLANTS_DOCSTRING), ("plant", PLANT_DOCSTRING), ("list", LIST_DOCSTRING)])
 def test_method_docstring_covers_arguments_result_and_errors(name: str, docstring: str, garden: Package) -> None:
     assert inspect.getdoc(getattr(garden.endpoints.Garden, name)) == docstring
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from brokerage_async._generated.models import BacktestLeg, NewOrder
 from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.operation import Effect, Provenance, Shape
 from codegen.read.load import load
 from codegen.render.operations import result_type
 from tests.codegen.support import TOY, Package
+from tests.tables import for_each
 
 
 def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
@@ -53,8 +52,8 @@ def test_body_field_says_which_decimals_are_numbers() -> None:
     assert not any(field.number for field in REQUEST_MODELS[NewOrder].fields)
 
 
-@pytest.mark.parametrize(
-    ("name", "annotation"),
+@for_each(
+    "name, annotation",
     [
         ("garden.plants", "list[Plant]"),
         ("garden.list", "list[Bed]"),

@@ -11,6 +11,7 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.protocol.decoding import cattrs_converter
+from tests.tables import for_each
 
 
 def test_it_is_a_converter_made_once() -> None:
@@ -70,7 +71,7 @@ def test_an_invalid_value_is_reported_with_the_name_of_the_model(caplog: pytest.
     assert "Order: $.price: expected decimal, got a list" in caplog.text
 
 
-@pytest.mark.parametrize(("value", "digits"), [("1.10", "1.10"), (7, "7"), (0.1, "0.1"), (Decimal("1.10"), "1.10")])
+@for_each("value, digits", [("1.10", "1.10"), (7, "7"), (0.1, "0.1"), (Decimal("1.10"), "1.10")])
 def test_decimals_have_the_digits_that_were_written(value: object, digits: str) -> None:
     assert str(models.converter.structure(value, Decimal)) == digits
 
@@ -80,13 +81,13 @@ def test_decimals_are_written_as_strings_without_an_exponent() -> None:
     assert converter.unstructure([Decimal("1.50"), {"limit": Decimal("1E+2")}]) == ["1.50", {"limit": "100"}]
 
 
-@pytest.mark.parametrize("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
+@for_each("value", [True, None, [], {}, "x", "1_0", float("nan"), float("inf"), Decimal("NaN")])
 def test_an_invalid_decimal_is_rejected(value: object) -> None:
     with pytest.raises((TypeError, ValueError), match="decimal"):
         models.converter.structure(value, Decimal)
 
 
-@pytest.mark.parametrize("value", ["text", {"id": 1}, 5, None])
+@for_each("value", ["text", {"id": 1}, 5, None])
 def test_a_value_that_is_not_a_list_is_rejected(value: object) -> None:
     with pytest.raises(TypeError, match="expected a list"):
         models.converter.structure(value, list[models.Order])

@@ -15,6 +15,7 @@ from brokerage_async._generated import operations as ops
 from brokerage_async.protocol.decoding import chunks, codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY
 from brokerage_async.protocol.decoding.codec import Decoded
+from tests.tables import for_each
 
 CHAIN = ops.INSTRUMENTS_FUTURES_OPTION_CHAIN
 
@@ -122,7 +123,7 @@ def test_an_invalid_value_in_one_chunk_costs_nothing_elsewhere(caplog: pytest.Lo
     assert caught.value.json_path == "$.data.items[40].strike-price"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b'{"data":{"symbol":"A"}}',
@@ -172,7 +173,7 @@ def test_lists_in_unusual_places_are_decoded_in_steps(
     assert sorted(record.getMessage() for record in caplog.records) == warnings
 
 
-@pytest.mark.parametrize("envelope", ['{"data":%s}', '{"items":%s}'])
+@for_each("envelope", ['{"data":%s}', '{"items":%s}'])
 def test_a_list_in_an_unusual_place_is_an_error_in_strict_mode(envelope: str) -> None:
     rows = rows_of(60)
     rows[0]["strike-price"] = "?"  # Found later than the place of the list.
@@ -249,7 +250,7 @@ def test_rows_with_different_first_keys_are_cut_as_well() -> None:
     assert steps > 10
 
 
-@pytest.mark.parametrize("first", [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"'])
+@for_each("first", [b"null", b"7", b"[]", b'"},{"', b'"{\\"symbol\\":"'])
 def test_a_first_row_that_is_not_an_object_costs_only_itself(first: bytes) -> None:
     rows = json.dumps(rows_of(60), separators=(",", ":")).encode()
     body = b'{"data":{"items":[' + first + b"," + rows[1:] + b"}}"
@@ -266,7 +267,7 @@ def test_a_string_that_does_not_end_is_scanned_once() -> None:
     assert caught.value.json_path == "$"
 
 
-@pytest.mark.parametrize("after", [b"x", b"}", b',"data":', b"\x00"])
+@for_each("after", [b"x", b"}", b',"data":', b"\x00"])
 def test_invalid_json_after_the_rows_is_an_error(after: bytes) -> None:
     body = json.dumps({"data": {"items": rows_of(30)}}).encode() + after
     with pytest.raises(errors.ResponseDecodeError, match="not JSON") as caught:
@@ -274,7 +275,7 @@ def test_invalid_json_after_the_rows_is_an_error(after: bytes) -> None:
     assert caught.value.json_path == "$"
 
 
-@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
+@for_each("mark", [b"\xef\xbb\xbf", b"\xff\xfe"])
 def test_invalid_json_before_the_rows_is_an_error(mark: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         run(mark + json.dumps({"data": {"items": rows_of(30)}}).encode())

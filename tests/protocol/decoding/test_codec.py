@@ -17,6 +17,7 @@ from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY
+from tests.tables import for_each
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +47,7 @@ BARE_WARRANTS: Operation[list[models.Warrant]] = Operation(**BARE, result=models
 BARE_NAMES: Operation[list[str]] = Operation(**BARE, result=str)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         [{"symbol": "ABCW", "new": 1}, {"active": True}],
@@ -71,7 +72,7 @@ def test_a_bare_list_of_strings() -> None:
     assert codec.decode(BARE_NAMES, b"[]").value == []
 
 
-@pytest.mark.parametrize("content", [b"{}", b'{"data": null}', b'[["a"]]', b"<html>", b'["a"', b"null"])
+@for_each("content", [b"{}", b'{"data": null}', b'[["a"]]', b"<html>", b'["a"', b"null"])
 def test_a_bare_list_is_never_made_up(content: bytes) -> None:
     for operation in (BARE_NAMES, BARE_WARRANTS):
         with pytest.raises(ResponseDecodeError):
@@ -138,8 +139,8 @@ def test_an_unusual_envelope_costs_only_a_warning(
         codec.decode(operation, body(answer), strict=True)
 
 
-@pytest.mark.parametrize("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN], ids=lambda each: each.name)
-@pytest.mark.parametrize(
+@for_each("operation", [WARRANT, DIVIDENDS, ORDERS, TOKEN])
+@for_each(
     "text", [b"", b"<html></html>", b"[]", b"null", b'"text"', b"7", b'{"data": {"items": [', b"{" * 5000, b"\xff\xfe"]
 )
 def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], text: bytes) -> None:
@@ -148,8 +149,8 @@ def test_a_body_that_is_not_an_object_is_an_error(operation: Operation[Any], tex
     assert (caught.value.json_path, caught.value.operation) == ("$", operation.name)
 
 
-@pytest.mark.parametrize(
-    ("operation", "answer", "path"),
+@for_each(
+    "operation, answer, path",
     [
         (WARRANT, {}, "$.data"),
         (WARRANT, {"data": None}, "$.data"),
@@ -211,7 +212,7 @@ def test_extra_is_sent_as_it_is() -> None:
     assert sent["order-type"] == "Other"
 
 
-@pytest.mark.parametrize("price", [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"])
+@for_each("price", [Decimal("NaN"), Decimal("Infinity"), 1.5, "1.5"])
 def test_an_unsendable_value_is_rejected(price: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="NewOrder cannot be sent"):
         codec.encode(new_order(price=price))
@@ -224,7 +225,7 @@ def test_only_models_are_sent() -> None:
         codec.encode(models.NewWatchlist(name="n", watchlist_entries=["AAPL"]))  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("strict", [True, False])
+@for_each("strict", [True, False])
 def test_a_short_body_is_decoded_in_one_step_and_as_strictly(strict: bool) -> None:
     steps = codec.decode_chunks(ORDERS, body({"data": {"items": [{"price": ["?"]}]}}), strict=strict)
     if strict:
@@ -241,7 +242,7 @@ def test_an_unreadable_envelope_around_a_resource_is_left_out() -> None:
     assert decoded == codec.Decoded(models.Warrant(symbol="ABCW"), None, None)
 
 
-@pytest.mark.parametrize("more", [{}, {"new": 1}, {"active": ["?"]}], ids=str)
+@for_each("more", [{}, {"new": 1}, {"active": ["?"]}])
 def test_an_error_beside_the_data_is_kept_however_the_data_is_read(more: dict[str, Any]) -> None:
     error = {"code": "cannot_update_order", "message": "no"}
     for operation, data in ((WARRANT, {"symbol": "A", **more}), (DIVIDENDS, {"items": [{"amount": "1", **more}]})):

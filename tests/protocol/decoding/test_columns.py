@@ -19,6 +19,7 @@ from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.columns import MAX_COLUMNS, ColumnDecoder
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one
+from tests.tables import for_each
 
 TYPE = frozenset({"eventType"})
 
@@ -87,7 +88,7 @@ def test_decode_misfit_costs_neither_its_row_nor_the_others(caplog: pytest.LogCa
         decode(rows, ["Quote", "A", {"price": 1}], strict=True)
 
 
-@pytest.mark.parametrize("columns", [(), ("eventSymbol",) * (MAX_COLUMNS + 1)], ids=["none", "too many"])
+@for_each("columns", [(), ("eventSymbol",) * (MAX_COLUMNS + 1)])
 def test_unusable_columns_are_rejected(columns: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="columns must be 1 to"):
         decoder(models.Quote, *columns)

@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 import msgspec
-import pytest
 
 from brokerage_async._generated.converters import (
     WIRES,
@@ -21,11 +20,12 @@ from brokerage_async._generated.converters import (
     Wire,
 )
 from brokerage_async.protocol.decoding.fields import containing, equivalents, nested_wires, wire_fields
+from tests.tables import for_each
 
 ORDER, OPTION = wire_fields(OrderWire), wire_fields(EquityOptionWire)
 
 
-@pytest.mark.parametrize("wire", WIRES.values(), ids=lambda wire: wire.__name__)
+@for_each("wire", WIRES.values())
 def test_every_field_has_one_field_in_order(wire: type[Wire]) -> None:
     fields = wire_fields(wire)
     assert [field.attribute for field in fields.values()] == list(wire.__struct_fields__)
@@ -36,14 +36,14 @@ def test_every_field_has_one_field_in_order(wire: type[Wire]) -> None:
         assert not (field.many and field.child is None)
 
 
-@pytest.mark.parametrize("model", WIRES, ids=lambda model: model.__name__)
+@for_each("model", WIRES)
 def test_every_field_leads_to_a_field_of_the_model(model: type[Any]) -> None:
     names = {field.name for field in attrs.fields(model)}
     assert {field.target for field in wire_fields(WIRES[model]).values()} <= names
 
 
-@pytest.mark.parametrize(
-    ("key", "expected"),
+@for_each(
+    "key, expected",
     [
         ("price", {"scalars": {"decimal"}, "settled": False}),
         ("gtc-date", {"scalars": {"date"}, "settled": True}),
@@ -70,8 +70,8 @@ def test_nested_structs_are_those_directly_inside() -> None:
     assert nested_wires(EquityOptionWire) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("field", "raw", "expected"),
+@for_each(
+    "field, raw, expected",
     [
         (ORDER["price"], 5, ["5"]),
         (ORDER["price"], 0.1, ["0.1"]),
@@ -90,7 +90,6 @@ def test_nested_structs_are_those_directly_inside() -> None:
         (ORDER["cancellable"], "true", []),
         (ORDER["legs"], {}, []),
     ],
-    ids=lambda value: None if isinstance(value, attrs.Attribute) else str(getattr(value, "key", value)),
 )
 def test_equivalents_lose_and_guess_nothing(field: Any, raw: Any, expected: list[Any]) -> None:
     assert list(equivalents(field, raw)) == expected

@@ -17,6 +17,7 @@ from brokerage_async.protocol.decoding import codec, lenient
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import ROWS_PER_STEP, structure_one, structure_rows, structure_steps
+from tests.tables import for_each
 
 SEARCH = ops.ORDERS_SEARCH
 
@@ -111,8 +112,8 @@ def test_digits_of_numbers_are_kept() -> None:
     assert (str(order.price), str(order.value)) == ("1.10", "100000000000000000000.01")
 
 
-@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e-99999999999999999999", "7" * 5_000])
-@pytest.mark.parametrize("key", ["price", "ext-global-order-number", "cancellable", "unknown"])
+@for_each("number", ["1e99999999999999999999", "-1e-99999999999999999999", "7" * 5_000])
+@for_each("key", ["price", "ext-global-order-number", "cancellable", "unknown"])
 def test_a_number_that_python_cannot_hold_is_kept_as_a_string(key: str, number: str) -> None:
     order, other = codec.decode(SEARCH, f'{{"data":{{"items":[{{"{key}":{number}}},{{"id":"1"}}]}}}}'.encode()).value
     assert order == models.Order(extra={key: number}) or order.price == Decimal(number)
@@ -124,9 +125,7 @@ def test_a_number_beyond_the_range_of_decimal_arithmetic_is_kept_raw() -> None:
     assert order == models.Order(extra={"ext-global-order-number": Decimal("1e9999999")})
 
 
-@pytest.mark.parametrize(
-    "body", [b'\xef\xbb\xbf{"data":{"items":[]}}', b'{"data":{"items":[{"id":"\xff"},{"id":"\\ud800"}]}}']
-)
+@for_each("body", [b'\xef\xbb\xbf{"data":{"items":[]}}', b'{"data":{"items":[{"id":"\xff"},{"id":"\\ud800"}]}}'])
 def test_invalid_utf_8_is_not_json(body: bytes) -> None:
     with pytest.raises(errors.ResponseDecodeError, match="not JSON"):
         codec.decode(SEARCH, body)
@@ -208,7 +207,7 @@ def test_a_path_is_the_same_before_and_after_its_field_was_widened() -> None:
     assert warned() == warned() == ["$.x[].price"]
 
 
-@pytest.mark.parametrize("months", [["F", ["?"], "Z"], [["?"]], ["F", None]])
+@for_each("months", [["F", ["?"], "Z"], [["?"]], ["F", None]])
 def test_a_list_of_strings_is_read_alike_before_and_after_it_was_widened(months: list[Any]) -> None:
     registry, seen = DecoderRegistry(), []
     for _ in range(3):

@@ -17,6 +17,7 @@ from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, RequestModel, Rule, Shape
 from brokerage_async.protocol.validation import requests as validation
 from brokerage_async.protocol.validation.requests import check, problems_of
+from tests.tables import for_each
 
 
 class Kind(enum.StrEnum):
@@ -207,8 +208,8 @@ class TestParameters:
         assert found[:2] == [("wrong_type", "per-page"), ("wrong_type", "types[0]")]
         assert found[-1] == ("more_problems", None)
 
-    @pytest.mark.parametrize(
-        ("operation", "query", "domains"),
+    @for_each(
+        "operation, query, domains",
         [
             ("orders.search", {"per-page": 0, "page-offset": -1}, ["page-offset", "per-page"]),
             ("orders.list", {"per-page": 201}, ["per-page"]),
@@ -235,7 +236,7 @@ class TestParameters:
         too_long = {"from-date": dt.date(2025, 9, 29), "type": "Trade", "types[]": ["Trade"]}
         assert query_problems(too_long) == [("span_too_long", "to-date"), ("exclusive", "types[]")]
 
-    @pytest.mark.parametrize("place", ["path", "query", "body"])
+    @for_each("place", ["path", "query", "body"])
     def test_a_value_that_cannot_be_compared_is_of_the_wrong_type(self, place: str) -> None:
         class Several:  # as arrays of numbers are
             def __eq__(self, other: Any) -> None:
@@ -276,7 +277,7 @@ class TestParameters:
         assert (error.operation, error.method, error.path) == ("time.sessions", "GET", "/time/{venue}/sessions")
         assert "to-date: is required" in str(error)
 
-    @pytest.mark.parametrize("venue", [None, "", ".", ".."])
+    @for_each("venue", [None, "", ".", ".."])
     def test_a_path_value_that_addresses_something_else_is_invalid(self, venue: str | None) -> None:
         with pytest.raises(InvalidRequestError) as caught:
             check(SESSIONS, {"venue": venue}, {}, None)
@@ -376,7 +377,7 @@ class TestBodies:
         leg = Leg(symbol="AAPL", quantity=Decimal(1), extra={"quantity": "9"})
         assert body_problems(legs=(leg,)) == [("wrong_type", "legs[0].quantity")]
 
-    @pytest.mark.parametrize("body", [{}, {"order-type": "Limit"}, "{}", 5, Leg(symbol="A"), Ticket, object()])
+    @for_each("body", [{}, {"order-type": "Limit"}, "{}", 5, Leg(symbol="A"), Ticket, object()])
     def test_a_body_of_another_type(self, body: Any) -> None:
         with pytest.raises(InvalidRequestError, match="must be a Ticket, got"):
             check(PLACE, None, None, body)
@@ -385,8 +386,8 @@ class TestBodies:
         assert [problem.code for problem in problems_of(object())] == ["wrong_type"]
         assert [problem.code for problem in problems_of(None)] == ["wrong_type"]
 
-    @pytest.mark.parametrize(
-        ("field", "value", "code"),
+    @for_each(
+        "field, value, code",
         [
             ("order_type", None, "required"),
             ("order_type", "", "required"),
@@ -416,9 +417,7 @@ class TestBodies:
     def test_a_field_that_cannot_be_sent_is_named(self, field: str, value: Any, code: str) -> None:
         assert body_problems(**{field: value}) == [(code, field.replace("_", "-"))]
 
-    @pytest.mark.parametrize(
-        "price", [Decimal("-0"), Decimal(0), Decimal("1E+3"), Decimal("-1.5"), Decimal("1e-20"), 5]
-    )
+    @for_each("price", [Decimal("-0"), Decimal(0), Decimal("1E+3"), Decimal("-1.5"), Decimal("1e-20"), 5])
     def test_any_finite_decimal_of_a_sane_size_passes(self, price: Any) -> None:
         assert body_problems(price=price) == []
 

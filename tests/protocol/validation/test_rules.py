@@ -4,10 +4,9 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async.operation import Rule
 from brokerage_async.protocol.validation.rules import CompiledRule, add_months
+from tests.tables import for_each
 
 
 def findings(rule: Any, values: Any) -> Any:
@@ -87,7 +86,7 @@ class TestArrays:
         ]
         assert findings(futures, {"legs": legs}) == [("value_not_allowed", "legs[1].instrument-type")]
 
-    @pytest.mark.parametrize("legs", [None, (), "text", 7, {"quantity": 1}, [None, 3, "x"]])
+    @for_each("legs", [None, (), "text", 7, {"quantity": 1}, [None, 3, "x"]])
     def test_what_is_no_array_of_objects_breaks_only_presence(self, legs: Any) -> None:
         forbid = rule(forbid=("legs[].quantity",))
         distinct = rule(distinct="legs[].symbol")
@@ -147,8 +146,8 @@ def test_exclusive_fields_are_given_one_at_a_time() -> None:
 NINE_MONTHS = rule(span=("from-date", "to-date", 9))
 
 
-@pytest.mark.parametrize(
-    ("start", "last"),
+@for_each(
+    "start, last",
     [
         ((2026, 1, 1), (2026, 10, 1)),
         ((2026, 1, 31), (2026, 10, 31)),
@@ -176,7 +175,7 @@ def test_a_span_of_date_times_counts_the_time_of_day() -> None:
     assert findings(NINE_MONTHS, {"from-date": start, "to-date": after}) == [("span_too_long", "to-date")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "start",
     [
         None,
@@ -195,8 +194,8 @@ def test_a_span_at_the_end_of_the_calendar_is_not_exceeded() -> None:
     assert findings(NINE_MONTHS, {"from-date": dt.date(9999, 6, 1), "to-date": dt.date.max}) == []
 
 
-@pytest.mark.parametrize(
-    ("day", "months", "expected"),
+@for_each(
+    "day, months, expected",
     [
         (dt.date(2026, 1, 15), 9, dt.date(2026, 10, 15)),
         (dt.date(2026, 5, 31), 9, dt.date(2027, 2, 28)),
@@ -214,7 +213,7 @@ class TestSigns:
     POSITIVE = rule(positive=("value", "legs[].quantity"))
     NOT_NEGATIVE = rule(not_negative=("price",))
 
-    @pytest.mark.parametrize("number", [Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0])
+    @for_each("number", [Decimal(0), Decimal("-0"), Decimal(-1), Decimal("-1e-30"), -5, 0])
     def test_zero_and_less_are_not_positive(self, number: Any) -> None:
         legs = [{"quantity": Decimal(1)}, {"quantity": number}]
         assert findings(self.POSITIVE, {"value": number, "legs": legs}) == [
@@ -222,21 +221,19 @@ class TestSigns:
             ("out_of_range", "legs[1].quantity"),
         ]
 
-    @pytest.mark.parametrize("number", [Decimal("0.01"), Decimal("1E+999999"), 7, None])
+    @for_each("number", [Decimal("0.01"), Decimal("1E+999999"), 7, None])
     def test_more_than_zero_is_positive(self, number: Any) -> None:
         assert findings(self.POSITIVE, {"value": number, "legs": [{"quantity": number}, {}]}) == []
 
-    @pytest.mark.parametrize("number", [Decimal("-0.01"), Decimal("-0"), -1])
+    @for_each("number", [Decimal("-0.01"), Decimal("-0"), -1])
     def test_a_sign_is_negative(self, number: Any) -> None:
         assert findings(self.NOT_NEGATIVE, {"price": number}) == [("out_of_range", "price")]
 
-    @pytest.mark.parametrize("number", [Decimal(0), Decimal("0.00"), 0, 2, None])
+    @for_each("number", [Decimal(0), Decimal("0.00"), 0, 2, None])
     def test_zero_is_not_negative(self, number: Any) -> None:
         assert findings(self.NOT_NEGATIVE, {"price": number}) == []
 
-    @pytest.mark.parametrize(
-        "other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}]
-    )
+    @for_each("other", [Decimal("NaN"), Decimal("-sNaN"), Decimal("-Infinity"), True, -1.5, "-1", b"-1", [], {}])
     def test_values_of_a_wrong_type_break_no_rule(self, other: Any) -> None:
         assert findings(self.POSITIVE, {"value": other, "legs": [{"quantity": other}]}) == []
         assert findings(self.NOT_NEGATIVE, {"price": other}) == []

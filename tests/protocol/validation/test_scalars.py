@@ -6,10 +6,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async.operation import BodyField, Parameter
 from brokerage_async.protocol.validation.scalars import problem_of, wrong_type
+from tests.tables import for_each
 
 DAY, MOMENT = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -59,14 +58,12 @@ def field(kind: str, **more: Any) -> BodyField:
     return BodyField(name="it", wire="it", kind=kind, **more)
 
 
-@pytest.mark.parametrize(("kind", "value"), SOUND, ids=[f"{kind}-{value!r:.20}" for kind, value in SOUND])
+@for_each("kind, value", SOUND)
 def test_what_is_sound(kind: str, value: Any) -> None:
     assert problem_of(field(kind), value) is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "code"), UNSOUND, ids=[f"{kind}-{value!r:.20}" for kind, value, _ in UNSOUND]
-)
+@for_each("kind, value, code", UNSOUND)
 def test_what_is_not(kind: str, value: Any, code: str) -> None:
     problem = problem_of(field(kind), value)
     assert problem is not None
@@ -74,8 +71,8 @@ def test_what_is_not(kind: str, value: Any, code: str) -> None:
     assert code != "wrong_type" or problem[1].endswith(f", got {type(value).__name__}")
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
+@for_each(
+    "value, message",
     [(-1, "must be at least 0, got -1"), (0, None), (200, None), (201, "must be at most 200, got 201")],
 )
 def test_bounds_are_included(value: int, message: str | None) -> None:

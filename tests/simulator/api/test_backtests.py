@@ -6,12 +6,11 @@ import json
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.simulator import Simulator
 from tests.simulator.harness import Harness, option_leg, strategy
+from tests.tables import for_each
 
 HOST = "/backtester"
 PUT = "AAPL  260618P00190000"
@@ -81,7 +80,7 @@ def test_list_names_the_backtests_of_the_user(harness: Harness) -> None:
     assert harness.get(f"{HOST}/backtests") == created
 
 
-@pytest.mark.parametrize("seconds", [0, 1.2])
+@for_each("seconds", [0, 1.2])
 def test_cancelled_backtest_is_gone(harness: Harness, seconds: float) -> None:
     identifier = harness.backtest()
     harness.wait(seconds)
@@ -107,8 +106,8 @@ def test_backtest_of_another_customer_is_not_found(harness: Harness) -> None:
     assert harness.get(f"{HOST}/backtests") == []
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
+@for_each(
+    "body, status",
     [
         (strategy(symbol="MSFT"), 404),
         (strategy(endDate="2026-02-01"), 400),
@@ -167,7 +166,7 @@ def test_trade_without_times_starts_60_days_back(harness: Harness) -> None:
     assert simulated(harness, startTime="1970-01-01T00:00:00Z")[0]["dateTime"][:10] == "2021-01-04"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"underlying": "MSFT"},

@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 
 import attrs
-import pytest
 
 from brokerage_async._generated.converters import AccountBalanceWire
 from brokerage_async._generated.operations import OPERATIONS
@@ -14,6 +13,7 @@ from brokerage_async.models import TimeOfDay
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.fields import wire_fields
 from tests.simulator.harness import Harness, leg, market
+from tests.tables import for_each
 
 
 def balance_of(harness: Harness, account: str) -> Any:
@@ -103,17 +103,24 @@ def test_snapshot_shows_the_account_of_its_time(harness: Harness) -> None:
     assert alone == eod
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [("time-of-day=EOD&start-date=2026-06-01", 7), ("start-date=2026-06-01&end-date=2026-06-05", 10),
-     ("end-date=2025-05-10", 7), ("snapshot-date=2026-06-07&time-of-day=EOD", 0), ("time-of-day=Intraday", 0),
-     ("currency=EUR&time-of-day=EOD", 0), ("currency=EUR", 0), ("time-of-day=BOD", 250)],
-)  # fmt: skip
+@for_each(
+    "query, count",
+    [
+        ("time-of-day=EOD&start-date=2026-06-01", 7),
+        ("start-date=2026-06-01&end-date=2026-06-05", 10),
+        ("end-date=2025-05-10", 7),
+        ("snapshot-date=2026-06-07&time-of-day=EOD", 0),
+        ("time-of-day=Intraday", 0),
+        ("currency=EUR&time-of-day=EOD", 0),
+        ("currency=EUR", 0),
+        ("time-of-day=BOD", 250),
+    ],
+)
 def test_snapshots_are_filtered(harness: Harness, query: str, count: int) -> None:
     assert len(snapshots(harness, harness.account, query)) == count
 
 
-@pytest.mark.parametrize("query", ["snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"])
+@for_each("query", ["snapshot-date=2026-06-09", "snapshot-date=2026-06-09&start-date=2026-06-08"])
 def test_day_without_time_or_with_a_range_is_refused(harness: Harness, query: str) -> None:
     assert harness.ask("GET", f"/accounts/{harness.account}/balance-snapshots?{query}").status == 422
 

@@ -8,6 +8,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect
 from brokerage_async.simulator.api.brokerage import _handler
 from tests.simulator.harness import Harness, limit
+from tests.tables import for_each
 
 
 def test_every_operation_has_a_handler(harness: Harness) -> None:
@@ -26,14 +27,14 @@ def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:
     assert b"<html>" in response.body
 
 
-@pytest.mark.parametrize("agent", ["curl", "curl/", "/1.0", "my app/1.0", "a/b/c"])
+@for_each("agent", ["curl", "curl/", "/1.0", "my app/1.0", "a/b/c"])
 def test_malformed_user_agent_is_unauthorized(harness: Harness, agent: str) -> None:
     response = harness.ask("GET", "/watchlists", user_agent=agent)
     assert response.status == 401
     assert json.loads(response.body)["error"]["code"] == "unauthorized"
 
 
-@pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer x.y.z", "Basic abc"])
+@for_each("authorization", [None, "", "Bearer", "Bearer x.y.z", "Basic abc"])
 def test_request_without_valid_token_is_unauthorized(harness: Harness, authorization: str | None) -> None:
     assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
 
@@ -50,8 +51,8 @@ def test_unknown_address_is_not_found(harness: Harness) -> None:
     assert harness.ask("GET", "/nowhere", authorization=None).status == 401
 
 
-@pytest.mark.parametrize(
-    ("method", "target", "allowed"),
+@for_each(
+    "method, target, allowed",
     [
         ("DELETE", "/watchlists", "GET, POST"),
         ("HEAD", "/watchlists", "GET, POST"),
@@ -66,7 +67,7 @@ def test_wrong_method_is_not_allowed(harness: Harness, method: str, target: str,
     assert json.loads(response.body)["error"]["code"] == "method_not_allowed"
 
 
-@pytest.mark.parametrize("operation", [name for name, one in OPERATIONS.items() if one.production_only])
+@for_each("operation", [name for name, one in OPERATIONS.items() if one.production_only])
 def test_production_only_operation_is_missing_in_sandbox(harness: Harness, production: Harness, operation: str) -> None:
     data = OPERATIONS[operation]
     body = b"{}" if data.body is not None else None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 BASE = "/instruments"
 
@@ -52,7 +51,7 @@ def test_expired_future_cannot_be_traded(harness: Harness) -> None:
     assert b"instrument_expired" in response.body
 
 
-@pytest.mark.parametrize("symbol", ["%2FESZ6", "ESZ6"])
+@for_each("symbol", ["%2FESZ6", "ESZ6"])
 def test_one_future_embeds_its_product(harness: Harness, symbol: str) -> None:
     row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
     product = harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES")
@@ -76,7 +75,7 @@ def test_products_and_option_products_embed_each_other_once(harness: Harness) ->
     assert harness.ask("GET", f"{BASE}/future-products/CFE/ES").status == 404
 
 
-@pytest.mark.parametrize("path", ["ES3", "CME/ES3"])
+@for_each("path", ["ES3", "CME/ES3"])
 def test_one_option_product(harness: Harness, path: str) -> None:
     name = "instruments.future_option_product_of_exchange" if "/" in path else "instruments.future_option_product"
     row = harness.decoded(name, f"{BASE}/future-option-products/{path}")

@@ -4,11 +4,10 @@ import json
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness, leg, signed
+from tests.tables import for_each
 
 
 def test_requirements_report_adds_up(production: Harness) -> None:
@@ -89,7 +88,7 @@ def call_held(harness: Harness) -> str:
     return next(symbol for symbol in account.positions if symbol != "AAPL")
 
 
-@pytest.mark.parametrize("quantity", ["0", "-1"])
+@for_each("quantity", ["0", "-1"])
 def test_dry_run_without_quantity_is_rejected(production: Harness, quantity: str) -> None:
     body = margin_order(production.account, legs=[leg(quantity=quantity)])
     response = production.ask("POST", f"/margin/accounts/{production.account}/dry-run", body)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 ALL = (
     "equity=AAPL,NOSUCH&index=SPX,AAPL&future=%2FESZ6&cryptocurrency=BTC%2FUSD"
@@ -40,7 +39,7 @@ def test_get_returns_one_row(production: Harness) -> None:
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404
 
 
-@pytest.mark.parametrize("query", ["", "equity=" + ",".join(f"A{n}" for n in range(101))])
+@for_each("query", ["", "equity=" + ",".join(f"A{n}" for n in range(101))])
 def test_no_symbols_and_too_many_are_refused(production: Harness, query: str) -> None:
     assert production.ask("GET", f"/market-data/by-type?{query}").status == 422
 

@@ -1,10 +1,9 @@
 from datetime import date
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def test_sessions_of_a_range(harness: Harness) -> None:
@@ -27,8 +26,8 @@ def test_current_sessions(harness: Harness) -> None:
     assert rows[0]["next-session"]["session-date"] == "2026-06-11"
 
 
-@pytest.mark.parametrize(
-    ("moment", "state"),
+@for_each(
+    "moment, state",
     [
         ("2026-06-10T21:00:00+00:00", "After-Hours"),
         ("2026-06-11T05:00:00+00:00", "Closed"),
@@ -50,9 +49,9 @@ def test_holidays_of_two_years(harness: Harness) -> None:
     assert "2026-11-27" in calendar["market-half-days"]
 
 
-@pytest.mark.parametrize("wire", ["observed", "documented"])
-@pytest.mark.parametrize(
-    ("operation", "target"),
+@for_each("wire", ["observed", "documented"])
+@for_each(
+    "operation, target",
     [
         ("market_time.sessions", "/market-time/sessions?to-date=2026-07-01"),
         ("market_time.current_sessions", "/market-time/sessions/current?instrument-collections[]=Equity"),
@@ -64,8 +63,8 @@ def test_both_wire_forms_match_the_schema(wire: str, operation: str, target: str
     assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
 
 
-@pytest.mark.parametrize(
-    ("operation", "target"),
+@for_each(
+    "operation, target",
     [
         ("market_time.equity_session", "/market-time/equities/sessions/current"),
         ("market_time.futures_sessions", "/market-time/futures/sessions/current"),
@@ -86,8 +85,8 @@ def test_sessions_by_path_equal_those_by_query(harness: Harness, operation: str,
     assert found == expected.get(operation.partition(".")[2], holidays)
 
 
-@pytest.mark.parametrize(
-    ("target", "day"),
+@for_each(
+    "target, day",
     [
         ("equities/sessions/next?date=2026-06-12", "2026-06-12"),
         ("equities/sessions/next?date=2026-06-13", "2026-06-15"),

@@ -2,13 +2,12 @@
 
 import json
 
-import pytest
-
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
+@for_each(
+    "change, code",
     [
         ({"client_secret": "wrong"}, "invalid_client"),
         ({"client_id": "wrong"}, "invalid_client"),

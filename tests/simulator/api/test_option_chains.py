@@ -9,6 +9,7 @@ import pytest
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_flat_chain_holds_the_options_that_have_not_expired(chains: Harness) -> 
     assert len(listed) > 10
 
 
-@pytest.mark.parametrize("form", ["compact", "nested"])
+@for_each("form", ["compact", "nested"])
 def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
     flat = {option.symbol: option.streamer_symbol for option in decoded(chains, "option_chains.flat")}
     rows = decoded(chains, f"option_chains.{form}")
@@ -52,7 +53,7 @@ def test_nested_chain_orders_expirations_and_pairs_call_with_put(chains: Harness
     assert standard.deliverables[0].symbol == "AAPL"
 
 
-@pytest.mark.parametrize("form", ["", "/compact", "/nested"])
+@for_each("form", ["", "/compact", "/nested"])
 def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
     assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator.api.parsed_request import ParsedRequest
 from brokerage_async.simulator.ledger import RequestRecord
 from tests.simulator.factories import OWNER, START
+from tests.tables import for_each
 
 
 def call(**query: Any) -> ParsedRequest:
@@ -33,6 +32,6 @@ def test_slice_has_default_and_requested_size() -> None:
     assert (page.start, page.stop, page.count) == (20, 25, 5)
 
 
-@pytest.mark.parametrize(("sort", "ascending"), [("Asc", True), ("asc", True), ("Desc", False), (None, False)])
+@for_each("sort, ascending", [("Asc", True), ("asc", True), ("Desc", False), (None, False)])
 def test_sort_is_descending_by_default(sort: str | None, ascending: bool) -> None:
     assert call(**({} if sort is None else {"sort": sort})).ascending is ascending

@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness, leg, market
+from tests.tables import for_each
 
 
 def positions(harness: Harness, account: str, query: str = "") -> list[Any]:
@@ -41,8 +40,8 @@ def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
     assert call.close_price > 0
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
+@for_each(
+    "query, count",
     [
         ("symbol=AAPL", 1),
         ("underlying-symbol[]=AAPL&underlying-symbol[]=MSFT", 2),

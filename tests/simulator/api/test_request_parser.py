@@ -1,10 +1,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from brokerage_async.simulator.api.request_parser import epoch_of
 from tests.simulator.harness import Harness, leg, limit, market
+from tests.tables import for_each
 
 
 def refused(harness: Harness, body: Any) -> tuple[int, str, list[str]]:
@@ -29,7 +28,7 @@ def test_each_invalid_key_and_type_is_listed(harness: Harness) -> None:
     }
 
 
-@pytest.mark.parametrize("key", ["orderType", "order_type", "Order-Type", "ordertype"])
+@for_each("key", ["orderType", "order_type", "Order-Type", "ordertype"])
 def test_wrongly_cased_key_is_rejected_with_the_right_one(harness: Harness, key: str) -> None:
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", {**limit(), key: "Limit"})
     (entry,) = json.loads(response.body)["error"]["errors"]
@@ -55,8 +54,8 @@ def test_unknown_keys_are_ignored(harness: Harness) -> None:
     assert "behavior" not in json.loads(response.body)["data"]["order"]
 
 
-@pytest.mark.parametrize(
-    ("body", "domain"),
+@for_each(
+    "body, domain",
     [
         ({**limit(), "price": None}, "price"),
         (limit(time_in_force="GTD"), "gtc-date"),
@@ -80,8 +79,8 @@ def test_gtc_market_order_fails_its_preflight(harness: Harness) -> None:
     assert refused(harness, market(time_in_force="GTC")) == expected
 
 
-@pytest.mark.parametrize("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
-@pytest.mark.parametrize("field", ["price", "quantity"])
+@for_each("number", ["1e9", "9" * 28, "1e-10", "١", "1_0", " 1", "NaN", "Infinity", "0x1", ""])
+@for_each("field", ["price", "quantity"])
 def test_invalid_amount_is_rejected(harness: Harness, number: str, field: str) -> None:
     body = limit(number) if field == "price" else limit("1.00", leg(quantity=number))
     status, code, domains = refused(harness, body)
@@ -89,15 +88,15 @@ def test_invalid_amount_is_rejected(harness: Harness, number: str, field: str) -
     assert domains == ["price" if field == "price" else "legs[0].quantity"]
 
 
-@pytest.mark.parametrize("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
+@for_each("number", ["999999999.99", "1e8", "0.000000001", "1.00000000000000000000000000000000001"])
 def test_amount_at_the_limit_is_accepted(harness: Harness, number: str) -> None:
     for one in (leg(quantity=number), leg("BTC/USD", number, "Buy to Open", "Cryptocurrency")):
         response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit(number, one))
         assert json.loads(response.body)["data"]["order"]["price"]
 
 
-@pytest.mark.parametrize(
-    ("text", "status"),
+@for_each(
+    "text, status",
     [
         ("2026-06-10T15:00:00Z", 201),
         ("2026-06-10T15:00:00", 201),
@@ -117,23 +116,23 @@ def test_date_time_in_a_body_is_validated(harness: Harness, text: str, status: i
         assert "route-after" in json.loads(response.body)["data"]["order"]["rules"]
 
 
-@pytest.mark.parametrize("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
+@for_each("text", ["2026-06-10T15:00:00Z", "2026-06-10T15:00:00", "2026-06-10T11:00:00-04:00"])
 def test_epoch_of_naive_date_time_is_utc(text: str) -> None:
     assert epoch_of(text) == 1_781_103_600
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b'"x"', b"null"])
+@for_each("body", [b"", b"[]", b'"x"', b"null"])
 def test_body_that_is_not_an_object_is_422(harness: Harness, body: bytes) -> None:
     assert harness.ask("POST", f"/accounts/{harness.account}/orders", body).status == 422
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
+@for_each("body", [b"{", b"\xff", b"NaN", b"[" * 100_000])
 def test_body_that_is_not_json_is_400(harness: Harness, body: bytes) -> None:
     assert refused(harness, body) == (400, "validation_error", ["body"])
 
 
-@pytest.mark.parametrize(
-    ("target", "status"),
+@for_each(
+    "target, status",
     [
         ("/accounts/{}/orders?page-offset=-1", 400),
         ("/accounts/{}/orders?page-offset=one", 400),
@@ -186,7 +185,7 @@ def test_validation_error_entries_follow_the_wire_form() -> None:
     assert set(entry) == {"code", "message", "domain"}
 
 
-@pytest.mark.parametrize(("index", "status"), [(2**31 - 1, 201), (2**31, 422), (-(2**31) - 1, 422)])
+@for_each("index, status", [(2**31 - 1, 201), (2**31, 422), (-(2**31) - 1, 422)])
 def test_integer_in_a_body_is_within_its_bounds(harness: Harness, index: int, status: int) -> None:
     body = {"name": "n", "watchlist-entries": [{"symbol": "AAPL"}], "order-index": index}
     assert harness.ask("POST", "/watchlists", body).status == status

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def span(harness: Harness, query: str) -> Any:
@@ -36,11 +35,11 @@ def test_file_is_paged(harness: Harness) -> None:
     assert [row["row-index"] for row in body["data"]["items"]] == list(range(100, 200))
 
 
-@pytest.mark.parametrize("day", ["2026-06-07", "2026-06-10", "2030-01-02", "1900-01-01"])
+@for_each("day", ["2026-06-07", "2026-06-10", "2030-01-02", "1900-01-01"])
 def test_day_without_a_finished_session_has_no_file(harness: Harness, day: str) -> None:
     assert span(harness, f"date={day}&exchange=CME") == []
 
 
-@pytest.mark.parametrize("query", ["date=2026-06-09", "exchange=CME", "date=2026-06-09&exchange=SMALLS"])
+@for_each("query", ["date=2026-06-09", "exchange=CME", "date=2026-06-09&exchange=SMALLS"])
 def test_missing_or_unknown_parameter_is_refused(harness: Harness, query: str) -> None:
     assert harness.ask("GET", f"/span/rows?{query}").status == 422

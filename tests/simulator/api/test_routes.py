@@ -1,15 +1,14 @@
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.request import encode_path
 from brokerage_async.simulator.api.routes import Router, split_target
+from tests.tables import for_each
 
 ROUTER = Router(OPERATIONS.values())
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-@pytest.mark.parametrize("value", ["AAPL", "BRK/B", "./ESZ6 EW3U6 260918P9100", "a%2Fb", "live?x=1#y"])
+@for_each("name", OPERATIONS)
+@for_each("value", ["AAPL", "BRK/B", "./ESZ6 EW3U6 260918P9100", "a%2Fb", "live?x=1#y"])
 def test_router_finds_every_operation_with_its_values(name: str, value: str) -> None:
     operation = OPERATIONS[name]
     values = {parameter.wire: value for parameter in operation.parameters if parameter.location == "path"}
@@ -43,7 +42,7 @@ def test_methods_of_a_path() -> None:
     assert ROUTER.methods("/nowhere") == []
 
 
-@pytest.mark.parametrize("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
+@for_each("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
 def test_split_target_of_url_and_path(url: str) -> None:
     assert split_target(url) == ("/a/b", "c=d&e=f://g")
 

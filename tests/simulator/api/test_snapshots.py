@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-import pytest
-
 from brokerage_async.models import NetLiqRange, TimeOfDay
 from brokerage_async.simulator.api.snapshots import Interval, intervals, snapshots
+from tests.tables import for_each
 
 
 def at(moment: str) -> float:
@@ -44,14 +43,14 @@ def test_a_day_has_five_minutes_since_the_opening() -> None:
     assert (rows[-1].start, rows[-1].end, len(rows)) == (at("2026-06-10T14:00"), NOW, 7)
 
 
-@pytest.mark.parametrize("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
+@for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
 def test_a_day_is_the_last_session_while_the_market_is_closed(now: str) -> None:
     rows = list(intervals({"time_back": NetLiqRange.DAY}, OPENED, at(now)))
     assert (rows[0].start, rows[-1].end, len(rows)) == (at("2026-06-09T13:30"), at("2026-06-09T20:00"), 78)
 
 
-@pytest.mark.parametrize(
-    ("time_back", "count", "length"),
+@for_each(
+    "time_back, count, length",
     [("1w", 5 * 7, 3600.0), ("1m", 22, 23400.0), ("3m", 64, 23400.0), ("1y", 252, 23400.0), ("all", 258, 23400.0)],
 )
 def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length: float) -> None:

@@ -1,7 +1,6 @@
 import json
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,10 +16,11 @@ from brokerage_async.simulator.api.wire import (
     money,
     timestamp,
 )
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("amount", "text"),
+@for_each(
+    "amount, text",
     [("1", "1.00"), ("1.5", "1.50"), ("1.005", "1.005"), ("1E+3", "1000.00"), ("0.000010", "0.00001"), ("-2", "-2.00")],
 )
 def test_money_has_two_places_and_no_exponent(amount: str, text: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi
 from tests.simulator.harness import Harness, limit, market
+from tests.tables import for_each
 
 TOKEN = "made-up"
 
@@ -42,14 +43,14 @@ def test_clock_is_advanced_stopped_and_sped_up(remote: Remote) -> None:
     assert remote.refused("PATCH", "/clock", {"speed": 1e9})[0] == 422
 
 
-@pytest.mark.parametrize("seconds", [1e300, 1e10, 31 * 86400 + 1])
+@for_each("seconds", [1e300, 1e10, 31 * 86400 + 1])
 def test_clock_is_advanced_by_a_month_at_most(remote: Remote, seconds: float) -> None:
     status, message = remote.refused("PATCH", "/clock", {"advance": seconds, "speed": 7})
     assert (status, message.partition(" seconds")[0]) == (422, "advance must be at most 2.6784e+06")
     assert remote.call("GET", "/clock") == {"time": "2026-06-10T14:00:00.000+00:00", "speed": 0.0}
 
 
-@pytest.mark.parametrize("number", ["1e-999999999", "1e999999999", "1e-300", "NaN", "", "0x1"])
+@for_each("number", ["1e-999999999", "1e999999999", "1e-300", "NaN", "", "0x1"])
 def test_number_beyond_all_bounds_is_refused(remote: Remote, number: str) -> None:
     identifier = remote.harness.place(limit("100.00"))
     assert remote.refused("PUT", "/prices/AAPL", {"price": number})[0] == 422
@@ -58,7 +59,7 @@ def test_number_beyond_all_bounds_is_refused(remote: Remote, number: str) -> Non
     remote.call("GET", "/state")
 
 
-@pytest.mark.parametrize("code", [0, 99, 100, 600, 99999])
+@for_each("code", [0, 99, 100, 600, 99999])
 def test_fault_has_a_status_that_can_be_sent(remote: Remote, code: int) -> None:
     for fault in ("status", "after_status", "html", "after_html"):
         status, message = remote.refused("POST", "/faults", {"fault": f"{fault}({code})"})
@@ -153,8 +154,8 @@ def test_state_has_all_of_it(remote: Remote) -> None:
     assert state["orders"][0]["description"] == "Market, Day: Buy to Open 10 AAPL"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
+@for_each(
+    "method, path, body, status",
     [
         ("GET", "/nope", None, 404),
         ("PUT", "/faults", None, 405),

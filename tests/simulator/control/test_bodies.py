@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from brokerage_async.simulator.control import bodies
+from tests.tables import for_each
 
 
-@pytest.mark.parametrize(
-    ("kind", "body", "expected"),
+@for_each(
+    "kind, body, expected",
     [
         (bodies.ClockChange, {}, bodies.ClockChange(advance=None, speed=None)),
         (bodies.FaultRule, {"fault": "hang"}, bodies.FaultRule(fault="hang", method="*", path=".*", times=1)),
@@ -24,14 +25,14 @@ def test_fields_left_out_have_their_default(kind: type[bodies.Body], body: Any, 
     assert msgspec.json.decode(msgspec.json.encode(body), type=kind) == expected
 
 
-@pytest.mark.parametrize("kind", bodies.Body.__subclasses__())
+@for_each("kind", bodies.Body.__subclasses__())
 def test_unknown_fields_are_refused(kind: type[bodies.Body]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(b'{"no-such-field": 1}', type=kind)
 
 
-@pytest.mark.parametrize(
-    ("kind", "body"),
+@for_each(
+    "kind, body",
     [
         (bodies.PriceChange, {}),
         (bodies.RateLimit, {}),

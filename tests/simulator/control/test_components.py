@@ -1,6 +1,5 @@
-import pytest
-
 from brokerage_async.simulator.control.components import components_of, prose, provenance, resolve, type_text
+from tests.tables import for_each
 
 DOCUMENT = {
     "components": {
@@ -13,8 +12,8 @@ DOCUMENT = {
 }
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
+@for_each(
+    "schema, expected",
     [
         ({"type": "string", "format": "date"}, "date"),
         ({"type": ["integer", "null"]}, "integer or null"),

@@ -6,11 +6,10 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator.control.reference import INVENTED_ACCOUNT, reference_page
 from tests.schema import bundle
+from tests.tables import for_each
 
 VOID = {"meta", "link", "input"}
 
@@ -48,7 +47,7 @@ def page_of(name: str) -> str:
     return page
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@for_each("name", OPERATIONS)
 def test_page_has_parameters_fields_and_answers(name: str) -> None:
     page, operation = page_of(name), bundle.OPERATIONS[name]
     parser = parsed(page)

@@ -4,6 +4,7 @@ import pytest
 
 from brokerage_async.simulator.control.sender import Sender
 from tests.simulator.harness import Harness, limit
+from tests.tables import for_each
 
 
 def test_request_is_sent_as_the_owner(harness: Harness) -> None:
@@ -30,7 +31,7 @@ def test_without_a_grant_the_answer_is_401(harness: Harness) -> None:
     assert Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
 
 
-@pytest.mark.parametrize("target", ["watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""])
+@for_each("target", ["watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""])
 def test_target_is_an_encoded_path(harness: Harness, target: str) -> None:
     with pytest.raises(ValueError, match="target must be an encoded path"):
         Sender(harness.brokerage).send("GET", target, None, harness.now)

@@ -13,6 +13,7 @@ import pytest
 from brokerage_async import errors
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
+from tests.tables import for_each
 from tests.trading import SMALL
 
 
@@ -41,7 +42,7 @@ async def test_token_opens_the_api(simulator: Simulator) -> None:
         assert (await ask(simulator, "GET", "/openapi.json", headers={"Authorization": wrong}))[0] == 401
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
+@for_each("headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
 async def test_web_page_is_refused_even_with_the_token(simulator: Simulator, headers: dict[str, str]) -> None:
     for path in ("/clock", "/"):
         assert (await ask(simulator, "GET", path, headers=headers))[0] == 403

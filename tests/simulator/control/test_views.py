@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from brokerage_async.simulator.control import views
 from tests.simulator.harness import Harness, leg, limit, market
+from tests.tables import for_each
 
 
 def test_price_has_the_course_of_the_past_hour(harness: Harness) -> None:
@@ -49,7 +48,7 @@ def test_requests_have_timings_once_they_are_answered(harness: Harness) -> None:
     assert [each.milliseconds for each in shown] == [None, 12.3]
 
 
-@pytest.mark.parametrize(("after", "count"), [(0, views.MAX_ROWS), (250, 50), (300, 0)])
+@for_each("after, count", [(0, views.MAX_ROWS), (250, 50), (300, 0)])
 def test_ledger_shows_the_newest_beyond_a_number(harness: Harness, after: int, count: int) -> None:
     ledger = harness.brokerage.ledger
     ledger.requests.clear()

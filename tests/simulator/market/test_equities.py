@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,11 +22,12 @@ from brokerage_async.simulator.market.equities import (
     warrants,
 )
 from tests.simulator.factories import START
+from tests.tables import for_each
 
 TODAY = date(2026, 6, 10)
 
 
-@pytest.mark.parametrize("count", [0, 1, 20, 500])
+@for_each("count", [0, 1, 20, 500])
 def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
     made = equities(count, KeyedRandom(3))
     assert made == equities(600, KeyedRandom(3))[:count]
@@ -70,7 +70,7 @@ def test_expirations_are_third_fridays(today: date, count: int) -> None:
         assert day == friday or friday in holidays(friday.year)
 
 
-@pytest.mark.parametrize("count", [0, 1, 100, 5000, 6001])
+@for_each("count", [0, 1, 100, 5000, 6001])
 def test_equity_options_has_the_requested_count(count: int) -> None:
     made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
     assert len(made) == len({one.symbol for one in made}) == count

@@ -7,12 +7,11 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async.simulator.market.future_options import Expiration, FutureOptionChain, future_option_instrument
 from brokerage_async.simulator.market.future_product_rows import option_products
 from brokerage_async.simulator.market.future_products import FUTURES
 from brokerage_async.simulator.market.futures import future_instrument
+from tests.tables import for_each
 
 TODAY = date(2026, 6, 10)
 
@@ -21,8 +20,8 @@ def rows_of(chain: FutureOptionChain) -> list[Any]:
     return [json.loads(row) for row in chain.table.rows(range(len(chain.table)))]
 
 
-@pytest.mark.parametrize(
-    ("day", "future", "contract"),
+@for_each(
+    "day, future, contract",
     [
         (date(2026, 6, 12), "ESM6", "ES2M6"),
         (date(2026, 6, 18), "ESM6", "ESM6"),
@@ -31,7 +30,6 @@ def rows_of(chain: FutureOptionChain) -> list[Any]:
         (date(2026, 12, 4), "ESZ6", "ES1Z6"),
         (date(2030, 1, 4), "ESH0", "ES1F0"),
     ],
-    ids=str,
 )
 def test_codes_of_an_expiration(day: date, future: str, contract: str) -> None:
     expiration = Expiration(day, FUTURES["ES"])
@@ -39,7 +37,7 @@ def test_codes_of_an_expiration(day: date, future: str, contract: str) -> None:
     assert expiration.date_code == f"{day:%y%m%d}"
 
 
-@pytest.mark.parametrize("code", ["ES", "CL", "6E", "6J", "M2K", "10Y", "VX", "SM75"])
+@for_each("code", ["ES", "CL", "6E", "6J", "M2K", "10Y", "VX", "SM75"])
 def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     chain = FutureOptionChain(FUTURES[code], 801, TODAY)
     rows = rows_of(chain)
@@ -102,15 +100,11 @@ def test_roots_of_all_products_differ() -> None:
     assert len(option_products()) == 6 * len(FUTURES)
 
 
-@pytest.mark.parametrize(
-    "strike", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١"], ids=ascii
-)
+@for_each("strike", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١"])
 def test_invalid_strike_is_none(strike: str) -> None:
     assert future_option_instrument(f"./ESZ6 EW3U6 260918P{strike}") is None
 
 
-@pytest.mark.parametrize(
-    "symbol", ["./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1", "/ESZ6 EW3U6 260918P1", "./"]
-)
+@for_each("symbol", ["./ESZ6 EW3U6 260231P1", "./XXZ6 EW3U6 260918P1", "./ESZ6 260918P1", "/ESZ6 EW3U6 260918P1", "./"])
 def test_invalid_option_symbol_is_none(symbol: str) -> None:
     assert future_option_instrument(symbol) is None

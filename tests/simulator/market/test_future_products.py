@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from brokerage_async.simulator.market.future_products import FUTURES, product_of
+from tests.tables import for_each
 
 
 def test_products_are_complete_and_the_large_chain_comes_first() -> None:
@@ -25,8 +24,8 @@ def test_delivery_and_size_of_contracts() -> None:
     assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]
 
 
-@pytest.mark.parametrize(
-    ("symbol", "code"), [("/ESZ6", "ES"), ("/M2KU6", "M2K"), ("ESZ6", None), ("/XXZ6", None), ("/", None), ("", None)]
+@for_each(
+    "symbol, code", [("/ESZ6", "ES"), ("/M2KU6", "M2K"), ("ESZ6", None), ("/XXZ6", None), ("/", None), ("", None)]
 )
 def test_product_of_a_symbol(symbol: str, code: str | None) -> None:
     product = product_of(symbol)

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from brokerage_async.simulator.market.future_products import FUTURES
 from brokerage_async.simulator.market.futures import contract_after, contracts, future_instrument
+from tests.tables import for_each
 
 TODAY = date(2026, 6, 10)
 
 
-@pytest.mark.parametrize("code", FUTURES)
+@for_each("code", FUTURES)
 def test_future_of_every_product(code: str) -> None:
     instrument = future_instrument(f"/{code}Z6", TODAY)
     assert instrument is not None
     assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", FUTURES[code].multiplier)
 
 
-@pytest.mark.parametrize("symbol", ["", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"])
+@for_each("symbol", ["", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"])
 def test_invalid_future_symbol_is_none(symbol: str) -> None:
     assert future_instrument(symbol, TODAY) is None
 
 
-@pytest.mark.parametrize(
-    ("symbol", "expires"),
+@for_each(
+    "symbol, expires",
     [
         ("/ESM6", date(2026, 6, 18)),  # The third Friday is a holiday.
         ("/ESH6", date(2026, 3, 20)),
@@ -46,9 +45,7 @@ def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
     assert [contract.code for contract in contracts(FUTURES["NQ"], date(2026, 1, 2))][:2] == ["NQZ5", "NQH6"]
 
 
-@pytest.mark.parametrize(
-    ("day", "code"), [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")]
-)
+@for_each("day, code", [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")])
 def test_contract_after_a_day(day: date, code: str) -> None:
     assert contract_after(FUTURES["ES"], day).code == code
 

@@ -6,7 +6,6 @@ from datetime import date
 from decimal import Decimal
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from brokerage_async._generated.models import OptionType
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.market.calendar import local_epoch
 from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
+from tests.tables import for_each
 
 
 def test_occ_symbol_round_trip() -> None:
@@ -32,27 +32,26 @@ def test_occ_symbol_examples(root: str, day: date, kind: OptionType, strike: Dec
     assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "symbol",
     [
         *("", "AAPL", "260612C00110000", "AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260231C00110000"),
         *("AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000", "aapl  260612C00110000", "TOOLONG260612C00110000"),
     ],
-    ids=ascii,
 )
 def test_invalid_occ_symbol_is_none(symbol: str) -> None:
     assert parse_occ(symbol) is None
 
 
-@pytest.mark.parametrize(
-    ("code", "day"), [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
+@for_each(
+    "code, day", [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
 )
 def test_day_of_symbol_code(code: str, day: date | None) -> None:
     assert day_of(code) == day
 
 
-@pytest.mark.parametrize(
-    ("kind", "collection", "underlying"),
+@for_each(
+    "kind, collection, underlying",
     [
         (InstrumentType.EQUITY, "Equity", InstrumentType.EQUITY),
         (InstrumentType.EQUITY_OPTION, "Equity", InstrumentType.EQUITY),

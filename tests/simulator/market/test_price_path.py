@@ -8,6 +8,7 @@ import pytest
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.quotes import Listing
+from tests.tables import for_each
 
 START = 1_781_100_000.0
 LISTING = Listing(symbol="AAPL", level=Decimal(200), start=START, random=KeyedRandom(0))
@@ -35,8 +36,8 @@ def test_datetimes_are_absolute() -> None:
 NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
+@for_each(
+    "rows, message",
     [
         ([], "at least one row"),
         ([(0, 1), (0, 2)], "got row 2 no later than the one before"),

@@ -10,6 +10,7 @@ from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.instrument import Instrument
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
+from tests.tables import for_each
 
 START = 1_781_100_000.0
 
@@ -42,7 +43,7 @@ def test_set_price_is_held() -> None:
     assert heard == [("AAPL", START)]
 
 
-@pytest.mark.parametrize("price", ["0", "-1", "1e9", "NaN", "Infinity"])
+@for_each("price", ["0", "-1", "1e9", "NaN", "Infinity"])
 def test_invalid_price_raises(price: str) -> None:
     with pytest.raises(ValueError, match="positive"):
         make_prices().set_price("AAPL", Decimal(price), START)
@@ -153,7 +154,7 @@ def test_set_price_does_not_change_the_past() -> None:
     assert past[2:] == [300, 300, 310]
 
 
-@pytest.mark.parametrize(("symbol", "places"), [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
+@for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
 def test_low_prices_have_more_places(symbol: str, places: int) -> None:
     assert -make_prices().underlying_price(symbol, START).as_tuple().exponent == places  # type: ignore[operator]
 

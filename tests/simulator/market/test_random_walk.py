@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.quotes import Listing
 from brokerage_async.simulator.market.random_walk import RandomWalk
+from tests.tables import for_each
 
 START = 1_781_100_000.0
 
@@ -48,7 +49,7 @@ def test_volume_grows_over_the_day_and_starts_again() -> None:
     assert len(falls) == 1
 
 
-@pytest.mark.parametrize("options", [{"volatility": -0.1}, {"spread": 1.0}])
+@for_each("options", [{"volatility": -0.1}, {"spread": 1.0}])
 def test_invalid_option_raises(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be at least 0 and below 1"):
         RandomWalk(**options)

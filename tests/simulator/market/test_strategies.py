@@ -16,6 +16,7 @@ from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.strategies import HeldLeg, Strategies
 from tests.simulator.harness import option_leg
+from tests.tables import for_each
 
 AT = local_epoch(date(2026, 3, 3), 16)
 """45 days before an expiration."""
@@ -39,8 +40,8 @@ def strikes(*legs: dict[str, Any], price: int = 200) -> list[Decimal | None]:
     return [leg.instrument.strike for leg in entered(*legs, price=price) or ()]
 
 
-@pytest.mark.parametrize(
-    ("leg", "strike"),
+@for_each(
+    "leg, strike",
     [
         ({"strikeSelection": "percentageOTM", "percentageOTM": 0.1}, 180),
         ({"strikeSelection": "percentageOTM", "percentageOTM": 0.1, **CALL}, 220),
@@ -53,8 +54,8 @@ def test_strike_is_the_nearest_listed_one(leg: dict[str, Any], strike: int) -> N
     assert strikes(option_leg(**leg)) == [strike]
 
 
-@pytest.mark.parametrize("side", ["call", "put"])
-@pytest.mark.parametrize("delta", [1, 16, 30, 50, 84, 100])
+@for_each("side", ["call", "put"])
+@for_each("delta", [1, 16, 30, 50, 84, 100])
 def test_strike_by_delta_has_about_that_delta(side: str, delta: int) -> None:
     (leg,) = entered(option_leg(side=side, direction="long", delta=delta), price=90) or ()
     found = made(90)[0].delta([leg], AT)
@@ -62,8 +63,8 @@ def test_strike_by_delta_has_about_that_delta(side: str, delta: int) -> None:
     assert abs(found) == pytest.approx(delta, abs=4)
 
 
-@pytest.mark.parametrize("side", ["call", "put"])
-@pytest.mark.parametrize("premium", [1, 4, 30])
+@for_each("side", ["call", "put"])
+@for_each("premium", [1, 4, 30])
 def test_strike_by_premium_costs_about_that(side: str, premium: int) -> None:
     (leg,) = entered(option_leg(side=side, direction="long", strikeSelection="premium", premium=premium)) or ()
     strategies, prices = made()
@@ -102,8 +103,8 @@ def test_exact_offset_that_is_not_listed_is_not_entered() -> None:
         assert entered(base, option_leg(**exact, currentPriceOffset=offset)) is None
 
 
-@pytest.mark.parametrize(
-    ("days", "expires"),
+@for_each(
+    "days, expires",
     [(0, date(2026, 3, 20)), (45, date(2026, 4, 17)), (60, date(2026, 5, 15)), (365, date(2027, 2, 19))],
 )
 def test_expiration_is_the_nearest_monthly_one(days: int, expires: date) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-import pytest
-
 from brokerage_async import models
 from brokerage_async.models import converter
 from brokerage_async.simulator.market.strategy_rules import problems_of
 from tests.simulator.harness import option_leg, strategy
+from tests.tables import for_each
 
 FIRST, LAST = date(2021, 1, 4), date(2026, 6, 9)
 SHARES = {**option_leg(quantity=100), "type": "equity"}
@@ -21,7 +20,7 @@ def problems(body: dict[str, Any]) -> list[str]:
     return [f"{name} {problem}" for name, problem in found]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         strategy(),
@@ -40,8 +39,8 @@ def test_valid_strategy_has_no_problem(body: dict[str, Any]) -> None:
     assert problems(body) == []
 
 
-@pytest.mark.parametrize(
-    ("body", "problem"),
+@for_each(
+    "body, problem",
     [
         (strategy(startDate="2021-01-03"), "startDate must be from 2021-01-04 to 2026-06-09"),
         (strategy(endDate="2026-06-10"), "endDate must be from 2021-01-04 to 2026-06-09"),
@@ -69,7 +68,7 @@ def test_broken_rule_is_named(body: dict[str, Any], problem: str) -> None:
     assert problems(body) == [problem]
 
 
-@pytest.mark.parametrize("base", [None, -1, 1, 2, 3])
+@for_each("base", [None, -1, 1, 2, 3])
 def test_relative_leg_needs_a_leg_to_start_from(base: int | None) -> None:
     relative = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=base)
     body = strategy(option_leg(), relative, SHARES)

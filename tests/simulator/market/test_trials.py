@@ -7,8 +7,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
 from brokerage_async import models
 from brokerage_async.models import converter
 from brokerage_async.simulator.keyed_random import KeyedRandom
@@ -18,6 +16,7 @@ from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
 from brokerage_async.simulator.market.trials import Results, TrialRun
 from tests.simulator.harness import option_leg, strategy
+from tests.tables import for_each
 
 SHARE = {**option_leg(), "type": "equity", "direction": "long"}
 WEEK = {"startDate": "2026-03-02", "endDate": "2026-03-06"}
@@ -72,7 +71,7 @@ def test_short_share_gains_what_a_long_one_loses() -> None:
     assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 7])
+@for_each("seed", [0, 1, 7])
 def test_sums_agree_for_options_at_random_prices(seed: int) -> None:
     body = strategy(startDate="2025-06-02", endDate="2026-02-27", exitConditions={"takeProfitPercentage": 50})
     results = run(body, seed)
@@ -105,8 +104,8 @@ def test_exercised_short_put_loses_what_it_is_in_the_money() -> None:
     assert only.profit == -only.cost - 2000
 
 
-@pytest.mark.parametrize(
-    ("conditions", "expected"),
+@for_each(
+    "conditions, expected",
     [
         ({}, [(2, 6)]),
         ({"takeProfitPercentage": 10}, [(2, 3), (3, 6)]),
@@ -135,8 +134,8 @@ def test_days_to_expiration_end_a_trial() -> None:
     assert first.closed.day == date(2026, 3, 23)
 
 
-@pytest.mark.parametrize(
-    ("conditions", "entries"),
+@for_each(
+    "conditions, entries",
     [
         ({"frequency": "every day"}, [2, 3, 4, 5]),
         ({"frequency": "on specific days of the week", "specificDays": [1, 4, 5]}, [2, 5]),

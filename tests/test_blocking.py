@@ -1,0 +1,154 @@
+"""The client for synchronous code, against the simulator over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from brokerage_async import Client, errors
+from brokerage_async.blocking import Blocking
+from brokerage_async.simulator import Simulator
+
+
+@pytest.fixture(scope="module")
+def simulator() -> Iterator[Simulator]:
+    """Return a simulator that is served by a loop of its own."""
+    served = Simulator(equities=1200)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    asyncio.run_coroutine_threadsafe(served.__aenter__(), loop).result(20)
+    yield served
+    asyncio.run_coroutine_threadsafe(served.__aexit__(None, None, None), loop).result(20)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def loops() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "brokerage-async"]
+
+
+def test_blocking_calls_iterates_and_leaves_no_thread(simulator: Simulator) -> None:
+    with Blocking(simulator.client) as b:
+        assert b.run(b.client.instruments.equity("AAPL")).symbol == "AAPL"
+        assert b.run(b.client.bulk.equities(["AAPL", "NOPE"])).missing == ["NOPE"]
+        assert len(list(b.iterate(b.client.instruments.equities(per_page=500)))) == 1200
+        for _, equity in b.iterate(b.client.bulk.equities(["AAPL", "MSFT"], batch_size=1)):
+            assert equity.symbol in {"AAPL", "MSFT"}
+            break
+        with pytest.raises(errors.NotFoundError):
+            b.run(b.client.instruments.warrant("NOPE"))
+    assert loops() == []
+    with pytest.raises(errors.ConfigurationError, match="not open"):
+        b.run(asyncio.sleep(0))
+    with pytest.raises(errors.ConfigurationError, match="not open"):
+        _ = b.client
+    b.close()
+
+
+def test_blocking_eight_threads_share_one_client(simulator: Simulator) -> None:
+    with Blocking(simulator.client) as b, ThreadPoolExecutor(8) as pool:
+        symbols = ["AAPL", "MSFT", "SPY"] * 16
+        found = list(pool.map(lambda symbol: b.run(b.client.instruments.equity(symbol)).symbol, symbols))
+    assert found == symbols
+
+
+async def test_blocking_works_where_a_loop_runs_already(simulator: Simulator) -> None:
+    with Blocking(simulator.client) as b:  # as a cell of a notebook would
+        assert b.run(b.client.instruments.equity("AAPL")).symbol == "AAPL"
+
+
+def test_blocking_call_from_its_own_loop_is_refused(simulator: Simulator) -> None:
+    with Blocking(simulator.client) as b:
+
+        async def inside() -> str:
+            with pytest.raises(errors.ConfigurationError, match="wait for itself") as caught:
+                b.run(asyncio.sleep(0))
+            return str(caught.value)
+
+        assert "await" in b.run(inside())
+
+
+def test_blocking_timeout_cancels_the_call_and_tells_its_end(simulator: Simulator) -> None:
+    with Blocking(simulator.client) as b:
+
+        async def slow() -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError as error:
+                error.add_note("cancelled in the middle")
+                raise
+
+        with pytest.raises(TimeoutError) as caught:
+            b.run(slow(), timeout=0.05)
+        assert caught.value.__cause__ is not None
+        assert caught.value.__cause__.__notes__ == ["cancelled in the middle"]
+
+        async def own() -> None:
+            raise TimeoutError("of the call")
+
+        with pytest.raises(TimeoutError, match="of the call"):
+            b.run(own())
+
+
+def test_blocking_factory_that_fails_leaves_no_thread() -> None:
+    def factory() -> Client:
+        raise errors.ConfigurationError("no credentials")
+
+    with pytest.raises(errors.ConfigurationError, match="no credentials"):
+        Blocking(factory).open()
+    assert loops() == []
+
+
+def test_blocking_dropped_without_close_leaves_no_thread(simulator: Simulator) -> None:
+    Blocking(simulator.client).open()
+    assert loops() == []
+
+
+PROGRAM = """
+    import asyncio, sys
+    from brokerage_async import Client
+    from brokerage_async.blocking import Blocking
+    b = Blocking(Client.from_env).open()
+    print(b.run(b.client.instruments.equity("AAPL")).symbol, flush=True)
+    if sys.argv[1] == "exit":
+        sys.exit(0)
+    async def slow():
+        print("waiting", flush=True)
+        try:
+            await asyncio.sleep(60)
+        finally:
+            print("cancelled", flush=True)
+    try:
+        b.run(slow())
+    except KeyboardInterrupt as error:
+        print(type(error.__cause__).__name__, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
+    for how, expected in (("exit", ["AAPL"]), ("interrupt", ["AAPL", "waiting", "cancelled", "CancelledError"])):
+        command = [sys.executable, "-W", "error", "-c", textwrap.dedent(PROGRAM), how]
+        with subprocess.Popen(
+            command, env=os.environ | simulator.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as program:
+            assert program.stdout is not None
+            first = [program.stdout.readline().strip() for _ in expected[:2]]
+            if how == "interrupt":
+                time.sleep(0.1)  # until the main thread waits
+                program.send_signal(signal.SIGINT)
+            output, complaints = program.communicate(timeout=30)
+        assert [*first, *output.split()] == expected
+        assert (program.returncode, complaints) == (0, "")
