@@ -53,6 +53,7 @@ SIMULATOR_SEES = {
     "_decimals",
     "_generated",
     "_open_enums",
+    "_secrets",
     "_values",
     "errors",
     "models",

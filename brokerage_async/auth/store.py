@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import attrs
 
 from ..config import AuthorizationCode, Environment, RefreshToken, Secret
+from ..config.fields import hidden
 
 __all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
 
@@ -28,7 +29,7 @@ class StoredToken:
         expires_at: second of the epoch at which it expires.
     """
 
-    access_token: str = attrs.field(converter=Secret)
+    access_token: Secret = attrs.field(converter=hidden)
     expires_at: float = attrs.field(converter=float)
 
 
@@ -84,7 +85,7 @@ class FileTokenStore:
         return found if isinstance(found, dict) else {}
 
     def _write(self, key: str, token: StoredToken) -> None:
-        content = self._read() | {key: {"access_token": str(token.access_token), "expires_at": token.expires_at}}
+        content = self._read() | {key: {"access_token": token.access_token.reveal(), "expires_at": token.expires_at}}
         folder, prefix = self._path.parent, f".{self._path.name}."
         folder.mkdir(parents=True, exist_ok=True)
         self._remove_abandoned(prefix)
@@ -111,6 +112,7 @@ class FileTokenStore:
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:
     """Return a one-way identifier of these credentials in this environment."""
     secret = credentials.refresh_token if isinstance(credentials, RefreshToken) else credentials.code
-    parts = (environment.name, environment.base_url, credentials.client_id or "", credentials.client_secret, secret)
     scope = (credentials.scope or "") if isinstance(credentials, RefreshToken) else ""
-    return hashlib.sha256("\0".join((*parts, scope)).encode()).hexdigest()[:32]
+    parts = (environment.name, environment.base_url, credentials.client_id or "")
+    secrets = (credentials.client_secret.reveal(), secret.reveal())
+    return hashlib.sha256("\0".join((*parts, *secrets, scope)).encode()).hexdigest()[:32]

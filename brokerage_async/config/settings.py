@@ -69,7 +69,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
             scope=read("SCOPE"),
         ),
     }
-    optional = {name.lower(): read(name) for name in ("USER_AGENT", "ACCEPT_VERSION")}
+    optional: dict[str, Any] = {name.lower(): read(name) for name in ("USER_AGENT", "ACCEPT_VERSION")}
     optional["proxy"] = None if read("PROXY") is None else hidden(read("PROXY"))
     flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
     return settings | flags | {name: value for name, value in optional.items() if value is not None}

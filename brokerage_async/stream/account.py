@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
@@ -57,7 +58,7 @@ class AccountLink(Link[AccountConnection]):
         super().__init__("account stream", backoff)
         self._access = access
         self._timing = timing
-        self._token: str | None = None
+        self._token: Secret | None = None
 
     def _enter(self) -> asyncio.AbstractEventLoop:
         return self._access.enter()
@@ -77,7 +78,7 @@ class AccountLink(Link[AccountConnection]):
         )
         return socket, connection
 
-    async def _messages(self, connection: AccountConnection) -> Sequence[str]:
+    async def _messages(self, connection: AccountConnection) -> Sequence[Secret]:
         now = asyncio.get_running_loop().time()
         if not connection.must_send and now < connection.due:
             return ()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._secrets import Secret
 from ..http.websocket import WebSocket
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
@@ -135,7 +136,7 @@ class QuoteLink(Link[DxLinkConnection]):
         now = asyncio.get_running_loop().time()
         self._renew_at = now + max(min(lifetime, TOKEN_LIFETIME) - RENEWAL_MARGIN, MIN_LIFETIME)
         connection = DxLinkConnection(
-            token.token or "",
+            Secret(token.token or ""),
             now=now,
             timing=self._timing,
             aggregation=self._aggregation,
@@ -144,7 +145,7 @@ class QuoteLink(Link[DxLinkConnection]):
         connection.add(self._merged(key) for key in self._routes)
         return socket, connection
 
-    async def _messages(self, connection: DxLinkConnection) -> Sequence[str]:
+    async def _messages(self, connection: DxLinkConnection) -> Sequence[Secret]:
         now = asyncio.get_running_loop().time()
         if now >= self._renew_at:
             raise RenewalDue

@@ -66,9 +66,9 @@ class DxLinkConnection:
     """
 
     def __init__(
-        self, token: str, *, now: float, timing: Timing = DX_TIMING, aggregation: float = 0.1, strict: bool = False
+        self, token: Secret, *, now: float, timing: Timing = DX_TIMING, aggregation: float = 0.1, strict: bool = False
     ) -> None:
-        self._token = Secret(token)
+        self._token = token
         self._timing = timing
         self._aggregation = aggregation
         self._issues = Issues("stream.quotes", strict)
@@ -115,7 +115,7 @@ class DxLinkConnection:
             if (assembler := self._assemblers.get(each.type)) is not None:
                 assembler.drop(each.symbol)
 
-    def send(self, now: float) -> list[str]:
+    def send(self, now: float) -> list[Secret]:
         """Return the messages that are due.
 
         Raises:
@@ -133,7 +133,7 @@ class DxLinkConnection:
             )
         if self._sends_token:
             self._sends_token, self._sent_token = False, True
-            messages.append(_message("AUTH", token=str(self._token)))
+            messages.append(_message("AUTH", token=self._token.reveal()))
         if self.is_authorized:
             for channel in self._channels.values():
                 messages += channel.send(now + self._timing.answer, self._aggregation)
