@@ -62,6 +62,15 @@ for version in ("3.11", "3.12", "3.13", "3.14"):
     nox.session(run_tests, name=f"tests-{version}", python=version)
 
 
+@nox.session
+def versions(session: nox.Session) -> None:
+    """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
+    session.install("-e", EXTRAS, *group("tests"))
+    for served in ("20250813", "20250813,20261012", "20261012", "20270601"):
+        arguments = session.posargs or ["-q", "-n", "auto", "-m", "not slow"]
+        session.run("pytest", *arguments, env={"SERVED_VERSIONS": served})
+
+
 @nox.session(name="free-threaded", python="3.14t")
 def free_threaded(session: nox.Session) -> None:
     """Name the modules that bring the lock back in Python without one, and run the tests there, with the lock off."""
@@ -270,13 +279,13 @@ def books(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """Clients that others wrote, unchanged, call by call against the simulator; writes ``docs/interop.md``."""
+    """Clients that others wrote, unchanged, call by call against the simulator; writes a report."""
     session.install("-e", ".", *group("interop"))
     options = []
     if shutil.which("node") and shutil.which("npm"):
         folder = session.create_tmp()
         session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
-        options = ["--javascript", folder, "--page", "docs/interop.md"]
+        options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"]
     else:  # the page keeps what it says of both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.interop", *options)
@@ -320,9 +329,10 @@ def order_entry(session: nox.Session) -> None:
 
 @nox.session
 def streams(session: nox.Session) -> None:
-    """Streams and watchers with push: 1,000 histories by seed, a day with 1,000 reconnects, the time to a report."""
+    """Streams and watchers with push: 1,000 histories by seed, mute and quiet days, reconnects, times to a report."""
     session.install("-e", ".", *group("tests"))
     session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
+    session.run("python", "-m", "tests.stream.mute")
     session.run("python", "-m", "tests.stream.endurance")
     session.run("python", "-m", "tests.stream.latency")
 

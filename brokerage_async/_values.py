@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar, cast
 import attrs
 
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
+from ._portable import Portable
 
 __all__ = ["EMPTY", "Extra", "Model"]
 
@@ -83,7 +84,7 @@ def _getters(model: type[Any]) -> tuple[Callable[[Any], Any], Callable[[Any], An
     return operator.attrgetter(*(field.name for field in fields)), operator.attrgetter(*hashed)
 
 
-class Model:
+class Model(Portable):
     """Base of all models: equal by value, hashable, with a repr that shows only the fields that are set.
 
     Comparison is written here, not by attrs for each class, because that makes a quarter of the time of their import.
@@ -243,7 +244,7 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
     if not raw:
         keep(target, key, raw)
         return None
-    return read_moment(raw)
+    return read_moment(raw.partition("[")[0])  # some times name their zone behind the offset
 
 
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:

@@ -36,7 +36,7 @@ from .operation import Effect
 from .protocol.custom_request import custom_call
 from .protocol.raw_response import RawResponse
 from .protocol.registry import wires
-from .protocol.request import DEFAULT_USER_AGENT, validate_accept_version, validate_user_agent
+from .protocol.request import ACCEPT_VERSION, DEFAULT_USER_AGENT, validate_accept_version, validate_user_agent
 from .protocol.retry import RetryBudget
 from .protocol.validation.requests import is_array
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .stream.api import Streams
     from .watch.api import Watch
 
-__all__ = ["Client"]
+__all__ = ["PER_OPERATION", "Client", "PerOperation"]
 
 UNLIMITED_CONNECTIONS = 256
 """Connections of the pool when the limits set no bound."""
@@ -63,6 +63,18 @@ class _Unset(enum.Enum):
 
     UNSET = "unset"
 
+
+class PerOperation(enum.Enum):
+    """Type of `PER_OPERATION`."""
+
+    PER_OPERATION = "per operation"
+
+
+PER_OPERATION: Final = PerOperation.PER_OPERATION
+"""``accept_version`` by default: each operation asks for the version of the schema, in production only.
+
+The sandbox was seen to refuse the header.
+"""
 
 _UNSET: Final = _Unset.UNSET
 _RETRY: Final = RetryPolicy()
@@ -84,7 +96,8 @@ class Client(Endpoints):
         environment: production or sandbox, and its address; see `Environment`.
         credentials: `RefreshToken`, `AuthorizationCode`, `StaticToken`, or any `TokenProvider`.
         user_agent: sent with every request, of the form ``product/version``.
-        accept_version: interface version to ask for (``Accept-Version``), None for the service's choice.
+        accept_version: interface version to ask for (``Accept-Version``) with every request, None to ask for none. By
+            default order operations ask for the one that they were written for, in production only.
         timeout: seconds that one attempt may take, None for no bound.
         deadline: seconds that a whole call may take, waiting and repeating included, None for no bound.
         retry: how often and how soon to repeat what may be repeated.
@@ -123,7 +136,7 @@ class Client(Endpoints):
         credentials: Credentials,
         *,
         user_agent: str = DEFAULT_USER_AGENT,
-        accept_version: str | None = None,
+        accept_version: str | PerOperation | None = PER_OPERATION,
         timeout: float | None = 30.0,
         deadline: float | None = None,
         retry: RetryPolicy = _RETRY,
@@ -163,7 +176,7 @@ class Client(Endpoints):
         watching = ObserverList(observers)
         tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
-        options = attrs.evolve(options, headers=_with_version(headers, accept_version))
+        options = attrs.evolve(options, **_versions(headers, accept_version))
         self._market_data = market_data
         self._assemble(BrokerageSession(engine, options, _read_only(market_data)), headers, whole=None)
 
@@ -205,7 +218,7 @@ class Client(Endpoints):
         timeout: float | _Unset | None = _UNSET,
         deadline: float | _Unset | None = _UNSET,
         retry: RetryPolicy | _Unset = _UNSET,
-        accept_version: str | _Unset | None = _UNSET,
+        accept_version: str | PerOperation | _Unset | None = _UNSET,
     ) -> Self:
         """Return a light view with other options that shares connections, lanes and tokens.
 
@@ -219,7 +232,7 @@ class Client(Endpoints):
         if retry is not _UNSET:
             changes["retry"] = _checked_policy(retry)
         if accept_version is not _UNSET:
-            changes["headers"] = _with_version(self._headers, accept_version)
+            changes |= _versions(self._headers, accept_version)
         view = object.__new__(type(self))
         options = attrs.evolve(self._session.options, **changes)
         session = BrokerageSession(self._session.engine, options, self._session.market_data)
@@ -358,11 +371,12 @@ def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
     return retry
 
 
-def _with_version(headers: Mapping[str, str], accept_version: str | None) -> Mapping[str, str]:
-    if accept_version is None:
-        return headers
+def _versions(headers: Mapping[str, str], accept_version: str | PerOperation | None) -> dict[str, Any]:
+    """Return the options that an ``accept_version`` decides."""
+    if accept_version is None or isinstance(accept_version, PerOperation):
+        return {"headers": headers, "own_versions": accept_version is not None}
     validate_accept_version(accept_version)
-    return {**headers, "Accept-Version": accept_version}
+    return {"headers": {**headers, ACCEPT_VERSION: accept_version}, "own_versions": False}
 
 
 def _check_operations(limits: Limits) -> None:

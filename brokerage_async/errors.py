@@ -13,6 +13,7 @@ Branch on the class for what happened to the request, and on ``code`` for what t
     ├── IncompleteFetchError        a file was not written, because some of its keys failed (``failed``)
     ├── StreamError                 a stream of events ended
     │   ├── StreamRefusedError          the service refused its token, an account or a subscription
+    │   ├── MessageTooLargeError        the service sent a larger message than is read
     │   └── SlowConsumerError           its consumer was too slow; ``since`` says when events began to be lost
     ├── TokenError                  no access token could be had; ``transient`` says whether trying again can help
     ├── APIError                    the service answered with an error
@@ -45,6 +46,7 @@ __all__ = [
     "ErrorDetail",
     "IncompleteFetchError",
     "InvalidRequestError",
+    "MessageTooLargeError",
     "NotFoundError",
     "OrderError",
     "OrderNotCancellableError",
@@ -162,6 +164,10 @@ PROXY_AUTHENTICATION = "proxy_authentication_required"
 """Code of a `RequestNotSentError` of a request for which a proxy demands other credentials (status 407)."""
 
 
+LIST_CHANGED = "list_changed"
+"""Code of a `ResponseDecodeError` of a list that changed each time while its pages were read."""
+
+
 class RequestNotSentError(TransportError):
     """The request provably never reached the service (refused connection, unknown host, failed handshake)."""
 
@@ -215,6 +221,13 @@ class StreamRefusedError(StreamError):
     """The service refused the connection of a stream: its token, one of the accounts, or a subscription.
 
     ``code`` is the service's word for it.
+    """
+
+
+class MessageTooLargeError(StreamError):
+    """The service sent a message that is larger than a stream reads.
+
+    The connection is opened once more, with a gap; a second one ends the streams.
     """
 
 

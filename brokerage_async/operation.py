@@ -1,7 +1,8 @@
 """Vocabulary of calls: operations, bound calls, executors and pagers.
 
 Operations are data (generated from the schema). Everything that treats all calls alike, such as request building,
-retries, permissions or the simulator's routing, reads these values and knows no endpoint by name.
+retries, permissions or the simulator's routing, reads these values and knows no endpoint by name. Only the published
+rates, at the end, are by name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 import attrs
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 __all__ = [
+    "PUBLISHED_RATES",
+    "PUBLISHED_TOTAL",
     "BodyField",
     "BoundCall",
     "Effect",
@@ -90,6 +95,8 @@ class Rule:
         span: two dates, and the most months between them.
         positive, not_negative: amounts that must be above zero, or at least zero.
         library: whether it is a safeguard of this library, which the service does not document.
+        code: code of the entry with which a preflight of the service refuses a request that breaks the rule.
+        behaviour: entry of the list of recorded behaviour that switches the rule off in the simulator.
     """
 
     message: str
@@ -108,6 +115,8 @@ class Rule:
     positive: tuple[str, ...] = ()
     not_negative: tuple[str, ...] = ()
     library: bool = False
+    code: str | None = None
+    behaviour: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -171,10 +180,12 @@ class RequestModel:
     Attributes:
         fields: its fields, in order.
         rules: rules over them.
+        service_rules: further rules, which the service checks and the client leaves to it.
     """
 
     fields: tuple[BodyField, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -195,7 +206,11 @@ class Operation(Generic[T]):
         production_only: not offered by the sandbox.
         host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
+        deprecated: published as such; its first call logs a warning.
         provenance: where the knowledge of it comes from; see `Provenance`.
+        version: interface version that is asked for in production; see ``accept_version`` of the `Client`.
+        page_size: rows on a page by default, of a list that comes in pages.
+        default_start: ``start_date`` that is sent if the caller gives neither ``start_date`` nor ``start_at``.
         section: section of the service document that it follows, empty for an operation that is not in there.
     """
 
@@ -215,7 +230,11 @@ class Operation(Generic[T]):
     production_only: bool = False
     host: str | None = None
     is_public: bool = False
+    deprecated: bool = False
     provenance: Provenance = Provenance.DOCUMENTED
+    version: str | None = None
+    page_size: int | None = None
+    default_start: str | None = None
     section: str = ""
 
     def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:
@@ -228,6 +247,8 @@ class Operation(Generic[T]):
         """
         path: dict[str, object] = {}
         query: dict[str, object] = {}
+        if self.default_start is not None and values.get("start_date") is None and values.get("start_at") is None:
+            values["start_date"] = date.fromisoformat(self.default_start)
         for parameter in self.parameters:
             if parameter.name in values:
                 value = values.pop(parameter.name)
@@ -295,6 +316,11 @@ class Pager(ABC, Generic[E]):
     def repeats(self) -> int:
         """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
 
+    @property
+    @abstractmethod
+    def disagreement(self) -> str | None:
+        """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
+
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[E]:
         """Iterate over the items of all pages, in order."""
@@ -310,7 +336,10 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """Return all items, or the first ``max_items``, without fetching a page too many."""
+        """Return all items, or the first ``max_items``, without fetching a page too many.
+
+        A whole list that changes while it is read is read again, within a bound; see `disagreement`.
+        """
 
     @abstractmethod
     def prefetch(self, pages: int) -> Pager[E]:
@@ -346,3 +375,39 @@ class Executor(Protocol):
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return a pager over a paginated read; nothing is sent yet."""
         ...
+
+
+PUBLISHED_TOTAL = 50.0
+"""Requests per second of all operations together."""
+
+_ONE_A_SECOND = (
+    "accounts.get", "accounts.list", "accounts.trading_status", "balances.get", "balances.list",
+    "instruments.future_products", "instruments.futures", "positions.list",
+)  # fmt: skip
+_TWO_A_SECOND = (
+    "instruments.active_equities", "instruments.equities", "instruments.futures_option_chain", "market_data.by_type",
+    "option_chains.compact", "option_chains.flat", "option_chains.nested", "option_chains.nested_futures",
+)  # fmt: skip
+_THREE_A_SECOND = (
+    "instruments.cryptocurrency", "instruments.equity", "instruments.equity_option", "instruments.future",
+    "instruments.future_option", "instruments.future_product", "instruments.warrant",
+)  # fmt: skip
+_TWENTY_A_SECOND = (
+    "complex_orders.cancel", "complex_orders.dry_run", "complex_orders.get", "complex_orders.list",
+    "complex_orders.live", "complex_orders.submit", "orders.cancel", "orders.dry_run", "orders.edit",
+    "orders.edit_dry_run", "orders.get", "orders.list", "orders.list_live", "orders.live", "orders.replace",
+    "orders.search", "orders.submit",
+)  # fmt: skip
+
+PUBLISHED_RATES: Mapping[str, float] = MappingProxyType(
+    {
+        **dict.fromkeys(_ONE_A_SECOND, 1.0),
+        **dict.fromkeys(_TWO_A_SECOND, 2.0),
+        **dict.fromkeys(_THREE_A_SECOND, 3.0),
+        **dict.fromkeys(_TWENTY_A_SECOND, 20.0),
+    }
+)
+"""Requests per second of one operation, whichever account or symbol they name.
+
+They are the ceilings that the service's agent server keeps to; see ``rates_of_operations`` in the list of behaviour.
+"""

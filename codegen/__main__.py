@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     codes.append(_write_or_check(files, options.out, check=options.check, whole_folder=True))
     if comparison is not None:
         page = {
-            "operations.md": reference.render(spec, comparison),
+            "reference/operations.md": reference.render(spec, comparison),
             "reference/behaviours.md": behaviours.render_page(spec.behaviours),
         }
         codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -51,7 +52,7 @@ class Field:
 
 @attrs.frozen(kw_only=True)
 class Rule:
-    """Rule of ``x-rules``, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
+    """Rule of a request, as ordered keyword arguments of ``brokerage_async.operation.Rule``."""
 
     arguments: tuple[tuple[str, object], ...]
 
@@ -76,6 +77,7 @@ class Model:
     section: str
     fields: tuple[Field, ...]
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
     provenance: str = "documented"
     shared: bool = False
     identity: tuple[str, ...] | None = None
@@ -118,6 +120,7 @@ class Operation:
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
     ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
+    ``version``, ``page_size`` and ``default_start`` are ``x-version``, ``x-page-size`` and ``x-default-start``.
     """
 
     name: str
@@ -142,8 +145,12 @@ class Operation:
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
+    deprecated: bool = False
     host: str | None = None
     provenance: str = "documented"
+    version: str | None = None
+    page_size: int | None = None
+    default_start: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -182,6 +189,7 @@ class Spec:
     namespaces: dict[str, str]
     digest: str
     behaviours: tuple[RecordedBehaviour, ...] = ()
+    stream_caps: dict[str, Any] = attrs.field(factory=dict)
 
     def request_models(self) -> Iterator[Model]:
         """Yield the models of request bodies, nested models first."""

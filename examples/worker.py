@@ -51,7 +51,9 @@ def move(file: Path, folder: str) -> None:
 async def handle(entry: OrderEntry, account: str, file: Path) -> None:
     """Place one order, and move its file when the outcome is known."""
     try:
-        placement = await entry.place(account, order_of(file), allow_warnings=["tif_next_valid_session"])
+        placement = await entry.place(
+            account, order_of(file), allow_warnings=[models.PreflightCode.TIF_NEXT_VALID_SESSION]
+        )
     except errors.OrderOutcomeUnknownError as unknown:  # also: another worker has it at the moment
         print(file.name, "unknown:", unknown.code)
         return

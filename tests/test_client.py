@@ -16,6 +16,7 @@ import brokerage_async
 from brokerage_async import Client, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async._version import __version__
+from brokerage_async.client import PER_OPERATION
 from brokerage_async.config import AuthorizationCode
 from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseDecodeError
 from tests.fake_transport import FakeTransport, fail, ok
@@ -33,9 +34,9 @@ class TestArguments:
         defaults = {name: p.default for name, p in found.items() if p.default is not p.empty}
         assert list(found)[:2] == ["environment", "credentials"]
         assert defaults == {
-            "user_agent": f"brokerage-async/{__version__}", "accept_version": None, "timeout": 30.0, "deadline": None,
-            "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False, "http_session": None,
-            "trace_configs": (), "observers": (), "transport": None, "token_store": None,
+            "user_agent": f"brokerage-async/{__version__}", "accept_version": PER_OPERATION, "timeout": 30.0,
+            "deadline": None, "retry": RetryPolicy(), "limits": Limits(), "read_only": False, "strict": False,
+            "http_session": None, "trace_configs": (), "observers": (), "transport": None, "token_store": None,
             "proxy": None, "ssl": None, "trust_env": False, "allow_http": False, "market_data": None,
         }  # fmt: skip
 

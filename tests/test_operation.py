@@ -58,6 +58,7 @@ class TestValues:
             "collect",
             "prefetch",
             "repeats",
+            "disagreement",
             "to_arrow",
             "to_pandas",
             "to_polars",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.models import NewComplexOrder, NewOrder
+from brokerage_async._generated.models import InstrumentType, LegAction, NewComplexOrder, NewOrder
 from brokerage_async.client import Client
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -98,10 +99,17 @@ class Floor:
 
 
 @asynccontextmanager
-async def floor(*, seed: int = 0, latency: float = 0.1, **options: Any) -> AsyncIterator[Floor]:
-    sim = Simulator(seed=seed, latency=latency, **SMALL)
+async def floor(
+    *,
+    seed: int = 0,
+    latency: float = 0.1,
+    without: Collection[str] = (),
+    over: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> AsyncIterator[Floor]:
+    sim = Simulator(seed=seed, latency=latency, without=without, **SMALL)
     journal = MemoryJournal(clock=sim.clock.now)
-    wire = Recorder(sim.transport())
+    wire = Recorder(sim.transport() if over is None else over(sim.transport()))
     retry = RetryPolicy(jitter=random.Random(seed).random)
     async with sim.client(timeout=TIMEOUT, transport=wire, **{"retry": retry, **options}) as client:
         yield Floor(
@@ -127,6 +135,17 @@ def bracket_order(external_identifier: str | None = None, quantity: int = 10) ->
         order(external_identifier, quantity),
         profit=tickets.limit(exits, price="900"),
         loss=tickets.stop(exits, trigger="5"),
+    )
+
+
+def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
+    """Give the account a long position."""
+    state, now = here.sim.brokerage.state, here.sim.clock.now()
+    share = state.catalogue.instrument(InstrumentType.EQUITY, symbol)
+    account = state.accounts.of(state.owner)[0]
+    assert share is not None
+    state.bookkeeping.open_position(
+        account, share, LegAction.BUY_TO_OPEN, Decimal(quantity), state.prices.price(share, now), now
     )
 
 

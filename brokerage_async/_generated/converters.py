@@ -1233,9 +1233,9 @@ class OrderConditionWire(Wire, rename="kebab"):
     """Wire form of `OrderCondition`."""
 
     id: str | int | None = None
-    action: str | None = None
+    action: models.ConditionAction | None = None
     comparator: models.Comparator | None = None
-    indicator: str | None = None
+    indicator: models.ConditionIndicator | None = None
     instrument_type: models.InstrumentType | None = None
     is_threshold_based_on_notional: bool | None = None
     symbol: str | None = None
@@ -1293,7 +1293,7 @@ class PriceComponentWire(Wire, rename="kebab"):
 
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
-    quantity_direction: str | None = None
+    quantity_direction: models.QuantityDirection | None = None
     symbol: str | None = None
 
     @staticmethod
@@ -1330,7 +1330,7 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
     """Wire form of `PlacedOrderResponse`."""
 
     buying_power_effect: BuyingPowerEffectWire | None = None
-    closing_fee_calculation: str | None = None
+    closing_fee_calculation: FeeCalculationWire | str | None = None
     complex_order: ComplexOrderWire | None = None
     errors: list[PreflightMessageWire] | None = None
     fee_calculation: FeeCalculationWire | None = None
@@ -1347,7 +1347,9 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
             o = _PlacedOrderResponseBuilder()
             o.extra = EMPTY
             o.buying_power_effect = None if (v := wire.buying_power_effect) is None else v.build()
-            o.closing_fee_calculation = wire.closing_fee_calculation
+            o.closing_fee_calculation = (
+                v if (v := wire.closing_fee_calculation) is None or type(v) is str else v.build()
+            )
             o.complex_order = None if (v := wire.complex_order) is None else v.build()
             o.errors = None if (v := wire.errors) is None else build_list(v)
             o.fee_calculation = None if (v := wire.fee_calculation) is None else v.build()
@@ -1364,7 +1366,11 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
         v: Any
         wire = PlacedOrderResponseWire(
             None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
-            model.closing_fee_calculation,
+            None
+            if (v := model.closing_fee_calculation) is None
+            else v
+            if isinstance(v, str)
+            else FeeCalculationWire.of(v),
             None if (v := model.complex_order) is None else ComplexOrderWire.of(v),
             None if (v := model.errors) is None else [PreflightMessageWire.of(item) for item in v],
             None if (v := model.fee_calculation) is None else FeeCalculationWire.of(v),
@@ -1568,7 +1574,7 @@ _PreflightMessageBuilder = mutable_builder(models.PreflightMessage)
 class PreflightMessageWire(Wire, rename="kebab"):
     """Wire form of `PreflightMessage`."""
 
-    code: str | None = None
+    code: models.PreflightCode | None = None
     message: str | None = None
     preflight_id: str | int | None = None
     url: str | None = None
@@ -1621,6 +1627,7 @@ class NewOrderWire(Wire, rename="kebab"):
     source: str | None = None
     rules: NewOrderRulesWire | None = None
     advanced_instructions: AdvancedInstructionsWire | None = None
+    max_value_per_liquidity_allocation_fill: DecimalText | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewOrder]:
@@ -1645,6 +1652,9 @@ class NewOrderWire(Wire, rename="kebab"):
             o.source = wire.source
             o.rules = None if (v := wire.rules) is None else v.build()
             o.advanced_instructions = None if (v := wire.advanced_instructions) is None else v.build()
+            o.max_value_per_liquidity_allocation_fill = (
+                None if (v := wire.max_value_per_liquidity_allocation_fill) is None else read_decimal(v)
+            )
             built.append(o)
         return frozen(built, models.NewOrder)
 
@@ -1669,6 +1679,7 @@ class NewOrderWire(Wire, rename="kebab"):
             model.source,
             None if (v := model.rules) is None else NewOrderRulesWire.of(v),
             None if (v := model.advanced_instructions) is None else AdvancedInstructionsWire.of(v),
+            None if (v := model.max_value_per_liquidity_allocation_fill) is None else decimal_text(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
 
@@ -1752,11 +1763,11 @@ _NewOrderConditionBuilder = mutable_builder(models.NewOrderCondition)
 class NewOrderConditionWire(Wire, rename="kebab"):
     """Wire form of `NewOrderCondition`."""
 
-    action: str | None = None
+    action: models.ConditionAction | None = None
     instrument_type: models.InstrumentType | None = None
     symbol: str | None = None
     comparator: models.Comparator | None = None
-    indicator: str | None = None
+    indicator: models.ConditionIndicator | None = None
     threshold: DecimalText | None = None
     price_components: list[NewPriceComponentWire] | None = None
 
@@ -1801,7 +1812,7 @@ class NewPriceComponentWire(Wire, rename="kebab"):
 
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | None = None
-    quantity_direction: str | None = None
+    quantity_direction: models.QuantityDirection | None = None
     symbol: str | None = None
 
     @staticmethod
@@ -2072,8 +2083,8 @@ class TransactionWire(Wire, rename="kebab"):
 
     id: str | int | None = None
     account_number: str | None = None
-    transaction_type: str | None = None
-    transaction_sub_type: str | None = None
+    transaction_type: models.TransactionType | None = None
+    transaction_sub_type: models.TransactionSubType | None = None
     transaction_date: date | None = None
     executed_at: Moment | None = None
     symbol: str | None = None
@@ -6549,9 +6560,9 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     day_high_price: DecimalText | None = None
     day_low_price: DecimalText | None = None
     close: DecimalText | None = None
-    close_price_type: str | None = None
+    close_price_type: models.ClosePriceType | None = None
     prev_close: DecimalText | None = None
-    prev_close_price_type: str | None = None
+    prev_close_price_type: models.ClosePriceType | None = None
     summary_date: date | None = None
     prev_close_date: date | None = None
     low_limit_price: DecimalText | None = None
@@ -6576,7 +6587,17 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
     open_interest: int | None = None
     trading_halted: bool | None = None
     last_trade_time: Moment | int | None = None
+    day_open: DecimalText | None = None
+    day_high: DecimalText | None = None
+    day_low: DecimalText | None = None
+    day_close: DecimalText | None = None
+    prev_day_close: DecimalText | None = None
     instrument: dict[str, Any] | None = None
+    day_open__alias1: DecimalText | None = msgspec.field(default=None, name="dayOpen")
+    day_high__alias1: DecimalText | None = msgspec.field(default=None, name="dayHigh")
+    day_low__alias1: DecimalText | None = msgspec.field(default=None, name="dayLow")
+    day_close__alias1: DecimalText | None = msgspec.field(default=None, name="dayClose")
+    prev_day_close__alias1: DecimalText | None = msgspec.field(default=None, name="prevDayClose")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarketDataSnapshot]:
@@ -6631,6 +6652,41 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             o.open_interest = wire.open_interest
             o.trading_halted = wire.trading_halted
             o.last_trade_time = None if (v := wire.last_trade_time) is None else epoch_or_keep(v, o, "last-trade-time")
+            v = wire.day_open
+            if wire.day_open__alias1 is not None:
+                if v is None:
+                    v = wire.day_open__alias1
+                else:
+                    keep(o, "dayOpen", msgspec.to_builtins(wire.day_open__alias1, builtin_types=(Decimal,)))
+            o.day_open = None if v is None else read_decimal(v)
+            v = wire.day_high
+            if wire.day_high__alias1 is not None:
+                if v is None:
+                    v = wire.day_high__alias1
+                else:
+                    keep(o, "dayHigh", msgspec.to_builtins(wire.day_high__alias1, builtin_types=(Decimal,)))
+            o.day_high = None if v is None else read_decimal(v)
+            v = wire.day_low
+            if wire.day_low__alias1 is not None:
+                if v is None:
+                    v = wire.day_low__alias1
+                else:
+                    keep(o, "dayLow", msgspec.to_builtins(wire.day_low__alias1, builtin_types=(Decimal,)))
+            o.day_low = None if v is None else read_decimal(v)
+            v = wire.day_close
+            if wire.day_close__alias1 is not None:
+                if v is None:
+                    v = wire.day_close__alias1
+                else:
+                    keep(o, "dayClose", msgspec.to_builtins(wire.day_close__alias1, builtin_types=(Decimal,)))
+            o.day_close = None if v is None else read_decimal(v)
+            v = wire.prev_day_close
+            if wire.prev_day_close__alias1 is not None:
+                if v is None:
+                    v = wire.prev_day_close__alias1
+                else:
+                    keep(o, "prevDayClose", msgspec.to_builtins(wire.prev_day_close__alias1, builtin_types=(Decimal,)))
+            o.prev_day_close = None if v is None else read_decimal(v)
             o.instrument = None if (v := wire.instrument) is None else raw_object(v)
             built.append(o)
         return frozen(built, models.MarketDataSnapshot)
@@ -6686,6 +6742,11 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             model.open_interest,
             model.trading_halted,
             model.last_trade_time,
+            None if (v := model.day_open) is None else decimal_text(v),
+            None if (v := model.day_high) is None else decimal_text(v),
+            None if (v := model.day_low) is None else decimal_text(v),
+            None if (v := model.day_close) is None else decimal_text(v),
+            None if (v := model.prev_day_close) is None else decimal_text(v),
             None if (v := model.instrument) is None else dict(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
@@ -6784,6 +6845,10 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
     industry: str | None = None
     implied_volatility_60_day: DecimalText | None = None
     implied_volatility_90_day: DecimalText | None = None
+    implied_volatility_index_rank__alias1: DecimalText | None = msgspec.field(
+        default=None, name="implied-volatility-rank"
+    )
+    liquidity_value__alias1: DecimalText | None = msgspec.field(default=None, name="liquidity")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.UnderlyingMetrics]:
@@ -6800,9 +6865,17 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             o.implied_volatility_index_5_day_change = (
                 None if (v := wire.implied_volatility_index_5_day_change) is None else read_decimal(v)
             )
-            o.implied_volatility_index_rank = (
-                None if (v := wire.implied_volatility_index_rank) is None else read_decimal(v)
-            )
+            v = wire.implied_volatility_index_rank
+            if wire.implied_volatility_index_rank__alias1 is not None:
+                if v is None:
+                    v = wire.implied_volatility_index_rank__alias1
+                else:
+                    keep(
+                        o,
+                        "implied-volatility-rank",
+                        msgspec.to_builtins(wire.implied_volatility_index_rank__alias1, builtin_types=(Decimal,)),
+                    )
+            o.implied_volatility_index_rank = None if v is None else read_decimal(v)
             o.tos_implied_volatility_index_rank = (
                 None if (v := wire.tos_implied_volatility_index_rank) is None else read_decimal(v)
             )
@@ -6815,7 +6888,13 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
                 None if (v := wire.implied_volatility_percentile) is None else read_decimal(v)
             )
             o.implied_volatility_updated_at = wire.implied_volatility_updated_at
-            o.liquidity_value = None if (v := wire.liquidity_value) is None else read_decimal(v)
+            v = wire.liquidity_value
+            if wire.liquidity_value__alias1 is not None:
+                if v is None:
+                    v = wire.liquidity_value__alias1
+                else:
+                    keep(o, "liquidity", msgspec.to_builtins(wire.liquidity_value__alias1, builtin_types=(Decimal,)))
+            o.liquidity_value = None if v is None else read_decimal(v)
             o.liquidity_rank = None if (v := wire.liquidity_rank) is None else read_decimal(v)
             o.liquidity_rating = wire.liquidity_rating
             o.created_at = wire.created_at

@@ -75,6 +75,8 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    TransactionSubType,
+    TransactionType,
     UnderlyingMetrics,
     Warrant,
     Watchlist,
@@ -636,16 +638,26 @@ class Instruments:
         return self._executor.paginate(call)
 
     async def equity_options(
-        self, *, symbols: Sequence[str] | None = None, active: bool | None = None, with_expired: bool | None = None
+        self,
+        *,
+        symbols: Sequence[str] | None = None,
+        active: bool | None = None,
+        with_expired: bool | None = None,
+        page_offset: int | None = None,
+        per_page: int | None = None,
     ) -> list[EquityOption]:
         """List equity options by symbol.
 
-        Symbols are in OCC form, with the root padded to six characters, such as `AAPL  260612C00110000`.
+        Symbols are in OCC form, with the root padded to six characters, such as `AAPL  260612C00110000`. Interface
+        version 20250715 and later ones send the list in pages, which are then all fetched and joined.
 
         Args:
             symbols: Only these OCC option symbols.
             active: True to exclude flex options and options with non-standard terms.
             with_expired: True to include expired options.
+            page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
+            per_page: Options per page, if the list is paginated, at most 1000; by default 1000. Published, not
+                recorded.
 
         Returns:
             Matching options.
@@ -660,7 +672,9 @@ class Instruments:
 
         ``GET /instruments/equity-options``: section Instruments of the service document.
         """
-        call = INSTRUMENTS_EQUITY_OPTIONS.bind(symbols=symbols, active=active, with_expired=with_expired)
+        call = INSTRUMENTS_EQUITY_OPTIONS.bind(
+            symbols=symbols, active=active, with_expired=with_expired, page_offset=page_offset, per_page=per_page
+        )
         return await self._executor.execute(call)
 
     async def warrant(self, symbol: str) -> Warrant:
@@ -1022,7 +1036,7 @@ class Instruments:
             strike_price: Only options with this strike price, in points.
             exchange: Exchange that distinguishes equal security numbers.
             security_ids: Only options with these security numbers.
-            per_page: Options per page; by default chosen by the service.
+            per_page: Options per page; by default 1000.
             page_offset: Page to start from; by default 0, the first page.
 
         Returns:
@@ -1212,7 +1226,8 @@ class Orders:
         """List the orders of an account.
 
         The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
-        ones require start-date or start-at.
+        ones require start-date or start-at. Without either, the client sends start-date 2000-01-01, which is before
+        the first order of the service. Dates are days in US Eastern time.
 
         Args:
             account_number: Account number.
@@ -1220,12 +1235,13 @@ class Orders:
             per_page: Orders per page, at most 200; by default 100.
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
-            start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Published, not recorded.
+            start_date: Only orders from this day on, in US Eastern time.
+            end_date: Only orders up to this day, in US Eastern time. Published, not recorded.
             start_at: Only orders from this time on. Published, not recorded.
             end_at: Only orders up to this time. Published, not recorded.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
             futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
@@ -1240,7 +1256,8 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/orders``: section Orders of the service document.
+        ``GET /accounts/{account_number}/orders``, interface version 20261012: section Orders of the service
+        document.
         """
         call = ORDERS_LIST.bind(
             account_number=account_number,
@@ -1263,7 +1280,7 @@ class Orders:
 
         This moves money. The service does not detect duplicates, so the request is never repeated once it may have
         arrived. Set external-identifier, and search the order lists for it if the outcome is unknown. Check the
-        same order with a dry run first: an order with warnings would be rejected.
+        same order with a dry run first.
 
         Args:
             account_number: Account number.
@@ -1284,7 +1301,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``POST /accounts/{account_number}/orders``: section Orders of the service document.
+        ``POST /accounts/{account_number}/orders``, interface version 20261012: section Orders of the service
+        document.
         """
         call = ORDERS_SUBMIT.bind(account_number=account_number, body=order)
         return await self._executor.execute(call)
@@ -1305,10 +1323,11 @@ class Orders:
         underlying_instrument_type: InstrumentType | str | None = None,
         futures_symbol: str | None = None,
     ) -> Pager[Order]:
-        """List the orders of an account that were active today.
+        """List the orders of an account that work or are of today.
 
-        The list covers all orders created or changed in the current trading day, finished ones included. Polling it
-        in a tight loop can get the account suspended.
+        The list covers the orders of the current trading day in any status, and older orders that still work.
+        Interface version 20250813 and later ones send it in pages. Polling it in a tight loop can get the account
+        suspended.
 
         Args:
             account_number: Account number.
@@ -1316,12 +1335,13 @@ class Orders:
             per_page: Orders per page, at most 200; by default 100.
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
-            start_date: Only orders from this date on.
-            end_date: Only orders up to this date. Published, not recorded.
-            start_at: Only orders from this time on. Published, not recorded.
-            end_at: Only orders up to this time. Published, not recorded.
+            start_date: Only orders from this day on, in US Eastern time.
+            end_date: Only orders up to this day, in US Eastern time. Known from other clients only.
+            start_at: Only orders from this time on. Known from other clients only.
+            end_at: Only orders up to this time. Known from other clients only.
             underlying_symbol: Only orders on this underlying.
-            underlying_instrument_type: Only orders on underlyings of this instrument type. Published, not recorded.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`. Published, not recorded.
             futures_symbol: Only orders on this future or on its options. Published, not recorded.
 
         Returns:
@@ -1336,7 +1356,8 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/orders/live``: section Orders of the service document.
+        ``GET /accounts/{account_number}/orders/live``, interface version 20261012: section Orders of the service
+        document.
         """
         call = ORDERS_LIST_LIVE.bind(
             account_number=account_number,
@@ -1358,7 +1379,7 @@ class Orders:
         """Check an order without submitting it.
 
         The result holds the costs and the effect on buying power; nothing is routed. A warning means that the order
-        would be rejected or that the market is closed.
+        would be rejected, or that it waits until the market opens: the guides of the service disagree.
 
         Args:
             account_number: Account number.
@@ -1377,7 +1398,8 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``POST /accounts/{account_number}/orders/dry-run``: section Orders of the service document.
+        ``POST /accounts/{account_number}/orders/dry-run``, interface version 20261012: section Orders of the
+        service document.
         """
         call = ORDERS_DRY_RUN.bind(account_number=account_number, body=order)
         return await self._executor.execute(call)
@@ -1402,7 +1424,8 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/orders/{id}``: published by the service, not in the service document.
+        ``GET /accounts/{account_number}/orders/{id}``, interface version 20261012: published by the service, not in
+        the service document.
         """
         call = ORDERS_GET.bind(account_number=account_number, id=id)
         return await self._executor.execute(call)
@@ -1433,8 +1456,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PUT /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
-        service, not described there.
+        ``PUT /accounts/{account_number}/orders/{id}``, interface version 20261012: section Orders of the service
+        document. Published by the service, not described there.
         """
         call = ORDERS_REPLACE.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -1465,8 +1488,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PATCH /accounts/{account_number}/orders/{id}``: section Orders of the service document. Published by the
-        service, not described there.
+        ``PATCH /accounts/{account_number}/orders/{id}``, interface version 20261012: section Orders of the service
+        document. Published by the service, not described there.
         """
         call = ORDERS_EDIT.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -1496,7 +1519,8 @@ class Orders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``DELETE /accounts/{account_number}/orders/{id}``: section Orders of the service document.
+        ``DELETE /accounts/{account_number}/orders/{id}``, interface version 20261012: section Orders of the service
+        document.
         """
         call = ORDERS_CANCEL.bind(account_number=account_number, id=id)
         return await self._executor.execute(call)
@@ -1524,7 +1548,8 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``POST /accounts/{account_number}/orders/{id}/dry-run``: section Orders of the service document.
+        ``POST /accounts/{account_number}/orders/{id}/dry-run``, interface version 20261012: section Orders of the
+        service document.
         """
         call = ORDERS_EDIT_DRY_RUN.bind(account_number=account_number, id=id, body=edit)
         return await self._executor.execute(call)
@@ -1549,22 +1574,24 @@ class Orders:
         """Search the orders of a customer across accounts.
 
         The list covers orders of any age and status, newest first by default. Interface version 20261012 and later
-        ones require start-date or start-at.
+        ones require start-date or start-at. Without either, the client sends start-date 2000-01-01, which is before
+        the first order of the service. Dates are days in US Eastern time.
 
         Args:
             customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
                 documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from; by default 0, the first page.
-            per_page: Orders per page; by default chosen by the service.
+            per_page: Orders per page, at most 200; by default 100.
             start_at: Only orders from this time on.
             end_at: Only orders up to this time.
-            start_date: Only orders from this date on.
-            end_date: Only orders up to this date.
+            start_date: Only orders from this day on, in US Eastern time.
+            end_date: Only orders up to this day, in US Eastern time.
             futures_symbol: Only orders on this future or on its options.
             sort: Sort order by time; by default `Desc`, newest first.
             statuses: Only orders with one of these statuses.
-            underlying_instrument_type: Only orders on underlyings of this instrument type.
+            underlying_instrument_type: Only orders on underlyings of this instrument type: `Equity`, `Future` or
+                `Cryptocurrency`.
             underlying_symbol: Only orders on this underlying.
 
         Returns:
@@ -1580,7 +1607,7 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /customers/{customer_id}/orders``: section Orders of the service document.
+        ``GET /customers/{customer_id}/orders``, interface version 20261012: section Orders of the service document.
         """
         call = ORDERS_SEARCH.bind(
             customer_id=customer_id,
@@ -1606,19 +1633,39 @@ class Orders:
         *,
         page_offset: int | None = None,
         per_page: int | None = None,
+        sort: SortOrder | str | None = None,
+        statuses: Sequence[OrderStatus | str] | None = None,
+        start_date: date | None = None,
+        end_date: date | None = None,
+        start_at: datetime | None = None,
+        end_at: datetime | None = None,
+        underlying_symbol: str | None = None,
+        underlying_instrument_type: InstrumentType | str | None = None,
+        futures_symbol: str | None = None,
     ) -> builtins.list[Order]:
-        """List the orders of a customer that were active today.
+        """List the orders of a customer that work or are of today.
 
-        The list covers all orders created or changed in the current trading day, finished ones included. Newer
-        interface versions paginate it; the pages are then fetched and joined. Polling it in a tight loop can get
-        the account suspended.
+        The list covers the orders of the current trading day in any status, and older orders that still work.
+        Interface version 20261012 and later ones send it in pages, which are then all fetched and joined. Polling
+        it in a tight loop can get the account suspended.
 
         Args:
             customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
                 documented, and was not recorded.
             account_numbers: Account numbers; all accounts must belong to the customer.
             page_offset: Page to start from, if the list is paginated; the first page is 0. Published, not recorded.
-            per_page: Orders per page, if the list is paginated. Published, not recorded.
+            per_page: Orders per page, if the list is paginated, at most 200; by default 100. Published, not
+                recorded.
+            sort: Sort order by time; by default `Desc`, newest first. Known from other clients only.
+            statuses: Only orders with one of these statuses. Known from other clients only.
+            start_date: Only orders from this day on, in US Eastern time. Known from other clients only.
+            end_date: Only orders up to this day, in US Eastern time. Known from other clients only.
+            start_at: Only orders from this time on. Known from other clients only.
+            end_at: Only orders up to this time. Known from other clients only.
+            underlying_symbol: Only orders on this underlying. Known from other clients only.
+            underlying_instrument_type: Only orders on underlyings of this instrument type. Known from other clients
+                only.
+            futures_symbol: Only orders on this future or on its options. Known from other clients only.
 
         Returns:
             Orders of the accounts.
@@ -1633,10 +1680,23 @@ class Orders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /customers/{customer_id}/orders/live``: section Orders of the service document.
+        ``GET /customers/{customer_id}/orders/live``, interface version 20261012: section Orders of the service
+        document.
         """
         call = ORDERS_LIVE.bind(
-            customer_id=customer_id, account_numbers=account_numbers, page_offset=page_offset, per_page=per_page
+            customer_id=customer_id,
+            account_numbers=account_numbers,
+            page_offset=page_offset,
+            per_page=per_page,
+            sort=sort,
+            statuses=statuses,
+            start_date=start_date,
+            end_date=end_date,
+            start_at=start_at,
+            end_at=end_at,
+            underlying_symbol=underlying_symbol,
+            underlying_instrument_type=underlying_instrument_type,
+            futures_symbol=futures_symbol,
         )
         return await self._executor.execute(call)
 
@@ -1669,7 +1729,8 @@ class ComplexOrders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
+        ``GET /accounts/{account_number}/complex-orders/{id}``, interface version 20261012: section Orders of the
+        service document.
         """
         call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=id)
         return await self._executor.execute(call)
@@ -1707,7 +1768,8 @@ class ComplexOrders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``PATCH /accounts/{account_number}/complex-orders/{id}``: section Orders of the service document.
+        ``PATCH /accounts/{account_number}/complex-orders/{id}``, interface version 20261012: section Orders of the
+        service document.
         """
         call = COMPLEX_ORDERS_EDIT_PAIRS.bind(
             account_number=account_number,
@@ -1745,8 +1807,8 @@ class ComplexOrders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``DELETE /accounts/{account_number}/complex-orders/{id}``: published by the service, not in the service
-        document.
+        ``DELETE /accounts/{account_number}/complex-orders/{id}``, interface version 20261012: published by the
+        service, not in the service document.
         """
         call = COMPLEX_ORDERS_CANCEL.bind(account_number=account_number, id=id)
         return await self._executor.execute(call)
@@ -1775,7 +1837,8 @@ class ComplexOrders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        ``GET /accounts/{account_number}/complex-orders``, interface version 20261012: published by the service, not
+        in the service document.
         """
         call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, page_offset=page_offset, per_page=per_page)
         return self._executor.paginate(call)
@@ -1804,7 +1867,8 @@ class ComplexOrders:
             errors.ConfigurationError: read-only client; nothing was sent.
             errors.ResponseLostError: no response arrived; the request may have been processed.
 
-        ``POST /accounts/{account_number}/complex-orders``: published by the service, not in the service document.
+        ``POST /accounts/{account_number}/complex-orders``, interface version 20261012: published by the service,
+        not in the service document.
         """
         call = COMPLEX_ORDERS_SUBMIT.bind(account_number=account_number, body=complex_order)
         return await self._executor.execute(call)
@@ -1828,8 +1892,8 @@ class ComplexOrders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``GET /accounts/{account_number}/complex-orders/live``: published by the service, not in the service
-        document.
+        ``GET /accounts/{account_number}/complex-orders/live``, interface version 20261012: published by the
+        service, not in the service document.
         """
         call = COMPLEX_ORDERS_LIVE.bind(account_number=account_number)
         return await self._executor.execute(call)
@@ -1857,8 +1921,8 @@ class ComplexOrders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``POST /accounts/{account_number}/complex-orders/dry-run``: published by the service, not in the service
-        document.
+        ``POST /accounts/{account_number}/complex-orders/dry-run``, interface version 20261012: published by the
+        service, not in the service document.
         """
         call = COMPLEX_ORDERS_DRY_RUN.bind(account_number=account_number, body=complex_order)
         return await self._executor.execute(call)
@@ -1894,8 +1958,8 @@ class ComplexOrders:
             errors.RateLimitError: rate limit exceeded (429).
             errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
 
-        ``POST /accounts/{account_number}/complex-orders/{id}/dry-run``: published by the service, not in the
-        service document.
+        ``POST /accounts/{account_number}/complex-orders/{id}/dry-run``, interface version 20261012: published by
+        the service, not in the service document.
         """
         call = COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN.bind(
             account_number=account_number,
@@ -1933,9 +1997,9 @@ class Transactions:
         underlying_symbol: str | None = None,
         instrument_type: InstrumentType | str | None = None,
         action: LegAction | str | None = None,
-        type: str | None = None,
-        types: Sequence[str] | None = None,
-        sub_types: Sequence[str] | None = None,
+        type: TransactionType | str | None = None,
+        types: Sequence[TransactionType | str] | None = None,
+        sub_types: Sequence[TransactionSubType | str] | None = None,
         currency: str | None = None,
         partition_key: str | None = None,
         futures_symbol: str | None = None,
@@ -1949,8 +2013,8 @@ class Transactions:
             page_offset: Page to start from; by default 0, the first page.
             per_page: Transactions per page, at most 2000; by default 250.
             sort: Sort order by time; by default `Desc`, newest first.
-            start_date: Only transactions from this date on.
-            end_date: Only transactions up to this date; by default up to now.
+            start_date: Only transactions from this day on, in US Eastern time.
+            end_date: Only transactions up to this day, in US Eastern time; by default up to now.
             start_at: Only transactions from this time on.
             end_at: Only transactions up to this time.
             symbol: Only transactions in this instrument.
@@ -2272,7 +2336,7 @@ class Watchlists:
     async def delete(self, watchlist_name: str) -> None:
         """Delete a watchlist.
 
-        An unknown name is answered with 404.
+        An unknown name is answered with 404. The service also returns the deleted list, which is ignored.
 
         Args:
             watchlist_name: Name of the list.
@@ -2472,7 +2536,7 @@ class Accounts:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
-    async def customer(self, customer_id: int | str) -> Customer:
+    async def customer(self, customer_id: int | str, *, allow_missing: bool | None = None) -> Customer:
         """Return a customer record.
 
         The value `me` selects the owner of the token. The record is personal data: its representations show no
@@ -2481,6 +2545,8 @@ class Accounts:
         Args:
             customer_id: `me`, the one published identifier: the customer that the token belongs to. A number is
                 documented, and was not recorded.
+            allow_missing: True to get an empty record instead of 404 for a customer without one. Published, not
+                recorded.
 
         Returns:
             Customer record.
@@ -2495,7 +2561,7 @@ class Accounts:
 
         ``GET /customers/{customer_id}``: recorded from the service, not in the service document.
         """
-        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id)
+        call = ACCOUNTS_CUSTOMER.bind(customer_id=customer_id, allow_missing=allow_missing)
         return await self._executor.execute(call)
 
     async def list(self, customer_id: int | str) -> builtins.list[CustomerAccount]:

@@ -99,12 +99,15 @@ class InstrumentCollection(OpenStrEnum):
 
     `Equity` covers the stock exchanges; `CME` and `CFE` cover the futures exchanges of those names.
 
+    Not in the service document: `Equity Index`.
+
     See section Market time of the service document.
     """
 
     EQUITY = "Equity"
     CME = "CME"
     CFE = "CFE"
+    EQUITY_INDEX = "Equity Index"
 
 
 class MarketState(AnyCaseStrEnum):
@@ -436,12 +439,13 @@ class TickDirection(OpenStrEnum):
     UP = "UP"
 
 
-class ClosePriceType(OpenStrEnum):
+class ClosePriceType(AnyCaseStrEnum):
     """Type of a closing price.
 
     Published by the service, not in the service document.
     """
 
+    UNKNOWN = "UNKNOWN"
     REGULAR = "REGULAR"
     INDICATIVE = "INDICATIVE"
     PRELIMINARY = "PRELIMINARY"
@@ -490,6 +494,103 @@ class TimeAndSaleType(OpenStrEnum):
     NEW = "NEW"
     CORRECTION = "CORRECTION"
     CANCEL = "CANCEL"
+
+
+class PreflightCode(OpenStrEnum):
+    """Code of a preflight error or warning.
+
+    These were recorded or published, the service has more. `tif.next_valid_session` and
+    `tif_next_valid_sesssion` are the same warning, since 2025 and before: the order waits for the next session.
+
+    Recorded from the service, not in the service document.
+    """
+
+    TIF_NEXT_VALID_SESSION = "tif.next_valid_session"
+    TIF_NEXT_VALID_SESSSION = "tif_next_valid_sesssion"
+    CLOSING_WITH_NO_POSITION = "closing_with_no_position"
+    TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS = "tif_no_after_hours_opening_market_orders"
+    MARGIN_CHECK_FAILED = "margin_check_failed"
+    CANT_BUY_FOR_CREDIT = "cant_buy_for_credit"
+    GTC_MARKET_ORDERS_NOT_SUPPORTED = "gtc_market_orders_not_supported"
+    CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION = "cannot_close_against_more_than_existing_position"
+    ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL = "illegal_buy_and_sell_on_same_symbol"
+    INVALID_OCO_ORDER_TYPE_COMBO = "invalid_oco_order_type_combo"
+
+
+class ConditionAction(OpenStrEnum):
+    """Action on an order once a condition holds.
+
+    Published by the service, not in the service document.
+    """
+
+    CANCEL = "cancel"
+    ROUTE = "route"
+
+
+class ConditionIndicator(OpenStrEnum):
+    """Value that a condition watches.
+
+    `last` is the last price, `nat` the natural one between bid and ask.
+
+    Published by the service, not in the service document.
+    """
+
+    LAST = "last"
+    NAT = "nat"
+
+
+class TransactionType(OpenStrEnum):
+    """Type of a transaction.
+
+    Published by the service, not in the service document.
+    """
+
+    ADMINISTRATIVE_TRANSFER = "Administrative Transfer"
+    MONEY_MOVEMENT = "Money Movement"
+    RECEIVE_DELIVER = "Receive Deliver"
+    TRADE = "Trade"
+
+
+class TransactionSubType(OpenStrEnum):
+    """Subtype of a transaction.
+
+    Trades have the action of the leg.
+
+    Published by the service, not in the service document.
+    """
+
+    ACAT = "ACAT"
+    ASSIGNMENT = "Assignment"
+    BALANCE_ADJUSTMENT = "Balance Adjustment"
+    CASH_MERGER = "Cash Merger"
+    CASH_SETTLED_ASSIGNMENT = "Cash Settled Assignment"
+    CASH_SETTLED_EXERCISE = "Cash Settled Exercise"
+    CREDIT_INTEREST = "Credit Interest"
+    DEBIT_INTEREST = "Debit Interest"
+    DEPOSIT = "Deposit"
+    DIVIDEND = "Dividend"
+    EXERCISE = "Exercise"
+    EXPIRATION = "Expiration"
+    FEE = "Fee"
+    FORWARD_SPLIT = "Forward Split"
+    FULLY_PAID_STOCK_LENDING_INCOME = "Fully Paid Stock Lending Income"
+    FUTURES_SETTLEMENT = "Futures Settlement"
+    MARK_TO_MARKET = "Mark to Market"
+    MATURITY = "Maturity"
+    REVERSE_SPLIT = "Reverse Split"
+    REVERSE_SPLIT_REMOVAL = "Reverse Split Removal"
+    SPECIAL_DIVIDEND = "Special Dividend"
+    STOCK_MERGER = "Stock Merger"
+    STOCK_MERGER_REMOVAL = "Stock Merger Removal"
+    SYMBOL_CHANGE = "Symbol Change"
+    TRANSFER = "Transfer"
+    WITHDRAWAL = "Withdrawal"
+    BUY = "Buy"
+    BUY_TO_CLOSE = "Buy to Close"
+    BUY_TO_OPEN = "Buy to Open"
+    SELL = "Sell"
+    SELL_TO_CLOSE = "Sell to Close"
+    SELL_TO_OPEN = "Sell to Open"
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -775,7 +876,7 @@ class PriceComponent(Model):
     """Instrument type."""
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     """Direction of the quantity, long or short."""
     symbol: str | None = None
     """Symbol of the instrument."""
@@ -846,7 +947,7 @@ class PreflightMessage(Model):
     See section Placed-order response of the service document.
     """
 
-    code: str | None = None
+    code: PreflightCode | None = None
     """Machine-readable code."""
     message: str | None = None
     """Human-readable message."""
@@ -888,7 +989,7 @@ class NewPriceComponent(Model):
     """Instrument type."""
     quantity: Decimal | None = None
     """Weight in the combined price, in shares or contracts."""
-    quantity_direction: str | None = None
+    quantity_direction: QuantityDirection | None = None
     """Direction of the quantity, long or short."""
     symbol: str | None = None
     """Symbol of the instrument."""
@@ -1374,7 +1475,7 @@ class Account(Model):
     created_at: datetime | None = None
     """Time of creation."""
     day_trader_status: bool | None = None
-    """Whether the account is a day trader's."""
+    """Whether the account is a day trader's; may vanish, the rule was retired in 2026."""
     ext_account_id: str | None = None
     """Identifier of the account in another system. Published, not recorded."""
     ext_crm_id: str | None = None
@@ -1689,7 +1790,7 @@ class TradingStatus(Model):
     cmta_override: int | None = None
     """Clearing member code that orders carry instead of the usual one. Published, not recorded."""
     day_trade_count: int | None = None
-    """Day trades in the current window; changes during the day."""
+    """Day trades in the current window; changes during the day; may vanish, the rule was retired in 2026."""
     enhanced_fraud_safeguards_enabled_at: datetime | None = None
     """Time the enhanced safeguards were enabled."""
     equities_margin_calculation_type: str | None = None
@@ -1731,13 +1832,13 @@ class TradingStatus(Model):
     is_futures_intra_day_enabled: bool | None = None
     """Whether intraday margin for futures is enabled."""
     is_in_day_trade_equity_maintenance_call: bool | None = None
-    """Whether a day-trade call is open."""
+    """Whether a day-trade call is open; may vanish, the rule was retired in 2026."""
     is_in_margin_call: bool | None = None
     """Whether a margin call is open."""
     is_non_retail: bool | None = None
     """Whether the account is not a retail account. Published, not recorded."""
     is_pattern_day_trader: bool | None = None
-    """Whether the account is flagged as a pattern day trader."""
+    """Whether the account is flagged as a pattern day trader; may vanish, the rule was retired in 2026."""
     is_portfolio_margin_enabled: bool | None = None
     """Whether portfolio margin is enabled. Published, not recorded."""
     is_risk_reducing_only: bool | None = None
@@ -1749,7 +1850,8 @@ class TradingStatus(Model):
     options_level: str | None = None
     """Permitted option strategies, such as `No Restrictions`."""
     pdt_reset_on: date | None = None
-    """Date of the last reset of the pattern day trader flag. Published, not recorded."""
+    """Date of the last reset of the pattern day trader flag; may vanish, the rule was retired in 2026. Published,
+    not recorded."""
     short_calls_enabled: bool | None = None
     """Whether uncovered short calls are enabled."""
     small_notional_futures_margin_rate_multiplier: Decimal | None = None
@@ -1790,11 +1892,11 @@ class AccountBalance(Model):
     day_equity_call_value: Decimal | None = None
     """Equity call of the day, in dollars."""
     day_trade_excess: Decimal | None = None
-    """Excess for day trades, in dollars."""
+    """Excess for day trades, in dollars; may vanish, the rule was retired in 2026."""
     day_trading_buying_power: Decimal | None = None
-    """Buying power for day trades, in dollars."""
+    """Buying power for day trades, in dollars; may vanish, the rule was retired in 2026."""
     day_trading_call_value: Decimal | None = None
-    """Day-trading call, in dollars."""
+    """Day-trading call, in dollars; may vanish, the rule was retired in 2026."""
     derivative_buying_power: Decimal | None = None
     """Buying power for options and futures, in dollars."""
     equity_buying_power: Decimal | None = None
@@ -2495,12 +2597,12 @@ class MarketDataSnapshot(Model):
     """Lowest price of the session, in dollars or points."""
     close: Decimal | None = None
     """Closing price, in dollars or points; absent during the session."""
-    close_price_type: str | None = None
-    """Kind of closing price, such as `Regular` or `Final`."""
+    close_price_type: ClosePriceType | None = None
+    """Kind of closing price."""
     prev_close: Decimal | None = None
     """Closing price of the previous session, in dollars or points."""
-    prev_close_price_type: str | None = None
-    """Kind of previous closing price, such as `Regular` or `Final`."""
+    prev_close_price_type: ClosePriceType | None = None
+    """Kind of previous closing price."""
     summary_date: date | None = None
     """Day of the session."""
     prev_close_date: date | None = None
@@ -2549,8 +2651,19 @@ class MarketDataSnapshot(Model):
     """Whether trading is halted. Published, not recorded."""
     last_trade_time: datetime | None = None
     """Time of the last trade. Published, not recorded."""
+    day_open: Decimal | None = None
+    """First price of the session, in dollars or points. Published, not recorded."""
+    day_high: Decimal | None = None
+    """Highest price of the session, in dollars or points. Published, not recorded."""
+    day_low: Decimal | None = None
+    """Lowest price of the session, in dollars or points. Published, not recorded."""
+    day_close: Decimal | None = None
+    """Closing price of the session, in dollars or points. Published, not recorded."""
+    prev_day_close: Decimal | None = None
+    """Closing price of the previous session, in dollars or points. Published, not recorded."""
     instrument: Mapping[str, Any] | None = attrs.field(default=None, converter=as_optional_object, hash=False)
-    """Definition of the instrument, as raw JSON; only with include-instrument. Known from other clients only."""
+    """Symbol, instrument-type, instrument-key, underlying-instrument, root-symbol and exchange, as raw JSON; only
+    with include-instrument. Published, not recorded."""
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -3625,11 +3738,11 @@ class OrderCondition(Model):
 
     id: str | None = None
     """Identifier of the condition."""
-    action: str | None = None
+    action: ConditionAction | None = None
     """Action on the order once the condition holds."""
     comparator: Comparator | None = None
     """Comparison with the threshold."""
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     """Watched value, such as the last price."""
     instrument_type: InstrumentType | None = None
     """Type of the watched instrument."""
@@ -3705,7 +3818,7 @@ class NewOrderCondition(Model):
     See section Orders of the service document.
     """
 
-    action: str | None = None
+    action: ConditionAction | None = None
     """Action on the order once the condition holds."""
     instrument_type: InstrumentType | None = None
     """Type of the instrument to watch."""
@@ -3713,7 +3826,7 @@ class NewOrderCondition(Model):
     """Symbol of the instrument to watch."""
     comparator: Comparator | None = None
     """Comparison with the threshold."""
-    indicator: str | None = None
+    indicator: ConditionIndicator | None = None
     """Value to watch, such as the last price."""
     threshold: Decimal | None = None
     """Value at which the condition starts to hold, in units of the indicator."""
@@ -3737,9 +3850,9 @@ class Transaction(Model):
     """Identifier of the transaction."""
     account_number: str | None = None
     """Account number. Recorded, not documented."""
-    transaction_type: str | None = None
-    """Type of transaction, such as `Trade` or `Money Movement`."""
-    transaction_sub_type: str | None = None
+    transaction_type: TransactionType | None = None
+    """Type of transaction."""
+    transaction_sub_type: TransactionSubType | None = None
     """Subtype within the transaction type. Recorded, not documented."""
     transaction_date: date | None = None
     """Trading day of the booking. Recorded, not documented."""
@@ -5150,6 +5263,9 @@ class NewOrder(Model):
     """Times and conditions that route or cancel the order."""
     advanced_instructions: AdvancedInstructions | None = None
     """Instructions for stricter handling."""
+    max_value_per_liquidity_allocation_fill: Decimal | None = None
+    """Most value of one fill of a liquidity allocation, in dollars; components of complex orders only. Published,
+    not recorded."""
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5356,8 +5472,8 @@ class PlacedOrderResponse(Model):
 
     buying_power_effect: BuyingPowerEffect | None = None
     """Effect on margin and buying power."""
-    closing_fee_calculation: str | None = None
-    """Estimated fees of closing the position later, for information."""
+    closing_fee_calculation: FeeCalculation | str | None = None
+    """Estimated fees of closing the position later, for information. Plain digits stay a string."""
     complex_order: ComplexOrder | None = None
     """Complex order, for a complex order."""
     errors: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
@@ -5371,7 +5487,7 @@ class PlacedOrderResponse(Model):
     order_costs: str | None = None
     """Costs of the order."""
     warnings: tuple[PreflightMessage, ...] | None = attrs.field(default=None, converter=as_optional_tuple)
-    """Preflight warnings: the order would be rejected if routed, or the market is closed."""
+    """Preflight warnings: the order may be rejected if routed, or waits until the market opens."""
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
 
@@ -5402,6 +5518,8 @@ __all__ = [
     "Comparator",
     "ComplexOrder",
     "ComplexOrderType",
+    "ConditionAction",
+    "ConditionIndicator",
     "ContingentStatus",
     "Cryptocurrency",
     "CurrencyPair",
@@ -5502,6 +5620,7 @@ __all__ = [
     "PlacedOrderResponse",
     "Position",
     "PositionLimit",
+    "PreflightCode",
     "PreflightMessage",
     "PriceComponent",
     "PriceEffect",
@@ -5541,6 +5660,8 @@ __all__ = [
     "TradingStatus",
     "Transaction",
     "TransactionLot",
+    "TransactionSubType",
+    "TransactionType",
     "Underlying",
     "UnderlyingMetrics",
     "UnderlyingYearGainSummary",

@@ -25,6 +25,8 @@ from .models import (
     Comparator,
     ComplexOrder,
     ComplexOrderType,
+    ConditionAction,
+    ConditionIndicator,
     Cryptocurrency,
     CurrencyPair,
     CurrentMarketSession,
@@ -83,6 +85,7 @@ from .models import (
     PositionLimit,
     PriceEffect,
     QuantityDecimalPrecision,
+    QuantityDirection,
     QuoteAlert,
     QuoteToken,
     SimulatedPrice,
@@ -99,6 +102,8 @@ from .models import (
     TotalFees,
     TradingStatus,
     Transaction,
+    TransactionSubType,
+    TransactionType,
     UnderlyingMetrics,
     Warrant,
     Watchlist,
@@ -226,6 +231,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -242,7 +248,10 @@ INSTRUMENTS_EQUITY_OPTIONS: Operation[list[EquityOption]] = Operation(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
         Parameter(name="active", wire="active", location="query", kind="boolean"),
         Parameter(name="with_expired", wire="with-expired", location="query", kind="boolean"),
+        Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
     ),
+    page_size=1000,
     section="Instruments",
 )
 
@@ -302,6 +311,9 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -317,6 +329,7 @@ ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -349,6 +362,8 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -364,6 +379,7 @@ ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     body=NewOrder,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -381,6 +397,7 @@ ORDERS_GET: Operation[Order] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 ORDERS_REPLACE: Operation[Order] = Operation(
@@ -399,6 +416,7 @@ ORDERS_REPLACE: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -418,6 +436,7 @@ ORDERS_EDIT: Operation[Order] = Operation(
     body=OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
     section="Orders",
 )
 
@@ -434,6 +453,7 @@ ORDERS_CANCEL: Operation[Order] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -452,6 +472,7 @@ ORDERS_EDIT_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     ),
     body=OrderEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -469,7 +490,7 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
         Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
@@ -485,6 +506,9 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         ),
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
+    default_start="2000-01-01",
     section="Orders",
 )
 
@@ -502,8 +526,24 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
         Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
-        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1),
+        Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
+        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="start_date", wire="start-date", location="query", kind="date"),
+        Parameter(name="end_date", wire="end-date", location="query", kind="date"),
+        Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
+        Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
+        Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
+        Parameter(
+            name="underlying_instrument_type",
+            wire="underlying-instrument-type",
+            location="query",
+            choices=InstrumentType,
+        ),
+        Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
+    version="20261012",
+    page_size=100,
     section="Orders",
 )
 
@@ -520,6 +560,7 @@ COMPLEX_ORDERS_GET: Operation[ComplexOrder] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
+    version="20261012",
     section="Orders",
 )
 
@@ -538,6 +579,7 @@ COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
     ),
     body=PairsEdit,
     body_required=True,
+    version="20261012",
     section="Orders",
 )
 
@@ -555,6 +597,7 @@ COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
@@ -580,14 +623,15 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
         Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
         Parameter(name="action", wire="action", location="query", choices=LegAction),
-        Parameter(name="type", wire="type", location="query"),
-        Parameter(name="types", wire="types[]", location="query", array=True),
-        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True),
+        Parameter(name="type", wire="type", location="query", choices=TransactionType),
+        Parameter(name="types", wire="types[]", location="query", array=True, choices=TransactionType),
+        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True, choices=TransactionSubType),
         Parameter(name="currency", wire="currency", location="query"),
         Parameter(name="partition_key", wire="partition-key", location="query"),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
     rules=(Rule(exclusive=("type", "types[]"), message="type and types must not both be set: keep one of them."),),
+    page_size=250,
     section="Transactions",
 )
 
@@ -696,7 +740,10 @@ ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
     result=Customer,
     status=200,
     scope="read",
-    parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
+    parameters=(
+        Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),
+        Parameter(name="allow_missing", wire="allow-missing", location="query", kind="boolean"),
+    ),
     provenance=Provenance.RECORDED,
 )
 
@@ -803,6 +850,7 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
         ),
     ),
     provenance=Provenance.RECORDED,
+    page_size=250,
 )
 
 BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
@@ -881,6 +929,7 @@ RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=50000),
     ),
     provenance=Provenance.PUBLISHED,
+    page_size=1000,
 )
 
 MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
@@ -973,6 +1022,7 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
@@ -1011,6 +1061,7 @@ INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE: Operation[Future] = Operation(
@@ -1041,6 +1092,7 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
@@ -1074,6 +1126,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] 
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
@@ -1086,6 +1139,7 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Opera
     status=200,
     scope="read",
     parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
+    deprecated=True,
     provenance=Provenance.PUBLISHED,
 )
 
@@ -1128,6 +1182,7 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
     provenance=Provenance.RECORDED,
+    page_size=1000,
 )
 
 INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
@@ -1614,6 +1669,8 @@ COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
     ),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
+    page_size=10,
 )
 
 COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
@@ -1629,6 +1686,7 @@ COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
@@ -1643,6 +1701,7 @@ COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1658,6 +1717,7 @@ COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
@@ -1676,6 +1736,7 @@ COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
     body=PairsEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
+    version="20261012",
 )
 
 BACKTESTS_AVAILABLE_DATES: Operation[list[BacktestDates]] = Operation(
@@ -1907,20 +1968,42 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
         fields=(
             BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
             BodyField(name="quantity", wire="quantity", kind="decimal"),
-            BodyField(name="quantity_direction", wire="quantity-direction", kind="string"),
+            BodyField(name="quantity_direction", wire="quantity-direction", kind="string", choices=QuantityDirection),
             BodyField(name="symbol", wire="symbol", kind="string"),
+        ),
+        service_rules=(
+            Rule(
+                require=("instrument-type", "quantity", "quantity-direction", "symbol"),
+                code="incomplete_condition",
+                behaviour="conditions_are_complete",
+                message="instrument-type, quantity, quantity-direction and symbol are required for each price component: set all four.",
+            ),
+            Rule(
+                require_value={"quantity-direction": ("Long", "Short")},
+                code="incomplete_condition",
+                behaviour="conditions_are_complete",
+                message="quantity-direction must be Long or Short: choose one of them.",
+            ),
         ),
     ),
     NewOrderCondition: RequestModel(
         fields=(
-            BodyField(name="action", wire="action", kind="string"),
+            BodyField(name="action", wire="action", kind="string", choices=ConditionAction),
             BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
             BodyField(name="symbol", wire="symbol", kind="string"),
             BodyField(name="comparator", wire="comparator", kind="string", choices=Comparator),
-            BodyField(name="indicator", wire="indicator", kind="string"),
+            BodyField(name="indicator", wire="indicator", kind="string", choices=ConditionIndicator),
             BodyField(name="threshold", wire="threshold", kind="decimal"),
             BodyField(
                 name="price_components", wire="price-components", kind="object", array=True, model=NewPriceComponent
+            ),
+        ),
+        service_rules=(
+            Rule(
+                require=("action", "comparator", "indicator", "threshold"),
+                code="incomplete_condition",
+                behaviour="conditions_are_complete",
+                message="action, comparator, indicator and threshold are required for each condition: set all four.",
             ),
         ),
     ),
@@ -1959,6 +2042,11 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             BodyField(name="rules", wire="rules", kind="object", model=NewOrderRules),
             BodyField(
                 name="advanced_instructions", wire="advanced-instructions", kind="object", model=AdvancedInstructions
+            ),
+            BodyField(
+                name="max_value_per_liquidity_allocation_fill",
+                wire="max-value-per-liquidity-allocation-fill",
+                kind="decimal",
             ),
         ),
         rules=(
@@ -2034,6 +2122,7 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             Rule(
                 when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
                 forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
                 message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
             ),
             Rule(
@@ -2069,6 +2158,99 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 not_negative=("stop-trigger",),
                 library=True,
                 message="stop-trigger must not be negative: set the trigger price.",
+            ),
+        ),
+        service_rules=(
+            Rule(
+                when={"order-type": ("Market", "Stop", "Notional Market")},
+                forbid=("price", "price-effect"),
+                code="price_not_allowed",
+                behaviour="price_terms_by_order_type",
+                message="price and price-effect are not allowed in Market, Stop and Notional Market orders: omit them.",
+            ),
+            Rule(
+                when={"order-type": ("Notional Market",)},
+                require=("value-effect",),
+                code="value_effect_missing",
+                behaviour="price_terms_by_order_type",
+                message="value-effect is required for Notional Market orders: set Debit to spend the value, Credit to raise it.",
+            ),
+            Rule(
+                when={"order-type": ("Market", "Notional Market")},
+                max_items=("legs", 1),
+                code="market_order_with_several_legs",
+                behaviour="market_orders_have_one_leg",
+                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
+            ),
+            Rule(
+                when={
+                    "order-type": ("Notional Market",),
+                    "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight", "GTD"),
+                },
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Notional Market order must not be GTC or GTD: use Day.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTD",)},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTD: use Day.",
+            ),
+            Rule(
+                when={
+                    "order-type": ("Stop",),
+                    "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight"),
+                    "legs[].action": ("Buy to Open", "Sell to Open"),
+                },
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of an opening Stop order must not be GTC: use Day or a Stop Limit order.",
+            ),
+            Rule(
+                when={"time-in-force": ("Ext", "GTC Ext", "Ext Overnight", "GTC Ext Overnight")},
+                require_value={"legs[].instrument-type": ("Equity",)},
+                code="extended_hours_not_supported",
+                behaviour="extended_hours_are_for_equities",
+                message="time-in-force must not be an extended one for other instruments than equities: use Day or GTC.",
+            ),
+            Rule(
+                when={"time-in-force": ("Ext", "GTC Ext", "Ext Overnight", "GTC Ext Overnight")},
+                max_items=("legs", 1),
+                code="extended_hours_not_supported",
+                behaviour="extended_hours_are_for_equities",
+                message="An order for extended hours must have 1 leg: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].action": ("Buy", "Sell")},
+                require_value={"legs[].instrument-type": ("Future",)},
+                code="plain_action_not_supported",
+                behaviour="buy_and_sell_are_for_futures",
+                message="Buy and Sell are for outright futures only: use an action such as Buy to Open.",
+            ),
+            Rule(
+                when={"legs[].action": ("Buy", "Sell")},
+                max_items=("legs", 1),
+                code="plain_action_not_supported",
+                behaviour="buy_and_sell_are_for_futures",
+                message="An order with Buy or Sell must have 1 leg: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Cryptocurrency",)},
+                max_items=("legs", 1),
+                code="cryptocurrency_order_with_several_legs",
+                behaviour="cryptocurrency_orders_have_one_leg",
+                message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
+            ),
+            Rule(
+                when={"order-type": ("Limit", "Stop Limit")},
+                require=("price-effect",),
+                code="price_effect_missing",
+                behaviour="price_terms_by_order_type",
+                message="price-effect is required for Limit and Stop Limit orders: set Debit to pay the price, Credit to receive it.",
             ),
         ),
     ),
@@ -2162,6 +2344,7 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             Rule(
                 when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
                 forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
                 message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
             ),
             Rule(
@@ -2197,6 +2380,92 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 not_negative=("stop-trigger",),
                 library=True,
                 message="stop-trigger must not be negative: set the trigger price.",
+            ),
+        ),
+        service_rules=(
+            Rule(
+                when={"order-type": ("Market", "Stop", "Notional Market")},
+                forbid=("price", "price-effect"),
+                code="price_not_allowed",
+                behaviour="price_terms_by_order_type",
+                message="price and price-effect are not allowed in Market, Stop and Notional Market orders: omit them.",
+            ),
+            Rule(
+                when={"order-type": ("Notional Market",)},
+                require=("value-effect",),
+                code="value_effect_missing",
+                behaviour="price_terms_by_order_type",
+                message="value-effect is required for Notional Market orders: set Debit to spend the value, Credit to raise it.",
+            ),
+            Rule(
+                when={"order-type": ("Market", "Notional Market")},
+                max_items=("legs", 1),
+                code="market_order_with_several_legs",
+                behaviour="market_orders_have_one_leg",
+                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
+            ),
+            Rule(
+                when={
+                    "order-type": ("Notional Market",),
+                    "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight", "GTD"),
+                },
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Notional Market order must not be GTC or GTD: use Day.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTD",)},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTD: use Day.",
+            ),
+            Rule(
+                when={
+                    "order-type": ("Stop",),
+                    "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight"),
+                    "legs[].action": ("Buy to Open", "Sell to Open"),
+                },
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of an opening Stop order must not be GTC: use Day or a Stop Limit order.",
+            ),
+            Rule(
+                when={"time-in-force": ("Ext", "GTC Ext", "Ext Overnight", "GTC Ext Overnight")},
+                require_value={"legs[].instrument-type": ("Equity",)},
+                code="extended_hours_not_supported",
+                behaviour="extended_hours_are_for_equities",
+                message="time-in-force must not be an extended one for other instruments than equities: use Day or GTC.",
+            ),
+            Rule(
+                when={"time-in-force": ("Ext", "GTC Ext", "Ext Overnight", "GTC Ext Overnight")},
+                max_items=("legs", 1),
+                code="extended_hours_not_supported",
+                behaviour="extended_hours_are_for_equities",
+                message="An order for extended hours must have 1 leg: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].action": ("Buy", "Sell")},
+                require_value={"legs[].instrument-type": ("Future",)},
+                code="plain_action_not_supported",
+                behaviour="buy_and_sell_are_for_futures",
+                message="Buy and Sell are for outright futures only: use an action such as Buy to Open.",
+            ),
+            Rule(
+                when={"legs[].action": ("Buy", "Sell")},
+                max_items=("legs", 1),
+                code="plain_action_not_supported",
+                behaviour="buy_and_sell_are_for_futures",
+                message="An order with Buy or Sell must have 1 leg: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Cryptocurrency",)},
+                max_items=("legs", 1),
+                code="cryptocurrency_order_with_several_legs",
+                behaviour="cryptocurrency_orders_have_one_leg",
+                message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
             ),
         ),
     ),
@@ -2269,6 +2538,23 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 positive=("legs[].quantity",),
                 library=True,
                 message="quantity must be greater than zero: the action of the leg sets the side.",
+            ),
+        ),
+        service_rules=(
+            Rule(
+                min_items=("legs", 1),
+                behaviour="margin_orders_have_four_distinct_legs",
+                message="A margin order must have at least 1 leg: add one.",
+            ),
+            Rule(
+                max_items=("legs", 4),
+                behaviour="margin_orders_have_four_distinct_legs",
+                message="A margin order must have at most 4 legs: split it into several orders.",
+            ),
+            Rule(
+                distinct="legs[].symbol",
+                behaviour="margin_orders_have_four_distinct_legs",
+                message="symbol must be distinct for each leg: combine legs with the same symbol.",
             ),
             Rule(
                 not_negative=("legs[].remaining-quantity",),
@@ -2363,6 +2649,13 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="orders must have at most 3 items in OTO orders: split it into several orders.",
             ),
             Rule(
+                when={"type": ("OCO",), "orders[].order-type": ("Limit",)},
+                max_items=("orders", 1),
+                code="invalid_oco_order_type_combo",
+                behaviour="oco_orders_are_a_limit_and_a_stop",
+                message="An OCO order must have one Limit order and one Stop or Stop Limit order: choose another type for one of them.",
+            ),
+            Rule(
                 when={"type": ("PAIRS",)},
                 require=("ratio-price-comparator", "ratio-price-threshold"),
                 message="ratio-price-comparator and ratio-price-threshold are required for PAIRS orders: set both.",
@@ -2371,6 +2664,25 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 positive=("ratio-price-threshold",),
                 library=True,
                 message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
+            ),
+        ),
+        service_rules=(
+            Rule(
+                when={
+                    "type": ("OCO",),
+                    "orders[].order-type": ("Stop", "Stop Limit", "Market", "Notional Market", "Marketable Limit"),
+                },
+                max_items=("orders", 1),
+                code="invalid_oco_order_type_combo",
+                behaviour="oco_orders_are_a_limit_and_a_stop",
+                message="An OCO order must have one Limit order and one Stop or Stop Limit order: choose another type for one of them.",
+            ),
+            Rule(
+                when={"type": ("BLAST",)},
+                forbid=("type",),
+                code="unsupported_complex_order_type",
+                behaviour="blast_orders_are_refused",
+                message="BLAST orders are not supported any more: choose another type.",
             ),
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -32,9 +32,10 @@ class TokenEndpoint:
         headers: headers of every request of the client.
         timeout: maximum seconds of one request.
         report: called with a record of each request.
+        permit: called right before each request; returns when it may be sent.
     """
 
-    __slots__ = ("_base_url", "_headers", "_lane", "_policy", "_report", "_timeout", "_transport")
+    __slots__ = ("_base_url", "_headers", "_lane", "_permit", "_policy", "_report", "_timeout", "_transport")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class TokenEndpoint:
         policy: RetryPolicy,
         timeout: float | None,
         report: Callable[[Event], None] | None = None,
+        permit: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._transport = transport
         self._lane = lane
@@ -54,6 +56,7 @@ class TokenEndpoint:
         self._policy = policy
         self._timeout = timeout
         self._report = report
+        self._permit = permit
 
     async def __call__(self, credentials: RefreshToken | AuthorizationCode) -> Grant:
         """Exchange credentials for an access token, with one request.
@@ -74,6 +77,9 @@ class TokenEndpoint:
             await self._lane.acquire()
         sent_at = loop.time()
         try:
+            if self._permit is not None:
+                await self._permit()
+                sent_at = loop.time()
             grant = await self._send(request, with_client_id=credentials.client_id is not None)
             self._lane.succeeded(sent_at)
             self._note("success", loop.time() - sent_at)

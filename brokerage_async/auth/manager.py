@@ -238,6 +238,10 @@ class TokenManager:
     async def _run(self) -> None:
         """Take a token that is kept, or request one with retries once it is this manager's turn."""
         now = asyncio.get_running_loop().time()
+        if (refused := await self._access.refusal()) is not None:  # too many failed logins block an address for hours
+            self._last_failure = refused
+            self._rest(refused, TERMINAL_PAUSE)
+            return
         if isinstance(self._credentials, AuthorizationCode):
             turn = self._access.own_turn()  # only the exchange of the code returns its refresh token
         else:
@@ -267,6 +271,7 @@ class TokenManager:
                 error.attempts = attempt
                 self._last_failure = error
                 if not self._may_retry(error) or attempt >= max_attempts:
+                    await self._access.refused(error)
                     await turn.fail(error, self._note_failure(error))
                     return
                 logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")

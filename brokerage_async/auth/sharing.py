@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
 from .._secrets import Secret
 from ..errors import TokenError
-from .store import StoredToken, TokenStore
+from ..protocol.token import refusal
+from .store import RefusalStore, StoredRefusal, StoredToken, TokenStore
 
 __all__ = ["RefreshTurn", "SharedTokenStore", "StoreAccess"]
 
@@ -64,6 +67,36 @@ class StoreAccess:
     def __init__(self, store: TokenStore | None, key: str) -> None:
         self._store = store
         self._key = key
+
+    async def refusal(self) -> TokenError | None:
+        """Return the kept refusal of these credentials, or None."""
+        store = self._store
+        kept = None
+        if isinstance(store, RefusalStore):
+            kept = await _attempted("load_refusal", partial(store.load_refusal, self._key))
+        if not isinstance(kept, StoredRefusal):
+            return None
+        found = refusal(kept.status, {"error_code": kept.code})
+        day = datetime.fromtimestamp(kept.at, UTC)
+        return TokenError(
+            f"{found.message}; nothing was sent, as the token store keeps this refusal of {day:%Y-%m-%d %H:%M} UTC: "
+            f"remove {self._key} from it to try the same credentials again",
+            transient=False,
+            operation=found.operation,
+            method=found.method,
+            path=found.path,
+            status=found.status,
+            code=found.code,
+        )
+
+    async def refused(self, error: TokenError) -> None:
+        """Keep a refusal of these credentials, if it is one and the store can."""
+        store = self._store
+        if error.transient or error.status not in (400, 401, 403) or error.code is None:
+            return  # without a code it may be the page of a proxy
+        if isinstance(store, RefusalStore):
+            kept = StoredRefusal(error.status, error.code, time.time())
+            await _attempted("save_refusal", partial(store.save_refusal, self._key, kept))
 
     async def join(self, *, rejected: Secret | None, due: Secret | None) -> StoredToken | TokenError | RefreshTurn:
         """Return a token that is kept, or the turn to request one; see `SharedTokenStore`."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from .._generated.operations import OAUTH_TOKEN
 from ..config import AuthorizationCode, Credentials, Environment, RefreshToken, TokenProvider
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName, Limiter
@@ -42,6 +44,7 @@ def token_source(
             policy=options.retry,
             timeout=options.timeout,
             report=None if observers is None else observers.on_event,
+            permit=None if limiter.shared is None else partial(limiter.permit, OAUTH_TOKEN),
         )
         key = store_key(environment, credentials)
         return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)

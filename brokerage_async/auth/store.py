@@ -10,14 +10,14 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
 from ..config import AuthorizationCode, Environment, RefreshToken, Secret
 from ..config.fields import hidden
 
-__all__ = ["FileTokenStore", "StoredToken", "TokenStore", "store_key"]
+__all__ = ["FileTokenStore", "RefusalStore", "StoredRefusal", "StoredToken", "TokenStore", "store_key"]
 
 
 @attrs.frozen
@@ -33,10 +33,26 @@ class StoredToken:
     expires_at: float = attrs.field(converter=float)
 
 
+@attrs.frozen
+class StoredRefusal:
+    """The service's refusal of a set of credentials.
+
+    Attributes:
+        status: status of the answer, such as 400.
+        code: its code, such as ``invalid_grant``.
+        at: second of the epoch at which it came.
+    """
+
+    status: int
+    code: str
+    at: float
+
+
 class TokenStore(Protocol):
     """Keeps access tokens. ``key`` identifies one set of credentials in one environment.
 
-    A store that fails, or takes more than a few seconds, is logged and otherwise ignored.
+    A store that fails, or takes more than a few seconds, is logged and otherwise ignored. One that is a `RefusalStore`
+    also keeps the refusal of credentials.
     """
 
     async def load(self, key: str) -> StoredToken | None:
@@ -45,6 +61,22 @@ class TokenStore(Protocol):
 
     async def save(self, key: str, token: StoredToken) -> None:
         """Keep ``token`` under ``key``."""
+        ...
+
+
+@runtime_checkable
+class RefusalStore(TokenStore, Protocol):
+    """A token store that keeps the refusal of credentials, so that no process logs in with them again.
+
+    Too many failed logins block an address for hours. New credentials have another key.
+    """
+
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        """Return the refusal kept under ``key``, or None."""
+        ...
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        """Keep ``refusal`` under ``key`` until it is removed by hand."""
         ...
 
 
@@ -57,6 +89,8 @@ ABANDONED_AFTER = 60.0
 
 class FileTokenStore:
     """One JSON file of access tokens, readable by its owner only and replaced as a whole at each write.
+
+    It keeps the refusal of credentials, too: remove the file to log in with them again.
 
     A process that is killed while it saves leaves a hidden file that only its owner can read. The next save after a
     minute removes it.
@@ -75,7 +109,19 @@ class FileTokenStore:
 
     async def save(self, key: str, token: StoredToken) -> None:
         """Keep ``token`` under ``key``, beside the others."""
-        await asyncio.to_thread(self._write, key, token)
+        entry = {"access_token": token.access_token.reveal(), "expires_at": token.expires_at}
+        await asyncio.to_thread(self._write, key, entry)
+
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        """Return the refusal kept under ``key``; None also if the file is invalid."""
+        match (await asyncio.to_thread(self._read)).get(key):
+            case {"refused": {"status": int(status), "code": str(code), "at": int() | float() as at}}:
+                return StoredRefusal(status, code, float(at))
+        return None
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        """Keep ``refusal`` under ``key``, in place of the token."""
+        await asyncio.to_thread(self._write, key, {"refused": attrs.asdict(refusal)})
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -84,8 +130,8 @@ class FileTokenStore:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _write(self, key: str, token: StoredToken) -> None:
-        content = self._read() | {key: {"access_token": token.access_token.reveal(), "expires_at": token.expires_at}}
+    def _write(self, key: str, entry: dict[str, Any]) -> None:
+        content = self._read() | {key: entry}
         folder, prefix = self._path.parent, f".{self._path.name}."
         folder.mkdir(parents=True, exist_ok=True)
         self._remove_abandoned(prefix)

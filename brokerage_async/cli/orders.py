@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["group", "open_journal"]
 
-HISTORY = timedelta(days=400)
+HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 

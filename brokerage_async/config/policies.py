@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 
 import attrs
 
 from .._arguments import check_count, check_flag, check_function, check_number, check_positive, check_rates, validator
+from ..operation import PUBLISHED_RATES, PUBLISHED_TOTAL
+from .random_values import chance
 
 __all__ = ["Limits", "RetryPolicy"]
 
@@ -33,9 +34,7 @@ class RetryPolicy:
     max_delay: float = attrs.field(default=20.0, validator=validator(check_number))
     max_retry_after: float = attrs.field(default=60.0, validator=validator(check_number))
     budget: int | None = attrs.field(default=500, validator=validator(check_count, optional=True))
-    jitter: Callable[[], float] = attrs.field(
-        default=random.random, eq=False, repr=False, validator=validator(check_function)
-    )
+    jitter: Callable[[], float] = attrs.field(default=chance, eq=False, repr=False, validator=validator(check_function))
 
     @classmethod
     def none(cls) -> RetryPolicy:
@@ -64,6 +63,19 @@ class Limits:
     trades_per_second: float | None = attrs.field(default=None, validator=validator(check_positive, optional=True))
     per_operation: Mapping[str, float] = attrs.field(factory=dict, hash=False, validator=validator(check_rates))
     adaptive: bool = attrs.field(default=True, validator=validator(check_flag))
+
+    @classmethod
+    def published(cls) -> Limits:
+        """Return the rates that the service's agent server keeps to.
+
+        See ``rates_of_operations`` in the list of recorded behaviour: the service publishes no figures. Each operation
+        has a rate, 20 trades a second, 30 reads, and so 50 together.
+        A `fleet.RedisLimits` with these limits and ``requests_per_second=50`` keeps several processes to them.
+        """
+        trades = 20.0
+        return cls(
+            reads_per_second=PUBLISHED_TOTAL - trades, trades_per_second=trades, per_operation=dict(PUBLISHED_RATES)
+        )
 
     @classmethod
     def unlimited(cls) -> Limits:

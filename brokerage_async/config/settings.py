@@ -32,7 +32,8 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     address, ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``. ``BROKERAGE_CLIENT_ID``,
     ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
     ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
-    optional, and ``BROKERAGE_HOSTS``: addresses of further hosts, as ``backtester=https://...``, separated by commas.
+    optional (``none`` as the version asks for none), and ``BROKERAGE_HOSTS``: addresses of further hosts, as
+    ``backtester=https://...``, separated by commas.
 
     Raises:
         ConfigurationError: something is missing or wrong; ``errors`` lists everything, naming variables, not values.
@@ -69,7 +70,9 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
             scope=read("SCOPE"),
         ),
     }
-    optional: dict[str, Any] = {name.lower(): read(name) for name in ("USER_AGENT", "ACCEPT_VERSION")}
+    if (version := read("ACCEPT_VERSION")) is not None:
+        settings["accept_version"] = None if version == "none" else version
+    optional: dict[str, Any] = {"user_agent": read("USER_AGENT")}
     optional["proxy"] = None if read("PROXY") is None else hidden(read("PROXY"))
     flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
     return settings | flags | {name: value for name, value in optional.items() if value is not None}

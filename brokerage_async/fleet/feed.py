@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +21,7 @@ from .connection import EngineUnavailableError
 from .feed_keys import FeedKeys
 from .feed_poller import FeedPoller
 from .feed_reader import CursorReader, GroupReader
+from .feed_scripts import STATUS
 from .fleet import Fleet
 
 __all__ = ["FeedStatus", "RedisFeed"]
@@ -106,6 +109,7 @@ class RedisFeed(Generic[T]):
 
         Raises:
             PermissionDeniedError, TokenError and others: the watcher ended with this error.
+            EngineUnavailableError: the engine refuses the commands of the feed; ``code`` says why.
             WatchStateError: the feed publishes another list.
             ConfigurationError: ``watch`` made something else, or a watcher without its state.
         """
@@ -122,9 +126,10 @@ class RedisFeed(Generic[T]):
         """Return a reader with a cursor of its own; its changes need no acknowledgement.
 
         Args:
-            start: ``now``, ``beginning`` (as far as changes are kept), or the ``cursor`` of an earlier reader.
+            start: ``now``, ``beginning`` (as far as changes are kept), or the ``cursor`` of an earlier reader. Where
+                the engine has lost the change that it names, the reader gets a `FeedGapError`.
         """
-        if start not in ("now", "beginning"):
+        if start not in ("now", "beginning") and not re.fullmatch(r"\d+-[0-9a-f]{40}", str(start)):
             check_count("start", start, minimum=0)
         return CursorReader(self._fleet, self._feed, self._codec, start)
 
@@ -143,25 +148,23 @@ class RedisFeed(Generic[T]):
     async def remove_group(self, group: str) -> None:
         """Forget a group: nothing is kept for it any more."""
         _check_group(group)
-        await self._feed.connection.command("HDEL", self._feed.key("groups"), group)
-        await self._feed.connection.command("DEL", *self._feed.group_keys(group)[3:])
+        stream, meta, *own = self._feed.group_keys(group)
+        with contextlib.suppress(EngineUnavailableError):  # nothing was ever published
+            await self._feed.connection.command("XGROUP", "DESTROY", stream, group)
+        await self._feed.connection.command("HDEL", meta, f"taken at {group}")
+        await self._feed.connection.command("DEL", *own)
 
     async def status(self) -> FeedStatus:
         """Return the state of the feed, also while the engine is away."""
-        run, keys = self._feed.connection.command, self._feed
-        poller, published, groups = None, None, []
-        try:
-            poller = await run("GET", keys.key("lease"))
-            published = int(await run("HGET", keys.key("meta"), "sequence") or 0)
-            groups = await run("HGETALL", keys.key("groups"))
-        except EngineUnavailableError:
-            pass
-        pairs = dict(zip(groups[::2], groups[1::2], strict=True)) if isinstance(groups, list) else groups
+        poller, published, lags = None, None, []
+        with contextlib.suppress(EngineUnavailableError):
+            keys = self._feed.keys("stream", "meta", "lease")
+            poller, published, lags = await self._feed.connection.script(STATUS, keys, [])
         return FeedStatus(
             is_elected=self._poller is not None and self._poller.is_elected,
             poller=None if poller is None else poller.decode(),
             published=published,
-            lag={name.decode(): (published or 0) - int(done) for name, done in pairs.items()},
+            lag={name.decode(): lag for name, lag in zip(lags[::2], lags[1::2], strict=True)},
         )
 
     async def aclose(self) -> None:

@@ -15,7 +15,7 @@ MARGIN = 0.1
 
 
 class FeedGapError(BrokerageError):
-    """Changes were trimmed, or lost by the engine, before this reader read them; the next ``anext`` goes on after them.
+    """Changes are lost to this reader: trimmed, lost by the engine, or not to be decoded; ``anext`` goes on after them.
 
     ``lost`` is their number. Read the list itself to see the present state.
     """
@@ -68,5 +68,4 @@ class FeedKeys:
 
     def group_keys(self, group: str) -> list[str]:
         """Return the keys that the scripts of a group take."""
-        own = ("state", "open", "todo", "holders", "keys", "busy")
-        return [*self.keys("stream", "meta", "groups"), *(self.key("group", group, part) for part in own)]
+        return [*self.keys("stream", "meta"), *(self.key("group", group, part) for part in ("queues", "ready"))]

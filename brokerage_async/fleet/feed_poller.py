@@ -13,9 +13,9 @@ from ..errors import ConfigurationError
 from ..watch.market_watcher import MarketWatcher
 from ..watch.poll import Watcher
 from ..watch.state import Standing, StoredChange, WatchState, WatchStateError
-from .connection import EngineUnavailableError, Script
+from .connection import EngineUnavailableError
 from .feed_keys import MARGIN, FeedKeys, LeaseLostError
-from .feed_scripts import ELECT, LOAD, PUBLISH, RENEW, RESIGN
+from .feed_scripts import ELECT, LOAD, PUBLISH, RENEW
 
 __all__ = ["FeedPoller", "PublishingState", "Turn"]
 
@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 RETRY_INTERVAL = 0.25
 """Seconds between two tries while the engine is away."""
+
+PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
+"""Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
 
 
 class Turn:
@@ -36,13 +39,15 @@ class Turn:
 
     def __init__(self, feed: FeedKeys, worker: str) -> None:
         self._feed = feed
+        self._key = feed.keys("lease")
+        self._script = feed.connection.script
         self._valid_until = float("-inf")
         self.token: str = f"{worker}-{secrets.token_hex(4)}"
 
     async def elect(self) -> float | None:
         """Take the lease; return None, or the seconds for which another poller has it."""
         began = running_loop().time()
-        won, number = await self._run(ELECT, "lease", "meta")
+        won, number = await self._script(ELECT, self._key, [self.token, self._feed.lease_ms])
         if not won:
             return float(max(int(number), 1)) / 1000
         self.extended(began)
@@ -60,7 +65,7 @@ class Turn:
             began = clock()
             try:
                 async with asyncio.timeout(max(self._valid_until - began, 0)):
-                    if not await self._run(RENEW, "lease"):
+                    if not await self._script(RENEW, self._key, [self.token, self._feed.lease_ms]):
                         return
                 self.extended(began)
             except (EngineUnavailableError, TimeoutError):
@@ -69,12 +74,9 @@ class Turn:
     async def resign(self) -> None:
         """Give the lease to the next poller."""
         try:
-            await self._run(RESIGN, "lease")
+            await self._script(RENEW, self._key, [self.token, 0])
         except EngineUnavailableError:
             return  # it ends by itself
-
-    async def _run(self, script: Script, *keys: str) -> Any:
-        return await self._feed.connection.script(script, self._feed.keys(*keys), [self.token, self._feed.lease_ms])
 
 
 class PublishingState:
@@ -116,7 +118,7 @@ class PublishingState:
         arguments.append(len(changes))
         for change in changes:
             arguments += [change.key, change.kind, change.at, *_optional(change.before), *_optional(change.after)]
-        keys = self._feed.keys("lease", "meta", "begun", "items", "revisions", "stream", "groups")
+        keys = self._feed.keys("lease", "meta", "begun", "items", "revisions", "stream")
         began = running_loop().time()
         outcome, *_ = await self._feed.connection.script(PUBLISH, keys, arguments)
         if outcome != b"ok":  # lost, or the engine has lost changes: the next turn starts from those that are left
@@ -156,7 +158,9 @@ class FeedPoller:
                     await self._lead(turn)
                 else:
                     await asyncio.sleep(min(wait, self._feed.lease / 2))
-            except EngineUnavailableError:
+            except EngineUnavailableError as error:
+                if error.code not in PASSING:
+                    raise
                 await asyncio.sleep(RETRY_INTERVAL)
             except LeaseLostError:
                 logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
@@ -197,7 +201,9 @@ class FeedPoller:
                     change = await anext(watcher)
                 except StopAsyncIteration:
                     return
-                except EngineUnavailableError:
+                except EngineUnavailableError as error:
+                    if error.code not in PASSING:
+                        raise
                     await asyncio.sleep(RETRY_INTERVAL)
                 else:
                     if not state.is_open:  # nothing was published, and nothing ever would be

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import attrs
 
@@ -20,9 +20,9 @@ from ..watch.codec import ChangeCodec
 from ..watch.diff import Change
 from ..watch.group_commit import GroupCommit
 from ..watch.state import StoredChange
-from .connection import EngineUnavailableError
+from .connection import EngineUnavailableError, Script
 from .feed_keys import MARGIN, FeedGapError, FeedKeys, LeaseLostError
-from .feed_scripts import ACK, EXTEND, JOIN, READ, TAKE
+from .feed_scripts import ACK, EXTEND, READ, TAKE
 from .fleet import Fleet
 
 __all__ = ["CursorReader", "Entry", "FeedReader", "GroupReader"]
@@ -60,38 +60,21 @@ class Entry:
         fields = {values[at].decode(): bytes(values[at + 1]) for at in range(0, len(values), 2)}
         stored = StoredChange(
             sequence=int(name.partition(b"-")[0]),
-            key=fields["key"].decode(),
-            kind=fields["kind"].decode(),
-            at=fields["at"].decode(),
+            key=fields.get("key", b"").decode(),
+            kind=fields.get("kind", b"").decode(),
+            at=fields.get("at", b"").decode(),
             before=fields.get("before"),
             after=fields.get("after"),
         )
         published = fields.get("published")
-        return cls(stored, fields["id"].decode(), None if published is None else int(published))
-
-
-class Batch(NamedTuple):
-    """Entries that were fetched at once, after ``lost`` others; ``time`` is the engine's, in microseconds."""
-
-    lost: int
-    time: int
-    entries: list[Entry]
-
-
-class Fetched(NamedTuple, Generic[T]):
-    """A change that is ready to be handed out; it was published at that time of the event loop, if that is known."""
-
-    sequence: int
-    key: str
-    change: Change[T]
-    published_at: float | None
+        return cls(stored, fields.get("id", b"").decode(), None if published is None else int(published))
 
 
 class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     """Async iterator over the changes of a feed.
 
-    ``anext`` raises `EngineUnavailableError` while the engine is away and `FeedGapError` where changes were lost. The
-    iteration can continue after either.
+    ``anext`` raises `EngineUnavailableError` while the engine is away, and `FeedGapError` where changes were lost or
+    one cannot be decoded. The iteration can continue after either.
     """
 
     def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str = "") -> None:
@@ -99,7 +82,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         self._feed = feed
         self._codec = codec
         self._group = group
-        self._ready: deque[Fetched[T]] = deque()
+        self._ready: deque[tuple[Entry, float]] = deque()
         self._last = 0
         self._closed = False
 
@@ -110,15 +93,15 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         while not self._closed:
             self._drop_expired()
             if self._ready:
-                fetched = self._ready.popleft()
-                self._report_lag(fetched)
-                return self._handed_out(fetched.sequence, fetched.key, fetched.change)
-            lost, time, entries = await self._fetch()
-            now = running_loop().time()
-            self._ready.extend(self._decoded(entry, time, now) for entry in entries)
+                return await self._next()
+            lost, time, found = await self._fetch()
+            now = running_loop().time()  # at ``time`` by the engine
+            for entry in found:
+                age = 0.0 if entry.published is None else (time - entry.published) / 1_000_000
+                self._ready.append((entry, now - age))
             if lost:
                 raise FeedGapError(f"{lost} changes of the feed {self._feed.name!r} are lost to this reader", lost=lost)
-            if not entries:
+            if not found:
                 await self._wait()
         raise StopAsyncIteration
 
@@ -135,26 +118,37 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         self._closed = True
 
     @abstractmethod
-    async def _fetch(self) -> Batch:
-        """Return the next entries."""
+    async def _fetch(self) -> tuple[int, int, list[Entry]]:
+        """Return how many changes were lost, the engine's time in microseconds, and the next entries."""
 
     def _drop_expired(self) -> None:
         """Drop fetched changes that may have gone to another consumer."""
 
     @abstractmethod
-    def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
+    async def _skip(self, entry: Entry) -> None:
+        """Go on after a change that cannot be decoded."""
+
+    @abstractmethod
+    def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
         """Return a change as it is reported."""
 
-    def _decoded(self, entry: Entry, time: int, now: float) -> Fetched[T]:
-        """Return the change of an entry that was fetched ``now`` by the event loop, at ``time`` by the engine."""
-        published_at = None if entry.published is None else now - (time - entry.published) / 1_000_000
-        return Fetched(entry.stored.sequence, entry.key, self._codec.restore(entry.stored), published_at)
-
-    def _report_lag(self, fetched: Fetched[T]) -> None:
-        """Report how long ago the change was published; the clock of the engine may have been set back since."""
-        if fetched.published_at is not None:
-            lag = max(0.0, running_loop().time() - fetched.published_at)
+    async def _next(self) -> Change[T]:
+        """Return the next change that was fetched, and report how long ago it was published."""
+        entry, published_at = self._ready[0]
+        try:
+            change = self._codec.restore(entry.stored)
+        except Exception as error:  # a key function or a converter may raise anything
+            await self._skip(entry)
+            if self._ready and self._ready[0][0] is entry:
+                self._ready.popleft()
+            raise FeedGapError(
+                f"change {entry.stored.sequence} of the feed {self._feed.name!r} cannot be decoded: {error}", lost=1
+            ) from error
+        self._ready.popleft()
+        if entry.published is not None:  # the clock of the engine may have been set back since
+            lag = max(0.0, running_loop().time() - published_at)
             self._fleet.report(FeedLag(feed=self._feed.name, group=self._group, lag=lag))
+        return self._handed_out(entry, change)
 
     async def _wait(self) -> None:
         """Wait for a change after the last one of the stream."""
@@ -165,34 +159,39 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
 
 
 class CursorReader(FeedReader[T]):
-    """A reader with a cursor of its own, which it may keep and pass as ``start`` to the next one."""
+    """A reader with its own cursor, which it may keep and pass as ``start`` to the next one."""
 
     def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], start: str | int) -> None:
         super().__init__(fleet, feed, codec)
-        self._position: str | int = start
         self._cursor: str | int = start
-        self._read = ""
+        position, _, self._key = str(start).partition("-")
+        self._position: str | int = position
 
     @property
     def cursor(self) -> str | int:
-        """The position after the last change that was returned, to start from there later."""
+        """The position after the last change that was returned, to start from there later.
+
+        It names that change, so that a reader that starts there notices when the engine has lost it since.
+        """
         return self._cursor
 
-    async def _fetch(self) -> Batch:
+    async def _fetch(self) -> tuple[int, int, list[Entry]]:
         keys = self._feed.keys("stream", "meta")
-        reply = await self._feed.connection.script(READ, keys, [self._position, BATCH, self._read])
-        cursor, lost, self._last, time, found = reply
-        if lost or self._position != int(cursor):
-            self._read = ""
-        self._position = self._cursor = int(cursor)
+        reply = await self._feed.connection.script(READ, keys, [self._position, BATCH, self._key])
+        self._position, lost, self._last, time, found, key = reply
+        self._key = key.decode()
+        self._cursor = f"{self._position}-{self._key}" if self._key else int(self._position)
         entries = [Entry.read(each) for each in found]
         if entries:
-            self._position, self._read = entries[-1].stored.sequence, entries[-1].key
-        return Batch(int(lost), int(time), entries)
+            self._position, self._key = entries[-1].stored.sequence, entries[-1].key
+        return int(lost), int(time), entries
 
-    def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
-        self._cursor = sequence
-        return attrs.evolve(change, idempotency_key=key)
+    async def _skip(self, entry: Entry) -> None:
+        self._cursor = f"{entry.stored.sequence}-{entry.key}"
+
+    def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
+        self._cursor = f"{entry.stored.sequence}-{entry.key}"
+        return attrs.evolve(change, idempotency_key=entry.key)
 
 
 class GroupReader(FeedReader[T]):
@@ -203,15 +202,16 @@ class GroupReader(FeedReader[T]):
 
     def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str, start: str) -> None:
         super().__init__(fleet, feed, codec, group)
-        self._start = start
+        self._start = "0" if start == "beginning" else "$"
+        self._has_joined = False
         self._keys = feed.group_keys(group)
         self._consumer = f"{fleet.worker}-{secrets.token_hex(4)}"
-        self._joined = False
-        self._held: set[int] = set()
+        self._held: dict[int, Entry] = {}
         self._late: set[int] = set()
         self._valid_until = float("-inf")
-        self._freed = asyncio.Event()
-        self._acknowledgements = GroupCommit(self._acknowledge, self._is_held)
+        self._freed = False
+        self._waiting: asyncio.Timeout | None = None
+        self._acknowledgements = GroupCommit(self._acknowledge, self._held.__contains__)
         self._keeping: asyncio.Task[None] | None = None
 
     async def aclose(self) -> None:
@@ -222,61 +222,61 @@ class GroupReader(FeedReader[T]):
             self._keeping.cancel()
             await asyncio.wait({self._keeping})
 
-    async def _fetch(self) -> Batch:
-        run = self._feed.connection.script
-        if not self._joined:
-            await run(JOIN, self._keys[:4], [self._group, self._start])
-            self._joined = True
+    async def _fetch(self) -> tuple[int, int, list[Entry]]:
         if self._keeping is None:
             self._keeping = asyncio.create_task(self._keep(), name="brokerage_async feed consumer")
-        self._freed.clear()
+        self._freed = False
         began = running_loop().time()
-        limits = (self._feed.lease_ms, BATCH, MAX_WAITING)
-        lost, self._last, time, found = await run(TAKE, self._keys, [self._group, self._consumer, *limits])
+        reply = await self._run(TAKE, self._feed.lease_ms, BATCH, MAX_WAITING, self._start, int(not self._has_joined))
+        self._has_joined, self._start = True, "0"  # should the engine lose the group: what is in the stream then is new
+        lost, self._last, time, found = reply
         entries = [Entry.read(each) for each in found]
-        self._held.update(entry.stored.sequence for entry in entries)
+        self._held.update((entry.stored.sequence, entry) for entry in entries)
         if entries:
             self._valid_until = began + self._feed.lease * (1 - MARGIN)
-        return Batch(int(lost), int(time), entries)
+        return int(lost), int(time), entries
 
-    def _handed_out(self, sequence: int, key: str, change: Change[T]) -> Change[T]:
+    async def _skip(self, entry: Entry) -> None:
+        await self._acknowledgements.add(entry.stored.sequence)
+        self._late.discard(entry.stored.sequence)
+
+    def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
+        sequence = entry.stored.sequence
+
         async def acknowledge() -> None:
-            await self._acknowledgements.add(sequence)
+            held = self._held.get(sequence)
+            if held is None or held.key == entry.key:  # else the engine lost it, and another one took its place
+                await self._acknowledgements.add(sequence)
             if sequence in self._late:
                 self._late.discard(sequence)
                 raise LeaseLostError(f"change {sequence} of the feed {self._feed.name!r} went to another consumer")
 
-        return attrs.evolve(change, idempotency_key=key, acknowledge=acknowledge)
+        return attrs.evolve(change, idempotency_key=entry.key, acknowledge=acknowledge)
 
     async def _wait(self) -> None:
         """Wait for a new change, or for an acknowledgement that frees a key."""
-        tasks = {asyncio.create_task(super()._wait()), asyncio.create_task(self._note_freed())}
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-        for task in done:
-            task.result()
-
-    async def _note_freed(self) -> None:
-        await self._freed.wait()
+        if self._freed:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as self._waiting:
+                await super()._wait()
 
     def _drop_expired(self) -> None:
         if self._ready and running_loop().time() >= self._valid_until:
-            self._held.difference_update(fetched.sequence for fetched in self._ready)
+            for entry, _ in self._ready:
+                self._held.pop(entry.stored.sequence, None)
             self._ready.clear()
 
-    def _is_held(self, sequence: int) -> bool:
-        return sequence in self._held
-
     async def _acknowledge(self, sequences: AbstractSet[int]) -> None:
-        named = (self._group, self._consumer)
-        late = await self._feed.connection.script(ACK, self._keys, [*named, *sorted(sequences)])
-        self._late.update(int(sequence) for sequence in late)
-        self._held -= sequences
-        self._freed.set()
+        entries = [self._held[number] for number in sorted(sequences)]
+        named = [part for entry in entries for part in (entry.stored.sequence, entry.key, entry.stored.key)]
+        self._late.update(int(sequence) for sequence in await self._run(ACK, *named))
+        for sequence in sequences:
+            self._held.pop(sequence, None)
+        self._freed = True
+        if self._waiting is not None and not self._waiting.expired():
+            with contextlib.suppress(RuntimeError):  # it has ended
+                self._waiting.reschedule(running_loop().time())
 
     async def _keep(self) -> None:
         """Renew the leases of the changes that are held."""
@@ -285,7 +285,10 @@ class GroupReader(FeedReader[T]):
             if self._closed:  # while the first call waited, or by a call that was cancelled
                 return
             if held := sorted(self._held):
-                began, limits = running_loop().time(), (self._consumer, self._feed.lease_ms)
+                began = running_loop().time()
                 with contextlib.suppress(EngineUnavailableError):
-                    if await self._feed.connection.script(EXTEND, self._keys, [*limits, *held]) == len(held):
+                    if await self._run(EXTEND, *held) == len(held):
                         self._valid_until = began + self._feed.lease * (1 - MARGIN)
+
+    async def _run(self, script: Script, *arguments: str | float) -> Any:
+        return await self._feed.connection.script(script, self._keys, [self._group, self._consumer, *arguments])

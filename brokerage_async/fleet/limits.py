@@ -1,49 +1,110 @@
-"""The request budget of a customer, shared by all workers over the engine."""
+"""The request budget of a customer, shared by all workers over the engine: one bucket, asked for each request.
+
+The bucket hands out slots (GCRA): moments that lie ``1 / rate`` apart. A worker books one read at a time, so that reads
+get their turns worker by worker. A trade goes ahead of the slots that were booked: it takes one of a few reserved
+places, which is free again once the trade's slot or a second has passed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import logging
+import math
 import random
+from contextlib import nullcontext
 
 import attrs
 
 from .._arguments import check_number, check_positive, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
-from ..http.limiter import Lane, LaneName
-from .ask import ASK, GRACE, LEAVE
-from .budget import Budget, Grant, bucket_of, local_rate
-from .connection import EngineUnavailableError, check_name
+from ..http.limiter import LaneName
+from .connection import EngineUnavailableError, Script, check_name
 from .fleet import Fleet
-from .pacer import LanePacer
 
-__all__ = ["LimitsStatus", "RedisLimits"]
+__all__ = ["LimitsStatus", "RedisLimits", "bucket_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
-HORIZON = 0.04
-"""Seconds for which reads book slots in advance: about a round trip, since a trade may have to wait behind them."""
+GRACE = 2.5
+"""Seconds in which every worker keeps to its local share, after the engine came back or has begun."""
 
-HEARTBEAT = 2.0
-"""Seconds between two calls of the engine by an idle worker; held tokens lapse without."""
-
-PROBE = 0.5
-"""Seconds between two calls while working locally."""
+HEARTBEAT, PROBE = 2.0, 0.5
+"""Seconds between two reports of an idle worker, and of one that works locally."""
 
 PATIENCE = 0.05
 """Seconds that a trade waits for an answer of the engine before it goes on the local share."""
 
-PARTS = ("state", "seen", "lost", "queue", "due", "tags")
-"""Ends of the names of the keys."""
+SAFE_SHARE = 0.7
+"""Share of the budget that all workers together use while they work locally."""
 
-MAX_BATCH = 64
-"""Most tokens held, and most slots asked for at once."""
+MAX_DELAY = 0.05
+"""Seconds after its moment at which an unused slot lapses."""
+
+MIN_WAIT = 0.002
 
 NUMBERS = itertools.count(1)
 DEFAULT_LIMITS = Limits()
-MIN_WAIT = 0.002
+
+BUCKET = Script(f"""
+-- KEYS: state, seen, early, rate of an operation
+-- ARGV: worker, whether it works locally, 'trade' or 'read' or '', slots a second, places for trades,
+--       local share in slots a second, what all local shares may be, ms to pause after a 429, operations a second
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local state, seen, early, operation = unpack(KEYS)
+local function field(name, default) return tonumber(redis.call('HGET', state, name) or '') or default end
+local asked_at = field('asked_at', -1e15)
+if asked_at > now + 1000 then redis.call('DEL', unpack(KEYS)) asked_at = -1e15 end  -- the clock was set back
+local since = now - asked_at > 5000 and now or field('since', now)  -- new, or the engine was away
+-- Workers: one that works locally, or was not seen for 5 s, has its local share for a minute
+redis.call('ZADD', seen, ARGV[2] == '1' and now - 5001 or now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', seen, '-inf', now - 60000)
+local workers, lost = redis.call('ZCARD', seen), redis.call('ZCOUNT', seen, '-inf', now - 5000)
+-- The rate: halved by a 429, once for those in flight together, and growing back by 2 % a second
+local factor = math.min(1, field('factor', 1) + math.max(0, now - field('factor_at', now)) * 0.00002)
+local gate, throttled_at, pause = field('gate', 0), field('throttled_at', 0), tonumber(ARGV[8])
+if pause > 0 then
+  if now - throttled_at > 1000 then factor, throttled_at = math.max(0.02, factor / 2), now end
+  gate = math.max(gate, now + pause)
+end
+local full = tonumber(ARGV[4]) * factor
+local rate = math.max(full * 0.05, full - lost * math.min(tonumber(ARGV[6]), tonumber(ARGV[7]) / workers))
+-- The slots
+local grace, slot = since + {int(GRACE * 1000)} - now, math.max(now, field('next', now))
+local at, wait, per_operation = -1, gate - now, tonumber(ARGV[9])
+if per_operation > 0 then
+  local free = tonumber(redis.call('GET', operation) or '') or 0
+  wait = math.max(wait, math.min(free, slot + 1000 / per_operation) - now)
+end
+if ARGV[3] ~= '' and ARGV[2] == '0' and grace <= 0 and wait <= 0 then
+  at = slot
+  if ARGV[3] == 'trade' and slot > now then
+    redis.call('ZREMRANGEBYSCORE', early, '-inf', now)
+    local first = redis.call('ZRANGE', early, 0, 0, 'WITHSCORES')
+    if redis.call('ZCARD', early) < tonumber(ARGV[5]) then
+      at = now
+    elseif first[2] and tonumber(first[2]) < slot then
+      at = tonumber(first[2])
+      redis.call('ZREM', early, first[1])
+    end
+    if at < slot then
+      local number = redis.call('HINCRBY', state, 'trades', 1)
+      redis.call('ZADD', early, math.min(slot, at + 1000), number)
+    end
+  end
+  slot = slot + 1000 / rate
+  if per_operation > 0 then redis.call('SET', operation, at + 1000 / per_operation, 'PX', 600000) end
+end
+redis.call('HSET', state, 'asked_at', now, 'since', since, 'next', slot, 'factor', factor, 'factor_at', now,
+  'gate', gate, 'throttled_at', throttled_at)
+for n = 1, 3 do redis.call('PEXPIRE', KEYS[n], 600000) end
+return {{math.ceil(math.max(grace, 0)), workers, math.floor(rate * 1000), math.ceil(math.max(wait, 0) * 10),
+  at < 0 and -1 or math.ceil((at - now) * 10)}}
+""")
+"""Report, and book a slot. Returns the ms of grace left, the number of workers, the rate in slots per 1000 s, the
+tenths of ms after which to ask again, and those until the slot, or -1."""
 
 
 @attrs.frozen(kw_only=True)
@@ -54,29 +115,45 @@ class LimitsStatus:
         requests_per_second: the whole budget.
         rate: requests per second that the engine hands out now, after 429 and the shares of workers that work locally.
         workers: workers seen in the last minute.
-        waiting_workers: workers whose reads wait for their turn.
         is_local: whether this process works with its local share.
         local_rate: that share, in requests per second.
-        held: tokens that this process may use without asking.
         asks: calls of the engine that this process has made.
     """
 
     requests_per_second: float
     rate: float | None
     workers: int | None
-    waiting_workers: int | None
     is_local: bool
     local_rate: float
-    held: int
     asks: int
+
+
+@attrs.frozen
+class Grant:
+    """Answer of the engine. Moments are those of the event loop; without a slot, ask again at ``again_at``."""
+
+    workers: int
+    rate: float
+    again_at: float
+    slot: float | None
+
+
+def bucket_of(budget: float) -> tuple[float, int]:
+    """Return the slots per second, and the places of trades that go ahead of theirs.
+
+    Both together never exceed ``budget`` in any second (below 1: one request), whose end belongs to the next one. From
+    a budget of 50 on they leave a little room for requests that are late by a turn of a scheduler.
+    """
+    places = max(1, int(0.12 * budget)) if budget >= 2 else 0
+    return min(0.86 * budget, max(1, int(budget)) - places), places
 
 
 class RedisLimits:
     """Limits whose requests per second hold for all workers of a fleet together.
 
     Trades, and requests for tokens, go before the reads of all workers. Reads are shared fairly: each worker that
-    waits gets as many as the others. A 429 slows all workers down. An idle worker holds a few tokens, so that the usual
-    call asks nothing. While the engine is away, and a few seconds longer, each worker works with a local share.
+    waits gets as many as the others. The rates of ``limits.per_operation`` hold for all workers together, too. A 429
+    slows all workers down. While the engine is away, and a few seconds longer, each worker works with a local share.
 
     ``Client(environment, credentials, limits=RedisLimits(fleet, requests_per_second=50))``
 
@@ -112,21 +189,15 @@ class RedisLimits:
         self._number = next(NUMBERS)
         self._rate = float(requests_per_second)
         self._local_share = float(local_share)
-        self._keys = [fleet.connection.key("limits", check_name(name), part) for part in PARTS]
-        self._share = local_rate(self._rate, self._local_share, 1)
-        self._budget = Budget(self._share)
-        self._lanes: dict[LanePacer, Lane] = {}
-        self._last: Grant | None = None
+        self._keys = [fleet.connection.key("limits", check_name(name), part) for part in ("state", "seen", "early")]
+        self._grant: Grant | None = None
         self._asks = 0
         self._pause = 0.0
-        self._is_away = False
-        self._is_planned = False
-        self._known_trades = 0
-        self._asked_at = self._next_ask = float("-inf")
-        self._asking: asyncio.Task[None] | None = None
-        self._ask_timer: asyncio.TimerHandle | None = None
-        self._wake_timer: asyncio.TimerHandle | None = None
-        self._patience: asyncio.TimerHandle | None = None
+        self._asked_at = self._local_until = self._next_local = float("-inf")
+        self._next_of: dict[str, float] = {}
+        self._read_turn, self._local_trade = asyncio.Lock(), asyncio.Lock()
+        self._under_way: set[asyncio.Task[Grant | None]] = set()
+        self._heartbeat: asyncio.Task[None] | None = None
         self._closed = False
         fleet.add("limits", self)
 
@@ -138,22 +209,20 @@ class RedisLimits:
         """Name in the engine: a process may have several limits."""
         return f"{self._fleet.worker}-{self._number}"
 
-    def pacer(self, name: LaneName) -> LanePacer:
-        """Return the pacer of one lane of a client."""
-        return LanePacer(self, self._budget, is_trade=name is not LaneName.READS)
+    @property
+    def _share(self) -> float:
+        """Part of a rate that this worker uses while it works locally."""
+        return min(self._local_share, SAFE_SHARE / max(1, self._grant.workers if self._grant else 1))
 
     async def status(self) -> LimitsStatus:
         """Return the state as of the last answer of the engine."""
-        now, last = running_loop().time(), self._last
-        known = last if last is not None and not self._is_away else None
+        known = None if self._local_until == float("inf") else self._grant
         return LimitsStatus(
             requests_per_second=self._rate,
             rate=None if known is None else known.rate,
             workers=None if known is None else known.workers,
-            waiting_workers=None if known is None else known.waiting,
-            is_local=now < self._budget.local_until,
-            local_rate=self._share,
-            held=self._budget.current_held(now),
+            is_local=running_loop().time() < self._local_until,
+            local_rate=self._rate * self._share,
             asks=self._asks,
         )
 
@@ -162,189 +231,122 @@ class RedisLimits:
         if self._closed:
             return
         self._closed = True
-        for timer in (self._ask_timer, self._wake_timer, self._patience):
-            if timer is not None:
-                timer.cancel()
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.wait({self._asking})
-        self._budget.local_until = float("inf")
-        self._wake()
-        self._plan(running_loop())  # for calls that wait
-        if self._asks:
+        self._local_until = float("inf")
+        tasks = {*self._under_way, *({self._heartbeat} if self._heartbeat else ())}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
             try:
-                await self._fleet.connection.script(LEAVE, self._keys, [self._worker])
+                await self._fleet.connection.command("ZREM", self._keys[1], self._worker)
             except EngineUnavailableError as error:
                 logger.debug("the fleet was left without a word: %s", error)
 
-    # Lanes
-
-    def attach(self, pacer: LanePacer, lane: Lane) -> None:
-        """Wake ``lane`` whenever it may have permissions."""
-        self._lanes[pacer] = lane
-
-    def detach(self, pacer: LanePacer) -> None:
-        """Stop waking the lane."""
-        self._lanes.pop(pacer, None)
-
-    def refused(self, *, is_trade: bool) -> None:
-        """Note that a request has to wait for a permission."""
-        if is_trade:
-            self._budget.trade_waits = True
-        loop = running_loop()
-        if is_trade and not self._closed:
-            self._be_patient(loop)
-        if not self._is_planned:
-            self._is_planned = True
-            loop.call_soon(self._plan, loop)  # the call is not among the waiters of its lane yet
+    async def acquire(self, lane: LaneName, operation: str) -> None:
+        """Wait for the permission to send one request now."""
+        if self._heartbeat is None and not self._closed:
+            self._heartbeat = running_loop().create_task(self._beat(), name="brokerage_async shared limits")
+        if lane is LaneName.READS and operation not in self.limits.per_operation:
+            async with self._read_turn:
+                await self._acquire("read", operation)
+        else:  # one with a rate waits for that, and holds up no other; a client asks for one at a time
+            await self._acquire("read" if lane is LaneName.READS else "trade", operation)
 
     def throttled(self, pause: float) -> None:
         """Note a 429 for all workers."""
         self._pause = max(self._pause, pause)
-        self._budget.drop()
-        self._ask_soon()
+        if not self._closed:
+            self._ask("")
 
-    def refill(self) -> None:
-        """Ask for tokens to hold, in the background."""
-        self._budget.refill_at = -1
-        self._ask_soon()
-
-    def _ask_soon(self) -> None:
-        if self._asking is None and not self._closed:
-            loop = running_loop()
-            self._ask_at(loop, loop.time())
-
-    def _queued(self, *, is_trade: bool) -> int:
-        return sum(lane.queued for pacer, lane in self._lanes.items() if pacer.is_trade is is_trade)
-
-    def _wake(self) -> None:
-        """Let the lanes take the permissions that are due, trades first."""
-        self._wake_timer = None
-        lanes = list(self._lanes.items())
-        self._budget.trade_waits = False  # until a trade is refused
-        for wanted in (True, False):
-            for pacer, lane in lanes:
-                if pacer.is_trade is wanted:
-                    lane.wake()
-
-    def _plan(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Set the timers: when a permission is due, and when to ask the engine."""
-        self._is_planned = False
-        now, budget = loop.time(), self._budget
-        trades, reads = self._queued(is_trade=True), self._queued(is_trade=False)
-        due = budget.ready_at(now)
-        if (trades or reads) and now < due < float("inf"):  # one that is due now waits for room in its lane
-            self._wake_at(loop, due)
-        if self._asking is not None or self._closed:
-            return
-        if now < budget.local_until:
-            when = max(self._next_ask, now + PROBE) if self._ask_timer is None else float("inf")
-        elif trades > max(len(budget.trades), self._known_trades):
-            when = now
-        elif trades > len(budget.trades) or reads > len(budget.reads) or self._pause:
-            when = max(now, self._next_ask)
-        else:
-            when = now + HEARTBEAT
-        self._ask_at(loop, when)
-
-    def _wake_at(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
-        if self._wake_timer is not None:
-            if self._wake_timer.when() <= when:
+    async def _acquire(self, kind: str, operation: str) -> None:
+        loop = running_loop()
+        while True:
+            now = loop.time()
+            if now < self._local_until:
+                if await self._take_local(kind, operation):
+                    return
+                continue
+            if self._next_local <= now:  # should the engine be away: others lose it, too, and not all go at once
+                self._next_local = now + random.random() / (self._rate * self._share)  # noqa: S311 - spreads load
+            asking = self._ask(kind, operation)
+            await asyncio.wait({asking}, timeout=PATIENCE if kind == "trade" else None)
+            if not asking.done() and await self._take_local(kind, operation, asking):  # the engine is slow
                 return
-            self._wake_timer.cancel()
-        self._wake_timer = loop.call_at(when, self._on_wake_timer, loop)
+            grant = None if asking.cancelled() else asking.result()
+            if grant is None:
+                continue
+            if grant.slot is not None:
+                if grant.slot > loop.time():
+                    await asyncio.sleep(grant.slot - loop.time())
+                if loop.time() <= grant.slot + MAX_DELAY:
+                    self._next_local = loop.time() + 1 / (self._rate * self._share)  # this second has seen a request
+                    return
+            elif loop.time() >= self._local_until:
+                await asyncio.sleep(max(MIN_WAIT, grant.again_at - loop.time()))
 
-    def _on_wake_timer(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._wake()
-        self._plan(loop)
+    async def _take_local(self, kind: str, operation: str, asking: asyncio.Task[Grant | None] | None = None) -> bool:
+        """Wait for a request of the local share, trades first; return False if the engine answers before."""
+        loop, is_trade = running_loop(), kind == "trade"
+        async with self._local_trade if is_trade else nullcontext():
+            while True:
+                now = loop.time()
+                if now >= self._local_until if asking is None else asking.done():
+                    return False
+                left = max(self._next_local, self._next_of.get(operation, now)) - now
+                if left <= 0 and (is_trade or not self._local_trade.locked()):
+                    break
+                pause = min(max(left, MIN_WAIT if is_trade else 10 * MIN_WAIT), PROBE)
+                await (asyncio.sleep(pause) if asking is None else asyncio.wait({asking}, timeout=pause))
+        self._next_local = now + 1 / (self._rate * self._share)
+        if (rate := self.limits.per_operation.get(operation)) is not None:
+            self._next_of[operation] = now + 1 / (rate * self._share)
+        return True
 
     # The engine
 
-    def _ask_at(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
-        if self._ask_timer is not None:
-            if self._ask_timer.when() <= when:
-                return
-            self._ask_timer.cancel()
-        if when < float("inf"):
-            self._ask_timer = loop.call_at(when, self._start_asking, loop)
+    def _ask(self, kind: str, operation: str = "") -> asyncio.Task[Grant | None]:
+        """Begin to ask the engine; the call goes on when its caller is cancelled, or loses patience."""
+        task = running_loop().create_task(self._report(kind, operation), name="brokerage_async shared limits")
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
 
-    def _start_asking(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._ask_timer = None
-        if self._asking is None and not self._closed:
-            self._asked_at = loop.time()
-            if self._asked_at >= self._budget.local_until:
-                self._budget.stagger(self._asked_at, random.random())  # noqa: S311 - spreads load, guards no secret
-            self._asking = loop.create_task(self._ask(loop), name="brokerage_async shared limits")
-            self._asking.add_done_callback(self._asked)
-            self._be_patient(loop)
-
-    def _be_patient(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._patience is None:
-            self._patience = loop.call_later(PATIENCE, self._bridge, loop)
-
-    def _bridge(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let a trade go on the local share while the engine is slow to answer."""
-        self._patience = None
-        if self._asking is None or self._closed or loop.time() < self._budget.local_until:
-            return
-        waiting = [(pacer, lane) for pacer, lane in self._lanes.items() if pacer.is_trade and lane.queued]
-        if loop.time() >= self._asked_at + PATIENCE and not self._budget.trades:  # none is booked
-            for pacer, lane in waiting:
-                pacer.bridges = True
-                lane.wake()
-                pacer.bridges = False
-        if waiting and self._patience is None:
-            self._patience = loop.call_later(PATIENCE / 2, self._bridge, loop)
-
-    async def _ask(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Report to the engine and ask it for permissions."""
-        budget, asked_at = self._budget, loop.time()
+    async def _report(self, kind: str, operation: str = "") -> Grant | None:
+        """Report to the engine and book a slot; return None if it is away."""
+        loop, rate = running_loop(), self.limits.per_operation.get(operation, 0.0)
         pause, self._pause = self._pause, 0.0
-        spent, budget.spent = budget.spent, 0
-        self._known_trades = self._queued(is_trade=True)
-        wanted = [
-            min(MAX_BATCH, max(0, self._queued(is_trade=is_trade) - len(slots)))
-            for is_trade, slots in ((True, budget.trades), (False, budget.reads))
-        ]
-        arguments: tuple[str | float, ...] = (
-            self._worker, *bucket_of(self._rate), *wanted, budget.current_held(asked_at), MAX_BATCH,
-            int(self._share * 1000), int(asked_at < budget.local_until), spent, int(pause * 1000), int(HORIZON * 1000),
+        key = f"{self._keys[0]}:{operation}" if rate else self._keys[0]
+        is_local = loop.time() < self._local_until < float("inf")  # away: it is back, if it answers
+        was_away, self._asks = self._local_until == float("inf"), self._asks + 1
+        self._asked_at = loop.time()
+        arguments = (
+            self._worker, int(is_local or was_away), kind, *bucket_of(self._rate),
+            self._rate * self._local_share, self._rate * SAFE_SHARE, math.ceil(pause * 1000), rate,
         )  # fmt: skip
-        self._asks += 1
         try:
-            reply = await self._fleet.connection.script(ASK, self._keys, arguments)
-        except EngineUnavailableError as error:
-            self._pause, budget.spent = max(self._pause, pause), budget.spent + spent
-            self._go_local(loop.time(), error)
-            return
-        grant = Grant.read(reply, asked_at, loop.time())
-        self._receive(grant)
+            reply = await self._fleet.connection.script(BUCKET, [*self._keys, key], arguments)
+            grace, workers, per_second, wait, slot = (int(each) for each in reply)
+        except Exception as error:
+            if not isinstance(error, EngineUnavailableError | ConfigurationError):  # the fleet may be closed
+                logger.error("the shared limits failed with %s", type(error).__name__)
+            self._pause = max(self._pause, pause)
+            if self._local_until < float("inf"):
+                rate = self._rate * self._share
+                logger.warning("the shared limits work with a local share of %.3g requests/s: %s", rate, error)
+            self._local_until = float("inf")
+            return None
+        now = loop.time()
+        self._grant = Grant(workers, per_second / 1e3, now + wait / 1e4, None if slot < 0 else now + slot / 1e4)
+        if was_away:  # the others may not have noticed yet that the engine is back
+            self._local_until = now + GRACE
+        elif grace:
+            self._local_until = max(self._local_until, now + grace / 1e3)
+        return self._grant
 
-    def _receive(self, grant: Grant) -> None:
-        self._last = grant
-        self._share = local_rate(self._rate, self._local_share, grant.workers)
-        if self._is_away:  # the others may not have noticed yet that the engine is back
-            self._is_away = False
-            self._budget.local_until = grant.received_at + GRACE
-        self._budget.receive(grant, self._share)
-        self._next_ask = grant.received_at + max(MIN_WAIT, grant.wait, grant.paused)
-
-    def _go_local(self, now: float, error: EngineUnavailableError) -> None:
-        if not self._is_away:
-            logger.warning("the shared limits work with a local share of %.3g requests/s: %s", self._share, error)
-        self._is_away = True
-        self._budget.drop()
-        self._budget.local_until = float("inf")
-        self._next_ask = now + PROBE
-
-    def _asked(self, task: asyncio.Task[None]) -> None:
-        """Let the lanes go on, and plan the next call of the engine."""
-        self._asking = None
-        if task.cancelled() or self._closed:
-            return
+    async def _beat(self) -> None:
+        """Report now and then, so that the engine knows of this worker, and this worker of the engine."""
         loop = running_loop()
-        if (error := task.exception()) is not None:
-            logger.error("the shared limits failed with %s", type(error).__name__)
-            self._go_local(loop.time(), EngineUnavailableError("the engine gave an unknown answer"))
-        self._wake()
-        self._plan(loop)
+        while True:
+            await asyncio.sleep(PROBE)
+            if loop.time() - self._asked_at >= (PROBE if loop.time() < self._local_until else HEARTBEAT) * 0.9:
+                await self._report("")

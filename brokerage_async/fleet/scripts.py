@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .connection import Script
 
-__all__ = ["FAIL", "JOIN", "PUBLISH", "RELEASE", "RENEW"]
+__all__ = ["END", "JOIN", "PUBLISH", "RENEW"]
 
 CLOCK = """
 local time = redis.call('TIME')
@@ -75,24 +75,14 @@ return {{1}}
 )
 """Keep a token and end the turn. A turn that was lost publishes nothing: return the token that is there."""
 
-FAIL = Script(
+END = Script(
     CLOCK
     + """
--- ARGV: turn, failure, pause in ms
+-- ARGV: turn, failure and pause in ms if it failed
 if get('turn') ~= ARGV[1] then return 0 end
-redis.call('HSET', state, 'failure', ARGV[2], 'resting', now + tonumber(ARGV[3]))
+if ARGV[2] then redis.call('HSET', state, 'failure', ARGV[2], 'resting', now + tonumber(ARGV[3])) end
 redis.call('HDEL', state, 'turn', 'until')
 return 1
 """
 )
-"""Keep a failure for a while and end the turn."""
-
-RELEASE = Script(
-    CLOCK
-    + """
-if get('turn') ~= ARGV[1] then return 0 end
-redis.call('HDEL', state, 'turn', 'until')
-return 1
-"""
-)
-"""End the turn."""
+"""End the turn, and keep a failure for a while."""

@@ -14,13 +14,13 @@ import msgspec
 
 from .._arguments import running_loop
 from ..auth.sharing import RefreshTurn
-from ..auth.store import StoredToken
+from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
 from .cipher import TokenCipher
 from .connection import EngineUnavailableError, Script, check_lease
 from .fleet import Fleet
-from .scripts import FAIL, JOIN, PUBLISH, RELEASE, RENEW
+from .scripts import END, JOIN, PUBLISH, RENEW
 
 __all__ = ["RedisTokenStore", "TokensStatus"]
 
@@ -124,7 +124,7 @@ class RedisTokenStore:
         try:
             return await self._join(key, turn, self._digest(rejected), self._digest(due))
         except asyncio.CancelledError:
-            await turn.end(RELEASE)  # the engine may have given the turn to a process that no longer listens
+            await turn.end()  # the engine may have given the turn to a process that no longer listens
             raise
 
     async def _join(self, key: str, turn: _Turn, rejected: str, due: str) -> StoredToken | TokenError | RefreshTurn:
@@ -157,6 +157,15 @@ class RedisTokenStore:
     async def save(self, key: str, token: StoredToken) -> None:
         """Keep a token that was requested without a turn, unless the fleet has one."""
         await self.publish(key, "", token)
+
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        """Return the refusal of these credentials by the service, if there is one."""
+        kept = await self._connection.command("GET", self._refused(key))
+        return None if kept is None else msgspec.json.decode(kept, type=StoredRefusal)
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        """Keep a refusal for all processes, until it is removed by hand."""
+        await self._connection.command("SET", self._refused(key), msgspec.json.encode(refusal))
 
     async def publish(self, key: str, turn: str, token: StoredToken) -> StoredToken:
         """Keep a token; return the one to use."""
@@ -202,6 +211,9 @@ class RedisTokenStore:
     def _state(self, key: str) -> str:
         return self._connection.key("token", self._cipher.key_id, key)
 
+    def _refused(self, key: str) -> str:
+        return self._connection.key("refused", key)
+
     def _digest(self, token: Secret | None) -> str:
         return "" if token is None else self._cipher.digest(token.reveal())
 
@@ -233,18 +245,18 @@ class _Turn:
     async def fail(self, error: TokenError, pause: float) -> None:
         """Spare all others the same failure for ``pause`` seconds."""
         failure = msgspec.json.encode(_Failure(transient=error.transient, status=error.status, code=error.code))
-        await self.end(FAIL, failure, int(pause * 1000))
+        await self.end(failure, int(pause * 1000))
 
     async def release(self) -> None:
         """Pass the turn on, if it is still held."""
         if self._renewal is not None:
-            await self.end(RELEASE)
+            await self.end()
 
-    async def end(self, script: Script, *arguments: bytes | str | float) -> None:
-        """End the turn with a script."""
+    async def end(self, *failure: bytes | float) -> None:
+        """End the turn, with a failure and the milliseconds of its pause if there was one."""
         self._stop()
         try:
-            await self._store.run(script, self._key, self.number, *arguments)
+            await self._store.run(END, self._key, self.number, *failure)
         except EngineUnavailableError as error:
             logger.debug("a turn was left to its lease: %s", error)
 

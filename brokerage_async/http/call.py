@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import logging
 import math
 import time
 from collections.abc import Awaitable
@@ -23,8 +25,8 @@ from ..observers import Attempt
 from ..operation import BoundCall
 from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
-from ..protocol.request import Request
-from ..protocol.response import Response, is_success, read_error
+from ..protocol.request import ACCEPT_VERSION, Request
+from ..protocol.response import Response, deprecation_of, is_success, read_error
 from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
 from .limiter import Lane, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
@@ -41,6 +43,11 @@ ABANDONED = "abandoned"
 """Outcome of an attempt that was cancelled, out of time before sending, or without a token."""
 
 ACCESS = "an access token"
+
+MAX_ANNOUNCED = 20
+"""Different deprecations that are logged: a service could word each of its announcements anew."""
+
+logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 NO_MARKET_DATA = (
     "the sandbox was recorded without market data and metrics: pass Client(market_data=), a client of production"
@@ -91,6 +98,11 @@ class _Attempt:
     failure: BrokerageError | None = None
 
 
+@functools.cache
+def _warn_of_deprecation(name: str) -> None:
+    logger.warning("%s is deprecated by the service and may end", name)
+
+
 class Call:
     """Attempts of one call, in order.
 
@@ -126,6 +138,8 @@ class Call:
     async def run(self) -> Response:
         """Return the first success; raise the failure after which nothing more is done."""
         refreshed, price = False, 0
+        if self._operation.deprecated:
+            _warn_of_deprecation(self._operation.name)
         while True:
             self.attempt += 1
             attempt = _Attempt(self._loop.time())
@@ -156,17 +170,21 @@ class Call:
 
     async def _enter(self, attempt: _Attempt) -> Lane:
         """Wait for this call's turn, note the token to send, and return the lane, which the caller has to release."""
-        began, tokens = attempt.began, self._engine.tokens
         lane, rate = self._engine.limiter.route(self._operation)
-        if rate is not None:
-            if not rate.try_acquire(began):
-                await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
-            rate.release()
-        if lane.is_paced and tokens.peek(began) is None:  # a permission to send must not age while a token is fetched
-            await self._in_time(tokens.get(), ACCESS)
-        entered = lane.try_acquire(self._loop.time() if lane.is_paced else began)
-        if entered:
-            ready = tokens.peek(began)
+        if rate is None:
+            return await self._enter_lane(attempt, lane)
+        if not rate.try_acquire(attempt.began):
+            await self._in_time(rate.acquire(), f"the rate of {self._operation.name} (Limits.per_operation)")
+        try:
+            return await self._enter_lane(attempt, lane)
+        finally:
+            rate.leave_after_turn(self._loop.time())
+
+    async def _enter_lane(self, attempt: _Attempt, lane: Lane) -> Lane:
+        tokens, limiter = self._engine.tokens, self._engine.limiter
+        entered = lane.try_acquire(self._loop.time())
+        if entered and limiter.shared is None:
+            ready = tokens.peek(attempt.began)
             if ready is not None:  # the usual way: nothing to wait for
                 attempt.authorization = ready
                 return lane
@@ -178,6 +196,8 @@ class Call:
                 if ready is None:
                     ready = await self._in_time(tokens.get(), ACCESS)
                 attempt.authorization = ready
+                if limiter.shared is not None and lane.is_open(self._loop.time()):
+                    await self._in_time(limiter.permit(self._operation), "the shared limits (RedisLimits)")
                 if lane.is_open(self._loop.time()):
                     return lane
             except BaseException:
@@ -201,6 +221,8 @@ class Call:
             attempt.response = response
             if self._operation.host is None:  # another host may have another clock
                 self._engine.service_clock.observe(response.headers.get("date"), attempt.sent_at, self._loop.time())
+            if announced := deprecation_of(response.headers):
+                self._warn_of_deprecation(announced)
             if not is_success(response):
                 base_url = self._engine.environment.address_of(self._operation.host)
                 attempt.failure = read_error(
@@ -209,6 +231,7 @@ class Call:
                     attempts=self.attempt,
                     now=time.time(),
                     base_url=base_url,
+                    version=request.headers.get(ACCEPT_VERSION),
                 )
                 namespace, in_sandbox = (
                     self._operation.name.partition(".")[0],
@@ -216,6 +239,14 @@ class Call:
                 )
                 if in_sandbox and namespace in MARKET_DATA and response.status >= 500:
                     attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
+
+    def _warn_of_deprecation(self, announced: str) -> None:
+        """Log a deprecation once for each announcement and interface version."""
+        version = self._request.headers.get(ACCEPT_VERSION)
+        message = f"interface version {version or 'by default'} is deprecated ({announced})"
+        if message not in self._engine.announced and len(self._engine.announced) < MAX_ANNOUNCED:
+            self._engine.announced.add(message)
+            logger.warning("%s: %s; set accept_version, or update the library", self._operation.name, message)
 
     def without_token(self, response: Response) -> Response:
         """Return the response without the token of the last attempt, should the response quote it."""

@@ -67,7 +67,7 @@ class DriftDetector(Generic[E]):
         """Return the page without the rows that an earlier page held and that say the same.
 
         Raises:
-            ResponseDecodeError: `MAX_STALE_PAGES` pages in a row held no new row.
+            ResponseDecodeError: `MAX_STALE_PAGES` pages in a row held no new row, or the service ignores the offset.
         """
         self._compare_total(page.pagination)
         fresh, changed, known = self._compare(page.items)
@@ -79,8 +79,14 @@ class DriftDetector(Generic[E]):
         # A service that ignores page-offset sends its first page endlessly. A single page without anything new may also
         # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
         self.ended = repeated and self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
+        if self.ended and page.pagination is not None:
+            raise ResponseDecodeError(
+                f"$.data.items: the list has more pages than were read: page {page.page_offset} repeats an earlier one",
+                json_path="$.data.items",
+                operation=self._name,
+            )
         if self.ended:
-            logger.warning("%s: the service repeats the same pages; the list may be longer", self._name)
+            logger.debug("%s: the service ignores page-offset, and names no pages: the list came whole", self._name)
         elif self._stale >= MAX_STALE_PAGES:
             raise ResponseDecodeError(
                 f"$.data.items: {MAX_STALE_PAGES} pages in a row held nothing new, up to offset {page.page_offset}",

@@ -10,13 +10,13 @@ import asyncio
 import enum
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..config import Limits, RetryPolicy
 from ..operation import Effect, Operation
 from ..protocol.retry import bounded_wait, throttle_pause
 
-__all__ = ["Lane", "LaneName", "Limiter", "Pacer", "SharedLimits", "pause_after_429"]
+__all__ = ["Lane", "LaneName", "Limiter", "SharedLimits", "pause_after_429"]
 
 RECOVERY = 0.25
 """Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
@@ -33,26 +33,6 @@ class LaneName(enum.StrEnum):
     TOKENS = "tokens"
 
 
-class Pacer(Protocol):
-    """Budget of requests beyond the bounds of one lane, such as one that several processes share."""
-
-    def take(self, now: float) -> bool:
-        """Spend the permission for one request, if there is one now."""
-        ...
-
-    def attach(self, lane: Lane) -> None:
-        """Call ``lane.wake()`` from now on whenever permissions may be had after `take` returned False."""
-        ...
-
-    def throttled(self, pause: float) -> None:
-        """Note a 429, after which the lane pauses."""
-        ...
-
-    def close(self) -> None:
-        """Stop waking the lane."""
-        ...
-
-
 @runtime_checkable
 class SharedLimits(Protocol):
     """Limits of several processes together.
@@ -63,8 +43,12 @@ class SharedLimits(Protocol):
 
     limits: Limits
 
-    def pacer(self, name: LaneName) -> Pacer:
-        """Return the pacer of one lane of a client."""
+    async def acquire(self, lane: LaneName, operation: str) -> None:
+        """Wait for the permission to send one request now."""
+        ...
+
+    def throttled(self, pause: float) -> None:
+        """Note a 429, after which this process pauses."""
         ...
 
 
@@ -78,14 +62,19 @@ class Lane:
         capacity: most calls admitted at once, None for no bound.
         rate: most admissions per second, None for no bound.
         adaptive: whether 429 changes the bound.
-        pacer: budget that is asked last.
+        on_throttled: called with the seconds of each pause.
     """
 
-    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_pacer", "_spacing", "_streak", "_timer", "_waiters",
-                 "_window", "_window_since", "in_flight")  # fmt: skip
+    __slots__ = ("_adaptive", "_capacity", "_gate", "_next_slot", "_on_throttled", "_spacing", "_streak", "_timer",
+                 "_waiters", "_window", "_window_since", "in_flight")  # fmt: skip
 
     def __init__(
-        self, capacity: int | None, rate: float | None = None, *, adaptive: bool = True, pacer: Pacer | None = None
+        self,
+        capacity: int | None,
+        rate: float | None = None,
+        *,
+        adaptive: bool = True,
+        on_throttled: Callable[[float], None] | None = None,
     ) -> None:
         self._capacity = float("inf") if capacity is None else float(capacity)
         self._window = self._capacity
@@ -97,14 +86,7 @@ class Lane:
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self.in_flight: int = 0
-        self._pacer = pacer
-        if pacer is not None:
-            pacer.attach(self)
-
-    @property
-    def is_paced(self) -> bool:
-        """Whether a pacer is asked before each call enters."""
-        return self._pacer is not None
+        self._on_throttled = on_throttled
 
     @property
     def window(self) -> float:
@@ -117,11 +99,6 @@ class Lane:
         return sum(not waiter.done() for waiter in self._waiters)
 
     @property
-    def queued(self) -> int:
-        """Number of calls that wait, counting those that were cancelled and not yet removed."""
-        return len(self._waiters)
-
-    @property
     def streak(self) -> int:
         """Number of consecutive 429 answers."""
         return self._streak
@@ -129,8 +106,6 @@ class Lane:
     def try_acquire(self, now: float) -> bool:
         """Enter without waiting if no call is ahead; return whether it did."""
         if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
-            return False
-        if self._pacer is not None and not self._pacer.take(now):
             return False
         self.in_flight += 1
         self._next_slot = now + self._spacing
@@ -155,16 +130,16 @@ class Lane:
         """Return whether the gate is open; check again after waiting for anything else."""
         return now >= self._gate
 
-    def wake(self) -> None:
-        """Admit the waiters that may enter now."""
-        if self._waiters:
-            self._admit(asyncio.get_running_loop())
-
     def release(self) -> None:
         """Leave the lane and admit the next waiter."""
         self.in_flight -= 1
         if self._waiters:
             self._admit(asyncio.get_running_loop())
+
+    def leave_after_turn(self, now: float) -> None:
+        """Leave a lane that spaces sends, at the moment of the send rather than of the admission."""
+        self._next_slot = now + self._spacing
+        self.release()
 
     def succeeded(self, started: float) -> None:
         """Note that a call that was sent at ``started`` was not throttled; from before the last 429 it says nothing."""
@@ -187,13 +162,11 @@ class Lane:
                 self._window = max(1.0, min(self._window, self.in_flight) / 2.0)
         seconds = pause(max(1, self._streak))
         self._gate = max(self._gate, now + seconds)
-        if self._pacer is not None:
-            self._pacer.throttled(seconds)
+        if self._on_throttled is not None:
+            self._on_throttled(seconds)
 
     def close(self, error: Callable[[], BaseException]) -> None:
         """Fail every queued waiter with ``error()``."""
-        if self._pacer is not None:
-            self._pacer.close()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -214,8 +187,6 @@ class Lane:
             opens = max(self._gate, self._next_slot)
             if now < opens:
                 self._wake_at(loop, opens)
-                return
-            if self._pacer is not None and not self._pacer.take(now):
                 return
             self.in_flight += 1
             self._next_slot = now + self._spacing
@@ -239,37 +210,59 @@ def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], 
 
 
 class Limiter:
-    """Lanes of one client, and the route of each operation through them."""
+    """Lanes of one client, the route of each operation through them, and the budget that several processes share."""
 
-    __slots__ = ("_lanes", "_per_operation", "_routes")
+    __slots__ = ("_closed", "_lanes", "_per_operation", "_routes", "_waits", "shared")
 
     def __init__(self, given: Limits | SharedLimits) -> None:
-        shared, limits = (None, given) if isinstance(given, Limits) else (given, given.limits)
+        self.shared: SharedLimits | None = None if isinstance(given, Limits) else given
+        limits = given if isinstance(given, Limits) else given.limits
         bounds = {
             LaneName.READS: (limits.reads, limits.reads_per_second),
             LaneName.TRADES: (limits.trades, limits.trades_per_second),
             LaneName.TOKENS: (limits.tokens, None),
         }
+        throttled = None if self.shared is None else self.shared.throttled
         self._lanes = {
-            name: Lane(*bound, adaptive=limits.adaptive, pacer=None if shared is None else shared.pacer(name))
-            for name, bound in bounds.items()
+            name: Lane(*bound, adaptive=limits.adaptive, on_throttled=throttled) for name, bound in bounds.items()
         }
-        self._per_operation = {name: Lane(None, rate, adaptive=False) for name, rate in limits.per_operation.items()}
+        self._per_operation = {name: Lane(1, rate, adaptive=False) for name, rate in limits.per_operation.items()}
         self._routes: dict[str, tuple[Lane, Lane | None]] = {}
+        self._waits: set[asyncio.Timeout] = set()
+        self._closed: Callable[[], BaseException] | None = None
 
     def __getitem__(self, name: LaneName) -> Lane:
         return self._lanes[name]
 
     def route(self, operation: Operation[object]) -> tuple[Lane, Lane | None]:
-        """Return the lane of ``operation`` and, if it has a rate of its own, the lane to pass before."""
+        """Return the lane of ``operation`` and, if it has a rate, the lane to enter first and leave when it is sent."""
         found = self._routes.get(operation.name)
         if found is None:
             lane = self._lanes[_lane_name(operation)]
             found = self._routes[operation.name] = (lane, self._per_operation.get(operation.name))
         return found
 
+    async def permit(self, operation: Operation[Any]) -> None:
+        """Wait for the permission of the shared limits, if there are any; it does not keep, so this comes last."""
+        if self.shared is None:
+            return
+        scope = asyncio.timeout(None)
+        self._waits.add(scope)
+        try:
+            async with scope:
+                await self.shared.acquire(_lane_name(operation), operation.name)
+        except TimeoutError:
+            if self._closed is None:
+                raise
+            raise self._closed() from None
+        finally:
+            self._waits.discard(scope)
+
     def close(self, error: Callable[[], BaseException]) -> None:
         """Fail every queued waiter with ``error()``."""
+        self._closed = error
+        for scope in self._waits:
+            scope.reschedule(asyncio.get_running_loop().time())
         for lane in (*self._lanes.values(), *self._per_operation.values()):
             lane.close(error)
 

@@ -16,7 +16,6 @@ import attrs
 from .._arguments import check_flag
 from .._secrets import Secret
 from ..config import Environment
-from ..config.addresses import origin_of
 from ..errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def configure_network(
     if found is None and trust_env:
         found = _proxy_from_env(environment)
     for name, address in (("base_url", environment.base_url), *environment.hosts.items()):
-        _check_scheme(name, origin_of(address), found, allow_http)
+        _check_scheme(name, address, found, allow_http)
     return Network(proxy=found, ssl=ssl, trust_env=trust_env)
 
 
@@ -172,12 +171,13 @@ def _proxy_from_env(environment: Environment) -> Proxy | None:
     return Proxy.parse("the proxy of the environment", address)
 
 
-def _check_scheme(name: str, origin: str, proxy: Proxy | None, allow_http: bool) -> None:
+def _check_scheme(name: str, address: str, proxy: Proxy | None, allow_http: bool) -> None:
     """Refuse to send credentials where others could read them."""
-    parts = urlsplit(origin)
+    parts = urlsplit(address)  # not its origin: whether an address is loopback depends on the spelling
+    shown = f"{parts.scheme}://{parts.netloc.lower()}"
     if parts.scheme == "https" or (is_loopback(parts.hostname) and (proxy is None or is_loopback(proxy.host))):
         return
-    way = origin if proxy is None else f"{origin} through {proxy.url}"
+    way = shown if proxy is None else f"{shown} through {proxy.url}"
     if not allow_http:
         raise ConfigurationError(
             f"{name} must be an https address, got {way}: plain http shows the credentials to anyone on the way. "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -18,10 +19,10 @@ import attrs
 from .._arguments import check_count
 from .._decimals import Decimals
 from ..arrow import joined, require, to_arrow, to_pandas, to_polars
-from ..errors import BrokerageError
+from ..errors import LIST_CHANGED, BrokerageError, ResponseDecodeError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
-from ..protocol.pagination import next_offset
+from ..protocol.pagination import Reading, next_offset
 from .drift import DriftDetector
 from .prefetch import Prefetcher
 
@@ -37,6 +38,10 @@ E = TypeVar("E")
 
 OFFSET = "page-offset"
 SIZE = "per-page"
+MAX_READINGS = 3
+"""Times that a whole list is read if it changes while it is read."""
+
+logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
 
 class Fetch(Protocol):
@@ -54,18 +59,24 @@ class OffsetPager(Pager[E], Generic[E]):
     offset, from which another walk can go on (``page_offset=`` of the endpoint).
     """
 
-    __slots__ = ("_ahead", "_call", "_detector", "_fetch")
+    __slots__ = ("_ahead", "_call", "_detector", "_fetch", "_reading")
 
     def __init__(self, fetch: Fetch, call: BoundCall[list[E]], *, ahead: int = 0) -> None:
         self._fetch = fetch
         self._call = call
         self._ahead = ahead
         self._detector: DriftDetector[E] | None = None
+        self._reading = Reading()
 
     @property
     def repeats(self) -> int:
         """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
         return 0 if self._detector is None else self._detector.repeats
+
+    @property
+    def disagreement(self) -> str | None:
+        """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
+        return self._reading.disagreement
 
     def __repr__(self) -> str:
         return f"<pager of {self._call.operation.name}>"
@@ -79,13 +90,39 @@ class OffsetPager(Pager[E], Generic[E]):
         return self._walk()
 
     async def collect(self, max_items: int | None = None) -> list[E]:
-        """Return all items, or the first ``max_items``, without fetching a page too many."""
+        """Return all items, or the first ``max_items``, without fetching a page too many.
+
+        A whole list that changes while it is read is read again, up to `MAX_READINGS` times. `disagreement` says so if
+        the last reading does not agree with itself either.
+        """
         _check_bound(max_items)
-        items: list[E] = []
+        if max_items is None:
+            return await self._read_whole(None)
         async with aclosing(self._walk(max_items)) as pages:
-            async for page in pages:
-                items.extend(page.items)
+            items = [item async for page in pages for item in page.items]
         return items[:max_items]
+
+    async def whole(self, first: Page[E]) -> list[E]:
+        """Return all items of a list whose first page is there already.
+
+        Raises:
+            ResponseDecodeError: the list changed (code ``list_changed``) in each of `MAX_READINGS` readings.
+        """
+        items = await self._read_whole(first)
+        if self.disagreement is not None:
+            name = self._call.operation.name
+            raise ResponseDecodeError(f"$.data.items: {self.disagreement}", operation=name, code=LIST_CHANGED)
+        return items
+
+    async def _read_whole(self, first: Page[E] | None) -> list[E]:
+        for number in range(1, MAX_READINGS + 1):
+            async with aclosing(self._walk(first=first)) as pages:
+                items = [item async for page in pages for item in page.items]
+            if self.disagreement is None or number == MAX_READINGS:
+                break
+            logger.info("%s: %s; it is read again", self._call.operation.name, self.disagreement)
+            first = None
+        return items
 
     def prefetch(self, pages: int) -> OffsetPager[E]:
         """Return a pager that fetches up to ``pages`` pages ahead of the consumer.
@@ -143,19 +180,24 @@ class OffsetPager(Pager[E], Generic[E]):
                 for item in page.items:
                     yield item
 
-    async def _walk(self, max_items: int | None = None) -> AsyncGenerator[Page[E], None]:
-        """Yield the pages in order until the list ends or ``max_items`` items have come."""
+    async def _walk(self, max_items: int | None = None, first: Page[E] | None = None) -> AsyncGenerator[Page[E], None]:
+        """Yield the pages in order until the list ends or ``max_items`` items have come. ``first`` was read before."""
         if max_items is not None and max_items <= 0:
             return
         detector = self._detector = DriftDetector(self._call.operation)
+        reading = self._reading = Reading()
         prefetcher: Prefetcher[E] | None = None
         offset: int | None = self._start
         try:
             while offset is not None:
                 ahead = prefetcher is not None and offset in prefetcher
-                page = await (prefetcher.take(offset) if prefetcher and ahead else self._page(offset))
+                page = first or await (prefetcher.take(offset) if prefetcher and ahead else self._page(offset))
+                first = None
                 shown = detector.take(page)
+                reading.add(shown)
                 offset = None if detector.ended else self._following(page)
+                if offset is None:
+                    reading.end()
                 if max_items is not None:
                     max_items -= len(shown.items)
                     if max_items <= 0:
@@ -189,7 +231,7 @@ class OffsetPager(Pager[E], Generic[E]):
 
     def _following(self, page: Page[E]) -> int | None:
         size = self._call.query.get(SIZE)
-        per_page = size if isinstance(size, int) else None
+        per_page = size if isinstance(size, int) else self._call.operation.page_size
         return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
 
 

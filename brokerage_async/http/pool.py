@@ -2,6 +2,9 @@
 
 An unsolicited answer would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422
 has one that was taken pass for refused.
+
+A WebSocket opens at its address or not at all. aiohttp follows redirects of the upgrade and has no option against that,
+so the pool refuses a connection to a second address.
 """
 
 from __future__ import annotations
@@ -22,12 +25,15 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
-__all__ = ["GUARDED", "Pool", "guard_connector"]
+__all__ = ["GUARDED", "OPENING", "Pool", "guard_connector"]
 
 Connect = Callable[..., "Awaitable[Connection]"]
 
 GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)
 """The request that the running task is about to send: a pool calls its guard once it has a connection."""
+
+OPENING: ContextVar[list[str] | None] = ContextVar("address of the WebSocket", default=None)
+"""Addresses that the running task connects to while it opens a WebSocket; one that is not the first is a redirect."""
 
 
 async def take_connection(connect: Connect, used: WeakSet[object], *arguments: Any, **options: Any) -> Connection:
@@ -39,6 +45,10 @@ async def take_connection(connect: Connect, used: WeakSet[object], *arguments: A
         *arguments: arguments of ``connect``.
         **options: further arguments of ``connect``.
     """
+    if (addresses := OPENING.get()) is not None:
+        addresses.append(str(arguments[0].url))
+        if addresses[-1] != addresses[0]:
+            raise RequestNotSentError("it answers with a redirect, which is never followed")
     while True:
         connection = await connect(*arguments, **options)
         protocol = connection.protocol

@@ -7,22 +7,21 @@ the same `Engine`, which holds everything that is shared: transport, lanes, toke
 from __future__ import annotations
 
 import asyncio
-import logging
+from collections.abc import Awaitable
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from .._arguments import running_loop
-from .._generated.models import Pagination
 from ..config import Environment
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..observers import Event
-from ..operation import BoundCall, Effect, Guard, Operation, Shape
+from ..operation import BoundCall, Effect, Guard, Operation, Page, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.notes import note_arguments
 from ..protocol.pagination import next_offset
 from ..protocol.raw_response import RawResponse, holds_error
-from ..protocol.request import build
+from ..protocol.request import ACCEPT_VERSION, build
 from ..protocol.response import Response, read_error
 from .call import Call
 from .pager import OFFSET, OffsetPager
@@ -32,8 +31,6 @@ __all__ = ["BrokerageSession"]
 
 T = TypeVar("T")
 E = TypeVar("E")
-
-logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 SLICED_DECODE = 64 * 1024
 """Bodies from this size on are decoded in steps, between which the event loop runs."""
@@ -58,9 +55,7 @@ class BrokerageSession:
         ``guard`` may withhold each send at the last moment.
         """
         found = await self.fetch(call, guard=guard)
-        if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
-            return await self._gather(call)
-        return found.value
+        return found.value if (rest := self._rest(call, found)) is None else await rest
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Return the result and the body it was decoded from, or None if the body equals ``previous_body``."""
@@ -69,9 +64,8 @@ class BrokerageSession:
         if response.body == previous_body:
             return None
         found = await self._read(call, response, running)
-        if found.pagination is not None and _is_partial(call.operation, found.value, found.pagination):
-            return await self._gather(call), None
-        return found.value, response.body
+        rest = self._rest(call, found)
+        return (found.value, response.body) if rest is None else (await rest, None)
 
     async def fetch(self, call: BoundCall[T], *, guard: Guard | None = None) -> Decoded[T]:
         """Make the call and return its result together with the pagination block and the context that came with it.
@@ -116,21 +110,39 @@ class BrokerageSession:
             return self.market_data.start(call, previous_body, guard)
         self._check_permitted(operation)
         loop = self.engine.enter()
-        options = self.options
+        options, environment, operation = self.options, self.engine.environment, call.operation
+        headers = options.headers
+        if operation.version is not None and options.own_versions and environment.is_production:
+            headers = {**headers, ACCEPT_VERSION: operation.version}
         request = build(
             call,
-            base_url=self.engine.environment.address_of(call.operation.host),
-            headers=options.headers,
+            base_url=environment.address_of(operation.host),
+            headers=headers,
             strict=options.strict,
             previous_body=previous_body,
             guard=guard,
         )
         return Call(self.engine, options, call, request, loop)
 
-    async def _gather(self, call: BoundCall[T]) -> T:
-        """Return every page of a list that is documented to come whole, the first fetched again, so that they agree."""
+    def _rest(self, call: BoundCall[T], found: Decoded[T]) -> Awaitable[T] | None:
+        """Return what reads a list to its end that came as its first page only, or None if it came whole.
+
+        Raises:
+            ResponseDecodeError: the operation has no parameter to fetch the further pages.
+        """
+        block, operation = found.pagination, call.operation
+        if block is None or operation.shape is not Shape.MANY:
+            return None
+        start = call.query.get(OFFSET)
+        offset = block.page_offset or 0 if not isinstance(start, int) else start
+        rows = cast("list[Any]", found.value)
+        if next_offset(offset, None, len(rows), block) is None:
+            return None
+        if not any(parameter.wire == OFFSET for parameter in operation.parameters):
+            reason = "$.pagination: the list has more pages than were read, and no parameter to fetch them"
+            raise ResponseDecodeError(reason, json_path="$.pagination", operation=operation.name)
         pager: OffsetPager[Any] = OffsetPager(self.fetch, cast("BoundCall[list[Any]]", call))
-        return cast("T", await pager.collect())
+        return cast("Awaitable[T]", pager.whole(Page(tuple(rows), block, offset)))
 
     @property
     def environment(self) -> Environment:
@@ -190,15 +202,3 @@ class BrokerageSession:
                 found: Decoded[T] = end.value
                 return found
             await asyncio.sleep(0)
-
-
-def _is_partial(operation: Operation[Any], value: Any, pagination: Pagination) -> bool:
-    """Return whether a list that is documented to come whole has come as its first page only."""
-    if operation.shape is not Shape.MANY:
-        return False
-    if next_offset(pagination.page_offset or 0, None, len(value), pagination) is None:
-        return False
-    if any(parameter.wire == OFFSET for parameter in operation.parameters):
-        return True
-    logger.warning("%s: there are further pages, but the operation has no parameter to fetch them", operation.name)
-    return False

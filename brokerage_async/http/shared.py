@@ -30,7 +30,10 @@ MARKET_DATA: frozenset[str] = frozenset({"market_data", "market_metrics"})
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """Options of a view of a client, and the switches that all views share."""
+    """Options of a view of a client, and the switches that all views share.
+
+    With ``own_versions`` operations ask for the interface versions that they were written for, in production.
+    """
 
     timeout: float | None
     deadline: float | None
@@ -38,6 +41,7 @@ class Options:
     headers: Mapping[str, str] = attrs.field(hash=False)
     strict: bool = False
     read_only: bool = False
+    own_versions: bool = True
 
 
 class Tokens(Protocol):
@@ -88,6 +92,7 @@ class Engine:
         "__weakref__",
         "_loop",
         "_made_by",
+        "announced",
         "budget",
         "closed",
         "environment",
@@ -115,6 +120,7 @@ class Engine:
         self.budget: RetryBudget = budget
         self.observers: ObserverList = observers
         self.service_clock: ServiceClock = ServiceClock()
+        self.announced: set[str] = set()
         self.closed: bool = False
         self.resources: WeakSet[Closeable] = WeakSet()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from .._secrets import Secret, revealed
-from ..errors import ConfigurationError, RequestNotSentError, ResponseLostError
+from ..config.addresses import split_address
+from ..errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from .network import Network, is_loopback
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ __all__ = ["MAX_MESSAGE", "SocketTransport", "WebSocket", "check_socket_url", "c
 
 MAX_MESSAGE = 16 * 1024 * 1024
 """Largest message in bytes that is read; a larger one ends the connection."""
+
+ERROR, MESSAGE_TOO_BIG = 0x102, 1009
+"""Type of a message of aiohttp that stands for an error, and the code with which a socket is closed for that one."""
 
 CLOSE_TIMEOUT = 1.0
 """Seconds to wait for the other side's goodbye."""
@@ -41,6 +45,7 @@ class WebSocket(Protocol):
 
         Raises:
             ResponseLostError: the connection is closed.
+            MessageTooLargeError: the message is larger than `MAX_MESSAGE`.
         """
         ...
 
@@ -68,13 +73,7 @@ def check_socket_url(url: str, *, allow_http: bool) -> str:
     Raises:
         ConfigurationError: it is not a WebSocket address, or an unencrypted one beyond loopback.
     """
-    try:
-        parts = urlsplit(url)
-        is_usable = parts.scheme in ("ws", "wss") and bool(parts.hostname)
-    except ValueError:
-        parts, is_usable = urlsplit(""), False
-    if not is_usable:
-        raise ConfigurationError(f"the address of a stream must be a wss address, got {url}")
+    parts = split_address("the address of a stream", url, ("ws", "wss"), f"a wss address, got {url}")
     if parts.scheme == "ws" and not is_loopback(parts.hostname) and not allow_http:
         raise ConfigurationError(
             f"the address of a stream must be a wss address, got {url}: ws shows the token to anyone on the way. "
@@ -112,6 +111,8 @@ class AiohttpWebSocket:
             data: str | bytes = message.data
             return data
         code = self._socket.close_code
+        if message.type == ERROR and code == MESSAGE_TOO_BIG:
+            raise MessageTooLargeError(f"the service sent a message of more than {MAX_MESSAGE >> 20} MiB")
         raise ResponseLostError(f"the service closed the connection (code {code})")
 
     async def close(self) -> None:
@@ -126,24 +127,26 @@ class AiohttpWebSocket:
 async def connect(
     url: str, *, user_agent: str, timeout: float, network: Network, session: aiohttp.ClientSession | None
 ) -> WebSocket:
-    """Return an open connection over aiohttp.
+    """Return an open connection over aiohttp, at this very address: a redirect is refused.
 
     It has a pool of its own, because one that lasts for hours would take a place from the calls; a borrowed ``session``
-    is used as it is.
+    with a guarded connector is used unchanged.
 
     Raises:
         RequestNotSentError: no connection came about.
     """
     import aiohttp
 
+    from .pool import OPENING, Pool
+
     owned = None
     if session is None:
-        connector = aiohttp.TCPConnector(limit=0, ssl=network.ssl if network.ssl is not None else True)
         session = owned = aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
         )
     proxy = network.proxy
     failure: RequestNotSentError
+    opening = OPENING.set([])
     try:
         async with asyncio.timeout(timeout):
             socket = await session.ws_connect(
@@ -158,10 +161,12 @@ async def connect(
     except BaseException as error:
         if owned is not None:
             await owned.close()
-        if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError):
+        if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError | RequestNotSentError):
             error.__traceback__ = None  # the frames of aiohttp hold the headers to the proxy
             raise
         status = getattr(error, "status", None)
         reason = f"status {status}" if status else str(error) or type(error).__name__
         failure = RequestNotSentError(f"no connection to {urlsplit(url).netloc}: {reason}", status=status)
+    finally:
+        OPENING.reset(opening)
     raise failure  # out here, where the frames of aiohttp do not become its context

@@ -11,11 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError, renew_claims
-from .memory import MemoryJournal
 
 if TYPE_CHECKING:
     from .postgres import PostgresJournal
-    from .sqlite import SqliteJournal
+    from .sqlite import MemoryJournal, SqliteJournal
 
 __all__ = [
     "EntryKey",
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 
-_LAZY = {"PostgresJournal": ".postgres", "SqliteJournal": ".sqlite"}
+_LAZY = {"MemoryJournal": ".sqlite", "PostgresJournal": ".postgres", "SqliteJournal": ".sqlite"}
 
 
 def __getattr__(name: str) -> Any:

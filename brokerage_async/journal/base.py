@@ -53,8 +53,7 @@ class EntryKey:
     """Identity of an entry.
 
     Attributes:
-        origin: ``scheme://host[:port]`` of the service, as `Environment.origin` gives it. Entries written before
-            origins were recorded have "".
+        origin: ``scheme://host[:port]`` of the service, as `Environment.origin` gives it.
         environment: ``production`` or ``sandbox``.
         account_number, external_identifier: the account, and the identifier of the order within it.
     """

@@ -12,12 +12,10 @@ from urllib.parse import quote
 from .._arguments import check_count, check_timeout
 from ..config import Secret
 from ..errors import ConfigurationError
-from ..storage.process import ProcessGuard
-from ..storage.subject import Subject
+from ..storage.subject import ProcessGuard, Subject
 from .base import JournalError
 from .connections import ConnectionPool
-from .schema import VERSION, creation, postgres_migration, version_of
-from .sql import SqlJournal, text_of
+from .sql import VERSION, SqlJournal, creation, is_created, text_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,7 +24,7 @@ __all__ = ["PostgresJournal"]
 
 NOW = "EXTRACT(EPOCH FROM statement_timestamp())::float8"
 SCHEMA_LOCK = 0x6A6F75726E616C
-"""Advisory lock under which one worker at a time creates or migrates the table."""
+"""Advisory lock under which one worker at a time creates the table."""
 SECRETS = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a connection string that are secrets."""
 
@@ -49,9 +47,8 @@ class PostgresJournal(SqlJournal):
     """Journal in a PostgreSQL database, in ``table``, which is created if it is missing.
 
     Each write is committed with ``synchronous_commit = on`` (or ``remote_apply`` where that is set) before its method
-    returns, and leases are measured with
-    the clock of the server. A table of an earlier release is migrated when it is first used, which takes its owner; a
-    table that is up to date asks for no right to create. A forked process needs a journal of its own.
+    returns, and leases are measured with the clock of the server. A table that exists asks for no right to create; one
+    of a newer release, or from before the first one, is refused. A forked process needs a journal of its own.
 
     Args:
         dsn: libpq connection string or URL. Its password never shows in ``repr``, errors or tracebacks.
@@ -172,25 +169,21 @@ def _secrets_of(dsn: Secret) -> tuple[Secret, ...] | None:
 
 
 async def _prepare_table(connection: psycopg.AsyncConnection[Any], table: str) -> None:
-    """Create or migrate the table where needed; one that is up to date is used as it is."""
-    if await _table_version(connection, table) == VERSION:
+    """Create the table if it is missing."""
+    if await _is_created(connection, table):
         return
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", (SCHEMA_LOCK,))
-        version = await _table_version(connection, table)  # as another worker may have left it in the meantime
-        if version == VERSION:
+        if await _is_created(connection, table):  # another worker did so in the meantime
             return
-        if version is None:
-            statements = creation(table=table, binary="BYTEA", seconds="DOUBLE PRECISION")
-        else:
-            statements = postgres_migration(table)
+        statements = creation(table=table, binary="BYTEA", seconds="DOUBLE PRECISION")
         for statement in (*statements, f"COMMENT ON TABLE {table} IS '{COMMENT} {VERSION}'"):
             await connection.execute(statement.encode())
 
 
-async def _table_version(connection: psycopg.AsyncConnection[Any], table: str) -> int | None:
+async def _is_created(connection: psycopg.AsyncConnection[Any], table: str) -> bool:
     row = await (await connection.execute(TABLE_STATE, (table,))).fetchone()
     if row is None:
-        return None
+        return False
     recorded = re.search(rf"{COMMENT} (\d+)", row[0] or "")
-    return version_of(f"the journal table {table}", int(recorded[1]) if recorded else None, row[1])
+    return is_created(f"the journal table {table}", table, int(recorded[1]) if recorded else None, row[1])

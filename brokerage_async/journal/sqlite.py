@@ -1,10 +1,11 @@
-"""Embedded journal: one SQLite file, shared by every process of one machine."""
+"""Embedded journals: an SQLite file, shared by every process of one machine, and a database in memory."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,9 @@ from typing import Any
 from ..storage.sqlite_file import FileThread, SqliteFile
 from ..storage.subject import Subject
 from .base import JournalError
-from .schema import VERSION, creation, sqlite_migration, version_of
-from .sql import SqlJournal, text_of
+from .sql import VERSION, SqlJournal, creation, is_created, text_of
 
-__all__ = ["SqliteJournal"]
+__all__ = ["MemoryJournal", "SqliteJournal"]
 
 TABLE = "entries"
 LOSS = ", whose orders may have been placed"
@@ -33,8 +33,8 @@ class SqliteJournal(SqlJournal):
 
     ``clock`` gives epoch seconds and is what leases are measured with.
 
-    A file of an earlier release is migrated when it is opened. Every method raises `JournalError` for a file of a newer
-    release, a file that was moved, replaced or deleted since it was opened, and a damaged write-ahead log.
+    Every method raises `JournalError` for a file of a newer release or from before the first one, a file that was
+    moved, replaced or deleted since it was opened, and a damaged write-ahead log.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> None:
@@ -58,32 +58,53 @@ class SqliteJournal(SqlJournal):
         await self._thread.aclose()
 
 
+class MemoryJournal(SqlJournal):
+    """Keeps entries in memory: nothing survives the process, so nothing can be recovered after a crash.
+
+    ``clock`` gives epoch seconds; pass another one to run on simulated time.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)
+        for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+            self._connection.execute(statement)
+
+    def __repr__(self) -> str:
+        (count,) = self._connection.execute("SELECT count(*) FROM entries").fetchone()
+        return f"MemoryJournal({count} entries)"
+
+    async def _run(
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+    ) -> Sequence[Sequence[Any]]:
+        text = text_of(statement, table=TABLE, now=":now")
+        try:
+            return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
+        except (sqlite3.Error, UnicodeError) as error:  # UnicodeError: a lone surrogate in a value
+            raise JournalError(f"the journal in memory cannot be used: {error}") from error
+
+    async def aclose(self) -> None:
+        """Do nothing; the entries stay readable."""
+
+
 def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
-    """Create or migrate the table; the version of its schema is the ``user_version`` of the file."""
-    what = str(subject)
-    if _table_version(connection, what) == VERSION and _user_version(connection) == VERSION:
+    """Create the table if it is missing; the version of its schema is the ``user_version`` of the file."""
+    if _is_created(connection, subject):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = _table_version(connection, what)  # as another process may have left it in the meantime
-        if version is None:
-            statements = creation(table=TABLE, binary="BLOB", seconds="REAL")
-        else:
-            statements = sqlite_migration(TABLE) if version < VERSION else ()
-        for statement in (*statements, f"PRAGMA user_version = {VERSION}"):
-            connection.execute(statement)
+        if not _is_created(connection, subject):  # another process may have done so in the meantime
+            for statement in creation(table=TABLE, binary="BLOB", seconds="REAL"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
 
 
-def _table_version(connection: sqlite3.Connection, what: str) -> int | None:
-    recorded = _user_version(connection)
+def _is_created(connection: sqlite3.Connection, subject: Subject) -> bool:
+    (recorded,) = connection.execute("PRAGMA user_version").fetchone()
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({TABLE})")]
-    return version_of(what, recorded or None, columns) if columns or recorded > VERSION else None
-
-
-def _user_version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version
+    return is_created(str(subject), TABLE, recorded, columns)

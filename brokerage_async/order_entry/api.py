@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 
 import attrs
 
 from .._arguments import check_function, check_order_id
-from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit
+from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
+from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal
 from ..operation import Operation
+from ..tickets.ticks import check_ticks
 from . import amend, recovery
 from .arguments import check_options, checked_bytes, checked_policy, named_complex_order, named_order
 from .context import TradingClient, context_of
@@ -36,7 +37,7 @@ class OrderEntry:
         lease: seconds after which the journal entries of a crashed worker are free for others. Nothing is sent in the
             last tenth of a lease that could not be renewed.
         identifiers: returns a new external identifier for an order without one; no two may be equal, even after a
-            restart.
+            restart. By default a UUID from the system's randomness.
         push: whether events of the account stream bring the next look for an order of unknown outcome forward. They
             decide nothing: the polls go on at their times, and an early look counts only if it finds the order. See
             ``client.stream``.
@@ -49,7 +50,7 @@ class OrderEntry:
         *,
         reconcile: ReconcilePolicy = DEFAULT_POLICY,
         lease: float = 30.0,
-        identifiers: Callable[[], str] = lambda: str(uuid.uuid4()),
+        identifiers: Callable[[], str] = new_identifier,
         push: bool = False,
     ) -> None:
         check_function("identifiers", identifiers)
@@ -71,6 +72,7 @@ class OrderEntry:
         resubmit: int = 0,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        tick_sizes: Iterable[TickSize] | None = None,
     ) -> Placement:
         """Place an order at most once, and return its outcome (section Orders).
 
@@ -81,29 +83,34 @@ class OrderEntry:
         Args:
             account_number: the account to trade in.
             order: the order; see `brokerage_async.tickets` for short ways to write one.
-            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those.
+            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those. Known
+                codes are in `models.PreflightCode`; another one is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
                 unknown. Anything else relies on the visibility delay: an order that reaches the service later than
                 that is placed twice.
             visibility_delay: seconds within which an order that has reached the service is listed; overrides that of
                 ``reconcile``.
             reconcile: how to search for it.
+            tick_sizes: table of the instrument, such as ``equity.tick_sizes``. A price or trigger between two ticks is
+                then refused; otherwise the venue rejects it, after the dry-run has accepted it. See
+                `brokerage_async.tickets.round_to_tick`.
 
         Returns:
             A placement with the outcome ``PLACED``, ``REFUSED`` or ``NOT_SENT``; ``error`` and ``note`` say why.
             ``placement.require()`` raises unless it is placed.
 
         Raises:
-            InvalidRequestError: the order breaks documented rules, or its external identifier belongs to another
-                order (code ``identifier_in_use``). It was not submitted.
+            InvalidRequestError: the order breaks documented rules, a price is between two ticks (code ``off_tick``),
+                or its external identifier belongs to another order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
             JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it; under an
                 identifier that was used before, an earlier call may have.
             OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``
-                (another order carries the identifier), ``in_progress`` (another worker holds the entry) or
-                ``claim_lost`` (not sent by this call, but the journal cannot show that no other worker sent it).
+                (another order carries the identifier, or orders without one may be this order), ``in_progress``
+                (another worker holds the entry) or ``claim_lost`` (not sent by this call, but the journal cannot show
+                that no other worker sent it).
             asyncio.CancelledError: with the attributes ``account_number``, ``external_identifier`` and ``placement``
                 (None while the outcome is not known), and a note that says whether the order may have been placed. An
                 unexpected error of a transport or journal of the caller's own carries the same.
@@ -111,6 +118,8 @@ class OrderEntry:
         policy = self._policy_for(visibility_delay, reconcile)
         check_options(allow_warnings, resubmit)
         asked, named = named_order(account_number, order, self._identifiers)
+        if tick_sizes is not None:
+            check_ticks(order, tick_sizes)
         key = self._context.key_of(account_number, asked.name)
         return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
 
@@ -175,8 +184,8 @@ class OrderEntry:
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
 
-        The next `recover` searches for it. ``origin`` is empty for entries of journals older than this field. Returns
-        False if there is no such open entry, a worker holds it, or this service has an entry under that identifier.
+        The next `recover` searches for it. Returns False if there is no such open entry, a worker holds it, or this
+        service has an entry under that identifier.
         """
         key = EntryKey(origin, self._context.environment, account_number, external_identifier)
         return await self._context.journal.adopt(key, origin=self._context.origin)

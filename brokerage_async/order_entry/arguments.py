@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import unicodedata
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import attrs
 
-from .._generated.models import NewComplexOrder, NewOrder, OrderEdit
+from .._generated.models import NewComplexOrder, NewOrder, OrderEdit, PreflightCode
 from .._generated.operations import COMPLEX_ORDERS_SUBMIT, ORDERS_SUBMIT
 from ..errors import ConfigurationError, InvalidRequestError
 from ..operation import Operation
@@ -19,6 +20,8 @@ from .kinds import AskedOrder, asked_complex, asked_single
 from .matching import asked_components
 
 __all__ = ["MAX_IDENTIFIER", "check_options", "checked_bytes", "checked_policy", "named_complex_order", "named_order"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 MAX_IDENTIFIER = 64
 """Characters of an external identifier. The service documents no bound; a UUID has 36."""
@@ -35,8 +38,17 @@ def check_options(allow_warnings: object, resubmit: object = 0) -> None:
     """Reject options that would otherwise be used only when the order is under way."""
     if not isinstance(resubmit, int) or resubmit < 0:
         raise InvalidRequestError(f"resubmit must be a number of times of at least 0, got {resubmit!r}")
-    if not isinstance(allow_warnings, bool | str) and not validation.is_array(allow_warnings):
+    if isinstance(allow_warnings, bool):
+        return
+    codes = (allow_warnings,) if isinstance(allow_warnings, str) else allow_warnings
+    if not validation.is_array(codes):
         raise InvalidRequestError(f"allow_warnings must be True, False or codes, got {type(allow_warnings).__name__}")
+    for code in codes:
+        if not isinstance(code, str) or not PreflightCode(code).is_known:
+            known = ", ".join(PreflightCode)
+            logger.warning(
+                "allow_warnings names %r, which the service was never seen to send; known are %s", code, known
+            )
 
 
 def checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:

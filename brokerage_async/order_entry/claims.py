@@ -12,11 +12,11 @@ import logging
 import os
 import socket
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal, renew_claims
 
 __all__ = ["Claim", "ClaimKeeper", "Instant", "finish", "new_owner", "quietly", "result_of", "settled"]
@@ -36,7 +36,7 @@ MARGIN = 1 / 10
 
 def new_owner() -> str:
     """Return a unique name for one hold on journal entries: host and process for people, then random digits."""
-    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+    return f"{socket.gethostname()}:{os.getpid()}:{new_identifier()[-12:]}"
 
 
 class Instant:

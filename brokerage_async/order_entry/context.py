@@ -16,7 +16,6 @@ from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
 from ..errors import BrokerageError, ConfigurationError
 from ..journal.base import EntryKey, Journal
-from ..journal.memory import MemoryJournal
 from ..operation import Executor
 from .claims import ClaimKeeper
 from .doorbell import ORDER_EVENTS, Doorbell, Doorbells
@@ -27,7 +26,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 JOURNAL_METHODS = ("now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt")
 
-_MEMORIES: WeakKeyDictionary[object, MemoryJournal] = WeakKeyDictionary()
+_MEMORIES: WeakKeyDictionary[object, Journal] = WeakKeyDictionary()
 
 
 class TradingClient(Protocol):
@@ -111,11 +110,13 @@ def _doorbells_of(client: TradingClient) -> Doorbells:
     return doorbells
 
 
-def _memory_of(client: TradingClient) -> MemoryJournal:
+def _memory_of(client: TradingClient) -> Journal:
     """Return the one memory journal of a client, shared by its views: an identifier is used once in all of them."""
     shared = getattr(client.session, "engine", client.session)
     journal = _MEMORIES.get(shared)
     if journal is None:
+        from ..journal import MemoryJournal  # SQLite is loaded when it is needed
+
         logger.warning("orders are journaled in memory only: nothing can be recovered after this process")
         journal = _MEMORIES[shared] = MemoryJournal()
     return journal

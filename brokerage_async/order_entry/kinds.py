@@ -17,13 +17,21 @@ from .._generated.operations import (
     COMPLEX_ORDERS_GET,
     COMPLEX_ORDERS_SUBMIT,
     ORDERS_DRY_RUN,
+    ORDERS_GET,
     ORDERS_SUBMIT,
 )
 from ..errors import ResponseDecodeError
 from ..journal.base import JournalEntry
 from ..operation import Executor, Operation
 from ..protocol.decoding.lenient import parse
-from .matching import asked_components, complex_differs_in, components_of, differs_in, terms_of
+from .matching import (
+    asked_components,
+    complex_differs_in,
+    complex_effect_changes,
+    components_of,
+    effect_changes,
+    terms_of,
+)
 
 __all__ = ["AskedOrder", "PlacedOrder", "asked_complex", "asked_in", "asked_single", "submit_of"]
 
@@ -53,6 +61,18 @@ class AskedOrder(ABC):
     @abstractmethod
     def is_another(self, seen: PlacedOrder) -> bool:
         """Return True if the answer to a submit shows another order, by its identifiers or terms."""
+
+    def is_named_by(self, seen: PlacedOrder) -> bool:
+        """Return True if a whole order carries an identifier of this one."""
+        return any(order.external_identifier in self.components for order in self.listed_in(seen))
+
+    @abstractmethod
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> PlacedOrder:
+        """Read a whole order by its id. Raise BrokerageError if it could not be read."""
+
+    @abstractmethod
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        """Return, in words, which legs the service opens instead of closing, or the other way round."""
 
     @abstractmethod
     def id_of(self, listed: Order) -> str | None:
@@ -89,12 +109,14 @@ class _Single(AskedOrder):
         return answer.order
 
     def is_another(self, seen: PlacedOrder) -> bool:
-        if not isinstance(seen, Order):
-            return True
-        if seen.external_identifier:
-            return seen.external_identifier != self.name
+        return not isinstance(seen, Order) or seen.external_identifier != self.name
+
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> Order:
+        return await executor.execute(ORDERS_GET.bind(account_number=account_number, id=order_id))
+
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
         terms = self.components[self.name]
-        return terms is not None and differs_in(terms, seen) is not None
+        return effect_changes(terms, seen) if terms is not None and isinstance(seen, Order) else []
 
     def id_of(self, listed: Order) -> str | None:
         return listed.id
@@ -132,6 +154,18 @@ class _Complex(AskedOrder):
     def is_another(self, seen: PlacedOrder) -> bool:
         return bool(self._difference(seen))
 
+    async def read(self, executor: Executor, account_number: str, order_id: str) -> ComplexOrder:
+        seen: ComplexOrder = await executor.execute(COMPLEX_ORDERS_GET.bind(account_number=account_number, id=order_id))
+        if seen.id != order_id:
+            reason = f"id must be {order_id}, got {seen.id}: read the complex order again"
+            raise ResponseDecodeError(reason, operation=COMPLEX_ORDERS_GET.name)
+        return seen
+
+    def effect_changes(self, seen: PlacedOrder) -> list[str]:
+        if self.terms is None or not isinstance(seen, ComplexOrder):
+            return []
+        return complex_effect_changes(self.terms, seen)
+
     def id_of(self, listed: Order) -> str | None:
         return listed.complex_order_id
 
@@ -139,11 +173,7 @@ class _Complex(AskedOrder):
         return "" if listed.complex_order_id else "belongs to no complex order"
 
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
-        call = COMPLEX_ORDERS_GET.bind(account_number=account_number, id=str(listed.complex_order_id))
-        seen = await executor.execute(call)
-        if seen.id != listed.complex_order_id:
-            reason = f"id must be {listed.complex_order_id}, got {seen.id}: read the complex order again"
-            raise ResponseDecodeError(reason, operation=COMPLEX_ORDERS_GET.name)
+        seen = await self.read(executor, account_number, str(listed.complex_order_id))
         return seen, self._difference(seen)
 
     @staticmethod

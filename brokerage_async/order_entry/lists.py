@@ -28,13 +28,15 @@ FULL_PAGES = frozenset({100, PER_PAGE})
 FULL_COMPLEX_PAGES = FULL_PAGES | {10}
 START = timedelta(days=400)
 """How far before the order the search begins by the local clock, which may be very wrong."""
+DAY = timedelta(days=1)
+"""How much earlier a search by date begins: the service counts days in US Eastern time."""
 MAX_POLL = 120.0
 """Seconds that one poll may take: a list may be endless, or arrive a row at a time."""
 MARGIN = timedelta(days=3).total_seconds()
 """How far the listing is read beyond the oldest order that can be meant."""
-FRESH_TOLERANCE, CLOCK_TOLERANCE = 10.0, 900.0
+FRESH_TOLERANCE, CLOCK_TOLERANCE = 300.0, 900.0
 """Seconds by which an order may seem older than its journal entry and still be ours: journaled by this call, or by the
-clock of an earlier one."""
+clock of an earlier one. The service's time is that of its gateway, whose clock may be ahead of the order system."""
 
 
 @attrs.frozen
@@ -171,7 +173,7 @@ class OrderLists:
         check.raise_if_incomplete()
 
     async def _all(self, account_number: str, window: Window) -> AsyncGenerator[tuple[Order, ...], None]:
-        start = (window.opened_at - START).date()
+        start = (window.opened_at - START - DAY).date()
         call = ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE, sort=SortOrder.DESC, start_date=start)
         newest: datetime | None = None
         pager = self._executor.paginate(call)
@@ -213,6 +215,7 @@ class _CompletenessCheck:
         self._full_pages = FULL_COMPLEX_PAGES if operation is COMPLEX_ORDERS_LIST else FULL_PAGES
         self._total: int | None = None
         self._reason: str | None = None
+        self._full: str | None = None
 
     def add(self, page: Page[Any]) -> None:
         """Check the next page."""
@@ -220,14 +223,17 @@ class _CompletenessCheck:
 
     def raise_if_incomplete(self) -> None:
         """Raise ResponseDecodeError if the list cannot be complete."""
-        if self._reason is not None:
-            raise ResponseDecodeError(self._reason, operation=self._operation.name)
+        if (reason := self._reason or self._full) is not None:
+            raise ResponseDecodeError(reason, operation=self._operation.name)
 
     def _problem_of(self, page: Page[Any]) -> str | None:
         block, shown = page.pagination, len(page.items)
         if block is None:
+            if page.repeats and not shown:  # the same answer again: the list has no pages, and came whole
+                self._full = None
+                return None
             if shown in self._full_pages:
-                return f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
+                self._full = f"page {page.page_offset} is full ({shown} orders) but has no pagination block"
             return None if shown or self._operation is ORDERS_LIST_LIVE else "neither orders nor a pagination block"
         if not shown and (block.total_items, block.current_item_count) == (None, None):
             return "neither orders nor their number"

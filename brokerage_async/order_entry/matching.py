@@ -25,8 +25,10 @@ from ..protocol.decoding.lenient import parse, structure_one
 __all__ = [
     "asked_components",
     "complex_differs_in",
+    "complex_effect_changes",
     "components_of",
     "differs_in",
+    "effect_changes",
     "successor_differs_in",
     "terms_of",
 ]
@@ -49,13 +51,22 @@ def terms_of(body: bytes, model: type[T]) -> T | None:
 def differs_in(asked: NewOrder, order: Order) -> str | None:
     """Return the term in which ``order`` provably differs from the order ``asked`` for, or None.
 
-    A term missing on either side proves nothing. An order created by an edit or a replacement keeps only the
-    instruments and actions; an order that was replaced keeps its own terms.
+    A term missing on either side proves nothing. The service decides by its own record of positions whether a leg opens
+    or closes, so only the side of an action counts: see `effect_changes`. An order created by an edit or a replacement
+    keeps only the instruments and sides; an order that was replaced keeps its own terms.
     """
-    edited = _is_edited(order)
-    if _legs_differ(asked.legs, order.legs or (), edited=edited):
+    if _pairs_of(asked, order) is None:
         return "legs"
-    return None if edited else successor_differs_in(asked, order)
+    return None if _is_edited(order) else successor_differs_in(asked, order)
+
+
+def effect_changes(asked: NewOrder, order: Order) -> list[str]:
+    """Return both actions, in words, of each leg that opens where it was to close, or closes where it was to open."""
+    return [
+        f"{leg.symbol} was sent as {leg.action} and the service has {seen.action}"
+        for leg, seen in _pairs_of(asked, order) or ()
+        if _differ(leg.action, seen.action) and " " in leg.action and " " in str(seen.action)
+    ]
 
 
 def _is_edited(order: Order) -> bool:
@@ -84,18 +95,26 @@ def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None
     """
     if _differ(asked.type, seen.type):
         return "type"
-    return None if _can_be_shown(asked_components(asked), components_of(seen)) else "components"
+    return None if _component_pairs(asked_components(asked), components_of(seen)) is not None else "components"
 
 
-def _can_be_shown(asked: list[NewOrder], seen: list[Order]) -> bool:
-    """Return True if each component seen can be another one of those asked for; an edited one may fit several."""
+def complex_effect_changes(asked: NewComplexOrder, seen: ComplexOrder) -> list[str]:
+    """Return what `effect_changes` returns for each component that is shown."""
+    pairs = _component_pairs(asked_components(asked), components_of(seen)) or ()
+    return [change for component, shown in pairs for change in effect_changes(component, shown)]
+
+
+def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[NewOrder, Order]] | None:
+    """Pair each component seen with another one of those asked for, or return None; an edited one may fit several."""
     if not seen:
-        return True
+        return []
     first, *rest = seen
-    return any(
-        not _component_differs(each, first) and _can_be_shown([other for other in asked if other is not each], rest)
-        for each in asked
-    )
+    for each in sorted(asked, key=lambda component: len(effect_changes(component, first))):
+        if not _component_differs(each, first):
+            others = _component_pairs([other for other in asked if other is not each], rest)
+            if others is not None:
+                return [(each, first), *others]
+    return None
 
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:
@@ -142,25 +161,27 @@ def _money_differs(asked: _Money, seen: _Money) -> bool:
     return ours != theirs or (opposite and ours != 0)
 
 
-def _legs_differ(asked: Sequence[NewOrderLeg] | None, seen: Sequence[OrderLeg], *, edited: bool) -> bool:
-    """Return True if the legs cannot be the same in any order."""
-    if asked is None or not seen or not all(leg.symbol for leg in seen):
-        return False
-    left = list(seen)
-    for leg in asked:
-        match = next((each for each in left if not _leg_differs(leg, each, edited=edited)), None)
-        if match is None:
-            return True
+def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg]] | None:
+    """Pair the legs, in any order, those of the same action first; None if they cannot be the same."""
+    legs: Sequence[NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
+    if legs is None or not order.legs or not all(leg.symbol for leg in order.legs):
+        return []
+    left, pairs, edited = list(order.legs), list[tuple[NewOrderLeg, OrderLeg]](), _is_edited(order)
+    for leg in legs:
+        fitting = [each for each in left if not _leg_differs(leg, each, edited=edited)]
+        if not fitting:
+            return None
+        match = next((each for each in fitting if each.action == leg.action), fitting[0])
         left.remove(match)
-    return bool(left)
+        pairs.append((leg, match))
+    return None if left else pairs
 
 
 def _leg_differs(asked: NewOrderLeg, seen: OrderLeg, *, edited: bool) -> bool:
     if _differ(_symbol(asked.symbol), _symbol(seen.symbol)):
         return True
-    action, shown = str(asked.action or ""), str(seen.action or "")
-    plain = " " not in action or " " not in shown  # `Buy` may be reported as `Buy to Open`
-    if action and shown and (action.split()[0] != shown.split()[0] if plain else action != shown):
+    action, shown = str(asked.action or ""), str(seen.action or "")  # `Buy` may be reported as `Buy to Open` as well
+    if action and shown and action.split()[0] != shown.split()[0]:
         return True
     return not edited and _differ(_amount(asked.quantity), _amount(seen.quantity))
 

@@ -22,9 +22,9 @@ from .decisions import ReconcilePolicy, preflight_outcome
 from .kinds import AskedOrder
 from .lists import Window
 from .preflight import rejection
-from .results import Outcome, Placement, placement_of, unknown_error
+from .results import Outcome, Placement, joined, placement_of, unknown_error
 from .search import IdentifierSearch
-from .submit import ABSENT, CONFLICT, Submission, joined
+from .submit import ABSENT, CONFLICT, Submission
 
 __all__ = ["PlaceOrder", "close", "describe"]
 
@@ -86,7 +86,8 @@ class PlaceOrder:
             placement = await self._submit(entry, claim)
         else:
             placement = await self._resume(entry)
-        return attrs.evolve(placement, preview=preview, warnings=(preview and preview.warnings) or ())
+        warnings = (preview and preview.warnings) or ()
+        return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
 
     async def _find(self) -> JournalEntry | None:
         """Return the entry of this order, unless these bytes may be sent.
@@ -97,7 +98,7 @@ class PlaceOrder:
         with _describing(self._key, "was not sent by this call"):
             known = await self._context.journal.find(self._key, any_origin=self._named)
         if known is not None and known.key != self._key:
-            origin = known.key.origin or "an unnamed origin"
+            origin = known.key.origin
             self._refuse(f"this identifier is open in the journal for {origin}: adopt or abandon that entry first")
         may_be_sent = known is not None and known.state is EntryState.NOT_SENT and known.body == self._body
         return None if may_be_sent else known
@@ -247,6 +248,8 @@ async def close(context: Context, claim: Claim, placement: Placement) -> Placeme
 
     The write is finished even if the caller is cancelled just now; the cancellation carries the placement then.
     """
+    for warning in placement.warnings:
+        logger.warning("order %s: %s (%s)", claim.key.external_identifier, warning.message, warning.code)
     recording = asyncio.ensure_future(_record(context, claim, placement))
     try:
         return await result_of(recording)

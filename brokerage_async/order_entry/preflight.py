@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import attrs
 
-from .._generated.models import PlacedOrderResponse, PreflightMessage
+from .._generated.models import PlacedOrderResponse, PreflightCode, PreflightMessage
 from .._generated.operations import ORDERS_DRY_RUN
 from ..errors import BrokerageError, ErrorDetail, PreflightError, ResponseDecodeError
 from .results import Outcome
+
+_MEANING: Mapping[str, str] = {PreflightCode.TIF_NEXT_VALID_SESSSION: PreflightCode.TIF_NEXT_VALID_SESSION}
+"""Codes that the service once had for a warning that has another code today."""
 
 _SHOWN = tuple(field.name for field in attrs.fields(PlacedOrderResponse) if field.name != "extra")
 
@@ -29,8 +32,8 @@ def rejection(
 ) -> Rejection | None:
     """Return the reason that stops an order after this dry-run, or None: its errors, then warnings not allowed.
 
-    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. Errors and warnings in an
-    unreadable form count as well: they cannot be shown to be harmless.
+    ``allow_warnings`` is True for all warnings, or holds the codes of those that may pass. An old code stands for the
+    new one. Errors and warnings in an unreadable form count as well: they cannot be shown to be harmless.
     """
     if is_blank(preview):
         reason = "the dry-run succeeded but its answer shows nothing: the order was not submitted"
@@ -67,9 +70,9 @@ def _unread(preview: PlacedOrderResponse) -> bool:
 def _allowed(warning: PreflightMessage, allow_warnings: bool | Collection[str]) -> bool:
     if isinstance(allow_warnings, bool):
         return allow_warnings
-    if isinstance(allow_warnings, str):  # one code, not a collection of letters
-        return warning.code == allow_warnings
-    return warning.code is not None and warning.code in allow_warnings
+    allowed = {allow_warnings} if isinstance(allow_warnings, str) else allow_warnings  # one code, not its letters
+    meant = {_MEANING.get(code, code) for code in allowed}
+    return warning.code is not None and _MEANING.get(warning.code, warning.code) in meant
 
 
 def _refusal(text: str, messages: Collection[PreflightMessage], operation: str) -> Rejection:

@@ -18,9 +18,9 @@ from .decisions import ReconcilePolicy, SearchResult
 from .kinds import PlacedOrder
 from .lists import Sighting, Window
 from .place import close
-from .results import Outcome, Placement, placement_of
+from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
-from .submit import code_of, joined
+from .submit import code_of
 
 __all__ = ["OTHER_ORIGIN", "recover"]
 
@@ -75,10 +75,8 @@ def _of_other_origins(context: Context, left: dict[EntryKey, JournalEntry]) -> l
     """Take the entries of other origins out of ``left``. Return them as unknown: they cannot be searched for here."""
     placements = []
     for key in [key for key in left if key.origin != context.origin]:
-        origin = key.origin or "an unnamed origin (an older journal)"
-        note = (
-            f"journaled for {origin}, not for {context.origin}: adopt() it if that is the same service, or abandon() it"
-        )
+        cure = "adopt() it if that is the same service, or abandon() it"
+        note = f"journaled for {key.origin}, not for {context.origin}: {cure}"
         placement = placement_of(left.pop(key), Outcome.UNKNOWN, code=OTHER_ORIGIN, note=note)
         logger.warning("open order %s of account %s was %s", key.external_identifier, key.account_number, note)
         placements.append(placement)
@@ -178,8 +176,14 @@ class _Sweep:
 
         result = await poll_until(self._policy, poll, self._context.bell(account))
         for name, entry in wanted.items():
-            note = _finding(result, search.conflict(name), count, self._policy, failure)
-            code = code_of(SearchResult.CONFLICT if search.conflict(name) else result)
+            conflict = search.conflict(name)
+            if result is SearchResult.ABSENT and not conflict:
+                order, conflict = await search.nameless(name)
+                if order is not None:
+                    await self._close(placement_of(entry, Outcome.PLACED, order=order, note="found by recover()"))
+                    continue
+            note = _finding(result, conflict, count, self._policy, failure)
+            code = code_of(SearchResult.CONFLICT if conflict else result)
             note = joined(note, search.duplicates(name))
             await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
 

@@ -8,12 +8,17 @@ from typing import Any
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightMessage
+from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
 from ..journal.base import JournalEntry
-from .kinds import submit_of
+from .kinds import asked_in, submit_of
 
-__all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "placement_of", "unknown_error"]
+__all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "joined", "placement_of", "unknown_error"]
+
+EFFECT_CHANGED = "position_effect_changed"
+"""Code of the warning that a leg opens where it was sent to close, or closes where it was sent to open."""
+NOT_ECHOED = "identifier_not_echoed"
+"""Code of the warning that an order was recognised without its external identifier."""
 
 
 class Outcome(enum.StrEnum):
@@ -42,7 +47,9 @@ class Placement:
             is a complex order.
         complex_order: the same of a complex order.
         preview: the answer of the dry-run, where one was made.
-        warnings: the warnings of the dry-run.
+        warnings: the warnings of the dry-run, then those of what the service made of the order:
+            ``position_effect_changed`` for each leg that opens where it was sent to close, or the other way round;
+            ``identifier_not_echoed`` if the order does not show its external identifier.
         attempts: number of submits begun, those of earlier runs included.
         code: why the outcome is unknown (see `OrderEntry.place`), else None.
         error: the error that stopped it, if any.
@@ -134,12 +141,20 @@ def placement_of(
 ) -> Placement:
     """Build the placement of a journaled order of either kind; ``known`` are further fields."""
     seen = order.id if order is not None else None
+    asked, found, note = asked_in(entry), list[tuple[str, str]](), str(known.get("note", ""))
+    if order is not None and outcome is Outcome.PLACED:
+        found = [(EFFECT_CHANGED, change) for change in asked.effect_changes(order)]
+        if not asked.is_named_by(order):
+            found.append((NOT_ECHOED, f"order {order.id} shows no external identifier, it is known by everything else"))
+    new = dict.fromkeys(text for _, text in found if text not in note)  # the note may quote the journal's
+    known["note"] = joined(note, *new)
     fields: dict[str, Any] = {
         "attempts": entry.attempts,
         "body": entry.body,
         "opened_at": entry.opened_at,
         "order_id": (seen or entry.order_id or "") if outcome is Outcome.PLACED else "",
         "complex_order" if isinstance(order, ComplexOrder) else "order": order,
+        "warnings": tuple(PreflightMessage(code=PreflightCode(code), message=text) for code, text in found),
         **known,
     }
     key = entry.key
@@ -149,6 +164,11 @@ def placement_of(
         external_identifier=key.external_identifier,
         **fields,
     )
+
+
+def joined(*notes: str) -> str:
+    """Join the notes that are not empty."""
+    return "; ".join(filter(None, notes))
 
 
 def unknown_error(placement: Placement) -> OrderOutcomeUnknownError:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._generated.models import Order
 from ..errors import BrokerageError, NotFoundError, ResponseLostError
-from ..journal.base import JournalEntry
+from ..journal.base import EntryState, JournalEntry
 from ..protocol.order_status import TERMINAL
 from .context import Context
 from .decisions import Poll, ReconcilePolicy, SearchResult, next_poll, poll_timeout, predates
@@ -22,6 +22,9 @@ from .matching import differs_in
 __all__ = ["IdentifierSearch", "poll_until"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+
+CLOCK_PRECISION = 2.0
+"""Seconds within which the service's time is known: its answers show whole ones."""
 
 
 async def poll_until(
@@ -73,6 +76,9 @@ class IdentifierSearch:
     or was received before its entry was opened, is not taken for it. A complex order is found by any of its components,
     and then read and compared as a whole. More than one live order under an identifier is reported. An order that may
     have been sent more than once is searched for to the end of the lists, because there may be two of it.
+
+    The echo of identifiers is published, but was never recorded. Where no order of the account shows one, `nameless`
+    recognises an order by everything else.
     """
 
     def __init__(
@@ -90,8 +96,10 @@ class IdentifierSearch:
                 self._names[identifier].append(name)
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
         self._others: dict[tuple[str, str | None], str] = {}
-        self._groups: defaultdict[str, dict[str, Order]] = defaultdict(dict)
-        self._any_complex = any(asked.is_complex for asked in self._asked.values())
+        self._groups: defaultdict[tuple[bool, str], dict[str, Order]] = defaultdict(dict)
+        self._numbers = {entry.order_id: name for name, entry in wanted.items() if entry.order_id}
+        self._is_echoed = False
+        self._hint = ""
 
     async def poll(self, names: Collection[str]) -> Sighting[PlacedOrder]:
         """Poll once for the orders of these names."""
@@ -114,6 +122,10 @@ class IdentifierSearch:
             else:
                 if whole is not None:
                     orders[name] = whole
+        if self._hint:  # there is one name
+            [name] = self._entries
+            if name not in orders and (whole := await self._follow_hint(name, complete=sighting.complete)) is not None:
+                return Sighting(orders={name: whole}, complete=True)
         # The rest of a page may have shown an order to be another one: the reading ended too early then.
         complete = sighting.complete and len(orders) == len(sighting.orders)
         conflict = any(self.conflict(name) for name in names if name not in orders)
@@ -129,6 +141,93 @@ class IdentifierSearch:
             self._others[name, asked.id_of(order)] = difference
         return None if difference else whole
 
+    def follow(self, answer: PlacedOrder) -> None:
+        """Read the order that an answer to the submit names, in every poll: the answer may be to another request."""
+        [asked] = self._asked.values()
+        self._hint = answer.id or ""
+        self._is_echoed = self._is_echoed or any(order.external_identifier for order in asked.listed_in(answer))
+
+    async def _follow_hint(self, name: str, *, complete: bool) -> PlacedOrder | None:
+        """Return the order that the answer to the submit names, if it is ours."""
+        asked = self._asked[name]
+        try:
+            named = await asked.read(self._context.executor, self._account_number, self._hint)
+            parts = asked.listed_in(named)
+            ours = [order for order in parts if self._name_of(order) == name]
+            if ours and (whole := await self._whole_of(name, ours[0])) is not None:
+                return whole
+            found = (await self.nameless(name))[0] if complete else None
+        except BrokerageError:  # the lists decide
+            return None
+        return found if found is not None and found.id == self._hint else None
+
+    async def nameless(self, name: str) -> tuple[PlacedOrder | None, str]:
+        """Return the order without identifiers that is this one, or why that is not certain; neither: there is none.
+
+        For lists that were read to their end. Where no order of the account shows an identifier, ours is the only one
+        that was received after its entry was opened, has its terms, and belongs to no other entry. Elsewhere an order
+        without identifiers is another one, but a complex order with these terms may be ours.
+        """
+        asked, own = self._asked[name], self._entries[name]
+        fitting = {
+            number: group
+            for (is_complex, number), group in self._groups.items()
+            if is_complex is asked.is_complex
+            and number
+            and self._fits(own, group.values())
+            and (is_complex or not any((False, order.replaces_order_id) in self._groups for order in group.values()))
+        }
+        if not fitting:
+            return None, ""
+        if self._is_echoed:
+            shown = "shows no identifier and no other terms: it may be this one"
+            return None, f"complex order {next(iter(fitting))} {shown}" if asked.is_complex else ""
+        try:
+            entries = await self._context.journal.entries(own.key.environment, origin=own.key.origin)
+            others = [
+                each
+                for each in entries
+                if each.key != own.key
+                and each.key.account_number == self._account_number
+                and (each.order_id in fitting or each.state in (EntryState.OPEN, EntryState.ABANDONED))
+                and asked_in(each).is_complex is asked.is_complex
+            ]
+            owned, wholes = {each.order_id for each in others}, dict[str, PlacedOrder]()
+            for number in [number for number in fitting if number not in owned]:
+                whole, difference = await asked.whole_of(
+                    self._context.executor, self._account_number, next(iter(fitting[number].values()))
+                )
+                if not difference:
+                    wholes[number] = whole
+        except Exception as error:
+            return None, f"orders show no identifiers, and which one is this could not be read: {error}"
+        if not wholes:
+            return None, ""
+        if len(wholes) > 1:
+            return None, f"orders {', '.join(sorted(wholes))} show no identifier: each may be this one"
+        [(number, whole)] = wholes.items()
+        rivals = [
+            each.key.external_identifier
+            for each in others
+            if not each.order_id and self._fits(each, fitting[number].values())
+        ]
+        if rivals:
+            return None, f"order {number} shows no identifier: it may be this one, or {', '.join(rivals)}"
+        if not all(self._is_after(own, order) for order in fitting[number].values()):
+            return None, f"order {number} shows no identifier, and perhaps was received before this one was journaled"
+        return whole, ""
+
+    def _fits(self, entry: JournalEntry, parts: Collection[Order]) -> bool:
+        """Return True if orders without identifiers may be those of an entry."""
+        asked = self._asked.get(entry.key.external_identifier) or asked_in(entry)
+        terms = asked.components.values()
+        return all(
+            not order.external_identifier
+            and any(each is None or differs_in(each, order) is None for each in terms)
+            and not self._predates(entry, order)
+            for order in parts
+        )
+
     def add(self, name: str, seen: PlacedOrder) -> None:
         """Add an order that was seen elsewhere."""
         for order in self._asked[name].listed_in(seen):
@@ -139,21 +238,6 @@ class IdentifierSearch:
         for order in self._carriers[name].values():
             if difference := self._difference(name, order):
                 return f"order {order.id} carries this identifier but {difference}: it is another order"
-        return self._nameless(name) if self._asked[name].is_complex else ""
-
-    def _nameless(self, name: str) -> str:
-        """Return which complex order without any identifier may be this one; empty if none may.
-
-        It is not taken for ours, but ours is not absent either.
-        """
-        components = self._asked[name].components.values()
-        for number, group in self._groups.items():
-            if not any(order.external_identifier for order in group.values()) and all(
-                any(terms is None or differs_in(terms, order) is None for terms in components)
-                and not self._predates(name, order)
-                for order in group.values()
-            ):
-                return f"complex order {number} shows no identifier and no other terms: it may be this one"
         return ""
 
     def duplicates(self, name: str) -> str:
@@ -171,9 +255,10 @@ class IdentifierSearch:
 
     def _name_of(self, order: Order) -> str | None:
         """Return the name of the journaled order that a listed one may be, or be a component of."""
-        if self._any_complex and order.complex_order_id:
-            self._groups[order.complex_order_id][order.id or ""] = order
-        found: str | None = None
+        number = order.complex_order_id or order.id or ""
+        self._groups[bool(order.complex_order_id), number][order.id or ""] = order
+        self._is_echoed = self._is_echoed or bool(order.external_identifier)
+        found = self._numbers.get(number)
         for name in self._names.get(order.external_identifier or "", ()):
             self._carriers[name][order.id or ""] = order
             if found is None and not self._difference(name, order):
@@ -192,7 +277,7 @@ class IdentifierSearch:
                 return problem
             if terms is not None and (term := differs_in(terms, current)) is not None:
                 return f"differs in its {term}"
-            if self._predates(name, current):
+            if self._predates(self._entries[name], current):
                 return "was received before this one was journaled"
         return ""
 
@@ -206,9 +291,20 @@ class IdentifierSearch:
             replaced = current.replaces_order_id
             current = self._carriers[name].get(replaced) if replaced else None
 
-    def _predates(self, name: str, order: Order) -> bool:
-        window = self._window
-        if window.tolerance is None:
+    def _age(self, entry: JournalEntry) -> float:
+        return self._window.age() - (entry.opened_at - self._window.opened_at).total_seconds()
+
+    def _predates(self, entry: JournalEntry, order: Order) -> bool:
+        """Return True if an order cannot have been received after an entry was opened."""
+        tolerance = self._window.tolerance
+        if tolerance is None:
             return False
-        age = window.age() - (self._entries[name].opened_at - window.opened_at).total_seconds()
-        return predates(order.received_at, age + window.tolerance, self._context.service_now())
+        return predates(order.received_at, self._age(entry) + tolerance, self._context.service_now())
+
+    def _is_after(self, entry: JournalEntry, order: Order) -> bool:
+        """Return True if an order was received after an entry was opened, and by now, as far as the clocks show it."""
+        now = self._context.service_now()
+        if self._window.tolerance is None or order.received_at is None or now is None:
+            return False
+        is_future = predates(now, self._window.tolerance, order.received_at)
+        return not is_future and not predates(order.received_at, self._age(entry) + CLOCK_PRECISION, now)

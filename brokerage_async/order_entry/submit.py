@@ -16,10 +16,10 @@ from .context import Context
 from .decisions import DeliveryOutcome, ReconcilePolicy, SearchResult, Step, decide, delivery_of
 from .kinds import AskedOrder, PlacedOrder
 from .lists import Sighting, Window
-from .results import Outcome, Placement, placement_of
+from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
 
-__all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of", "joined"]
+__all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -34,17 +34,13 @@ def code_of(search: SearchResult | None) -> str:
     return CONFLICT if search is SearchResult.CONFLICT else UNDETERMINED
 
 
-def joined(*notes: str) -> str:
-    """Join the notes that are not empty."""
-    return "; ".join(filter(None, notes))
-
-
 @attrs.frozen
 class _Delivery:
-    """The end of one submit: its outcome, the order if the answer shows it, and the error."""
+    """The end of one submit: its outcome, the order if the answer shows it, one that it hints at, and the error."""
 
     outcome: DeliveryOutcome
     order: PlacedOrder | None = None
+    hint: PlacedOrder | None = None
     error: BrokerageError | None = None
 
 
@@ -79,7 +75,7 @@ class Submission:
             search, order, note = None, delivery.order, str(delivery.error or "")
             step = decide(delivery.outcome, doubt=doubt, resubmits_left=resubmits)
             if step is Step.SEARCH:
-                search, found, seen = await self._search_until_known()
+                search, found, seen = await self._search_until_known(delivery.hint)
                 order, note = found or order, joined(note, seen)
                 step = decide(delivery.outcome, search, doubt=doubt, resubmits_left=resubmits)
             if step is Step.RESUBMIT and (objection := await self._journal_attempt()) is not None:
@@ -115,19 +111,18 @@ class Submission:
         except BrokerageError as error:
             return _Delivery(delivery_of(error), error=error)
         order = self._asked.shown_by(answer)
-        shown = order is not None and bool(order.id) and not self._is_foreign(order)
-        return _Delivery(delivery_of(None, shown=shown), order=order if shown else None)
+        if order is None or not order.id or order.account_number not in (None, self._entry.key.account_number):
+            return _Delivery(DeliveryOutcome.ACCEPTED)
+        if self._asked.is_named_by(order) and not self._asked.is_another(order):
+            return _Delivery(DeliveryOutcome.CONFIRMED, order=order)
+        return _Delivery(DeliveryOutcome.ACCEPTED, hint=order)  # perhaps the answer to another request
 
-    def _is_foreign(self, order: PlacedOrder) -> bool:
-        """Return True if an answer shows another order: by its account, identifiers or terms."""
-        if order.account_number and order.account_number != self._entry.key.account_number:
-            return True
-        return self._asked.is_another(order)
-
-    async def _search_until_known(self) -> tuple[SearchResult, PlacedOrder | None, str]:
+    async def _search_until_known(self, hint: PlacedOrder | None) -> tuple[SearchResult, PlacedOrder | None, str]:
         """Search as the policy says. Return the result, the order, and the findings in words."""
         name, found, count = self._entry.key.external_identifier, dict[str, PlacedOrder](), 0
         search = self._search()
+        if hint is not None:
+            search.follow(hint)
         failure: BrokerageError | None = None
 
         async def poll() -> tuple[bool, Sighting[PlacedOrder]]:
@@ -138,14 +133,20 @@ class Submission:
             return bool(found), sighting
 
         result = await poll_until(self._policy, poll, self._context.bell(self._entry.key.account_number))
-        note = ""
+        note = doubt = ""
+        if result is SearchResult.ABSENT:
+            order, doubt = await search.nameless(name)
+            if order is not None:
+                result, found[name] = SearchResult.FOUND, order
+            elif doubt:
+                result = SearchResult.CONFLICT
         if result is SearchResult.ABSENT:
             delay = self._policy.visibility_delay
             note = f"not listed in {count} polls, the last ones more than {delay:g} s after sending"
         elif result is SearchResult.UNDETERMINED:
             note = f"the order lists could not be read: {failure or 'they changed or ended too late'}"
         elif result is SearchResult.CONFLICT:
-            note = search.conflict(name)
+            note = doubt or search.conflict(name)
         return result, found.get(name), joined(note, search.duplicates(name))
 
     async def _duplicates(self, order: PlacedOrder | None) -> str:

@@ -58,7 +58,8 @@ def custom_call(
     values = _path_values(template, path_values or {})
     keys = _query(query or {})
     content = None if body is None else _body(method, body)
-    effect = _effect(method, _filled(template, values), effect)
+    segments = _filled(template, values)
+    effect, known = _effect(method, segments, effect), _known_operation(method, segments)
     parameters = [Parameter(name=name, wire=name, location="path", required=True) for name in values]
     parameters += [
         Parameter(name=key, wire=key, location="query", array=isinstance(value, list)) for key, value in keys.items()
@@ -72,6 +73,7 @@ def custom_call(
         scope="read" if effect is Effect.READ else "trade",
         parameters=tuple(parameters),
         body=None if content is None else bytes,
+        version=None if known is None else known.version,
     )
     return BoundCall(operation, path=values, query=keys, body=content)
 

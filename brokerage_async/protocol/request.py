@@ -105,6 +105,7 @@ class Response:
     body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
+ACCEPT_VERSION = "Accept-Version"
 DEFAULT_USER_AGENT = f"brokerage-async/{__version__}"
 _base = functools.lru_cache(maxsize=64)(base_address)
 

@@ -22,6 +22,7 @@ __all__ = [
     "PROXY_LOGIN",
     "Response",
     "check_address",
+    "deprecation_of",
     "is_html",
     "is_success",
     "read_error",
@@ -78,6 +79,7 @@ def read_error(
     now: float | None = None,
     decoded: Decoded[Any] | None = None,
     base_url: str = "",
+    version: str | None = None,
 ) -> APIError:
     """Return the error of a response that is not a success; never raises.
 
@@ -94,6 +96,7 @@ def read_error(
         now: current time in epoch seconds, needed to read a ``Retry-After`` date unless the response is dated.
         decoded: the decoded body, of a success that holds an error beside its data.
         base_url: base address of the service, for advice.
+        version: interface version that the request asked for, for advice.
     """
     if decoded is None:
         parsed = parse_error_body(response.body, response.status)
@@ -105,6 +108,9 @@ def read_error(
     if parsed is not None and response.status in _UNKNOWN_PATH and code != "record_not_found" and _path(base_url):
         text = f"{text}; {check_address(base_url)}"
     kind = _kind(code, response.status)
+    if kind is errors.VersionNotSupportedError:
+        asked = "no Accept-Version was sent" if version is None else f"Accept-Version {version} was sent"
+        text = f"{text}; {asked}: set accept_version, or update the library"
     context: dict[str, Any] = {}
     if issubclass(kind, UnprocessableError) and decoded is not None:
         context["data"] = decoded.value
@@ -184,6 +190,16 @@ def check_address(base_url: str) -> str:
 
 def _path(base_url: str) -> str:
     return urlsplit(base_url).path.rstrip("/")
+
+
+def deprecation_of(headers: Mapping[str, str]) -> str | None:
+    """Return what the headers announce of the end of an interface version, None for nothing.
+
+    No announcement of the service was ever recorded: these are the headers of RFC 9745 and RFC 8594.
+    """
+    if "deprecation" not in headers and "sunset" not in headers:
+        return None
+    return ", ".join(f"{name}: {redact(headers[name][:64])}" for name in ("deprecation", "sunset") if name in headers)
 
 
 # Waiting.

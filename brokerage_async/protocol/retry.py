@@ -9,6 +9,7 @@ The table alone decides about safety. `RetryPolicy` says only how often and how 
 The row of an answer follows from its status, never from the code in its body: a 409 with the code ``unauthorized`` may
 come from a proxy behind which the request was processed.
 
+* 401 with a code of `HOPELESS` is final: a fresh token would be rejected as well.
 * 401 counts as a rejection before processing only in the service's own error envelope. A 401 page is what the gateway
   in front of the service sends, for a missing User-Agent for example, but a proxy can send one after it has passed the
   request on. A read may be repeated all the same, a mutation may not.
@@ -104,6 +105,10 @@ TABLE = {
 """Reaction to every outcome of every effect."""
 
 
+HOPELESS = frozenset({"unconfirmed_user", "invalid_credentials"})
+"""Codes of a 401 that a fresh token does not mend: the user must do something."""
+
+
 def outcome_of(error: BrokerageError) -> Outcome:
     """Classify ``error`` for the table: an answer by its status, and by whether the service wrote it."""
     match error:
@@ -121,6 +126,8 @@ def outcome_of(error: BrokerageError) -> Outcome:
             return Outcome.SERVER_ERROR
         case APIError(status=429):
             return Outcome.THROTTLED
+        case APIError(status=401, code=code) if error.from_service and code in HOPELESS:
+            return Outcome.REFUSED
         case APIError(status=401):
             return Outcome.UNAUTHORIZED if error.from_service else Outcome.UNAUTHORIZED_PAGE
         case APIError(maybe_processed=True) | ResponseDecodeError():

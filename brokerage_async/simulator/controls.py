@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
-from .api.versions import InterfaceVersions
 from .clock import Clock
 from .faults import FaultPlan
 from .ledger import Ledger
@@ -38,22 +37,22 @@ class Controls(People):
         return self.brokerage.streams
 
     @property
-    def rate_limit(self) -> float | None:
-        """Requests per second that are accepted; None: no limit."""
+    def rate_limit(self) -> float | Literal["published"] | None:
+        """Requests per second that are accepted; ``published``: by operation; None: no limit."""
         return self.brokerage.rate_limit
 
     @rate_limit.setter
-    def rate_limit(self, value: float | None) -> None:
+    def rate_limit(self, value: float | Literal["published"] | None) -> None:
         self.brokerage.rate_limit = value
 
     @property
     def withdrawn_versions(self) -> frozenset[str]:
-        """Values of ``Accept-Version`` that get a 406, besides those before 20240501."""
+        """Values of ``Accept-Version`` that get a 406, besides those that are older than all versions."""
         return self.brokerage.versions.withdrawn
 
     @withdrawn_versions.setter
     def withdrawn_versions(self, versions: Iterable[str]) -> None:
-        self.brokerage.versions = InterfaceVersions(versions)
+        self.brokerage.versions = self.brokerage.versions.without(versions)
 
     def settle(self) -> None:
         """Run everything that is due by now, so that the ledger shows it."""

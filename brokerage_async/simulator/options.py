@@ -40,8 +40,8 @@ def check_options(
             raise ValueError(f"{name} must be a whole number of rows, got {size!r}")
     if not _is_amount(cash):
         raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
-    if rate_limit is not None and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
-        raise ValueError(f"rate_limit must be None or a number of requests per second, got {rate_limit!r}")
+    if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
+        raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
     known = [name for name, behaviour in BEHAVIOURS.items() if behaviour.switch]
     for behaviour in without:
         if behaviour not in known:

@@ -59,7 +59,8 @@ class Simulator(Controls):
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request; half of it passes before it is processed.
-        rate_limit: requests per second that are accepted; the others get a bare 429. None: no limit.
+        rate_limit: requests per second that are accepted; the others get a bare 429. ``published``: the rates of
+            `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed.
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
@@ -69,7 +70,9 @@ class Simulator(Controls):
             there is none.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
-        withdrawn_versions: values of ``Accept-Version`` that get a 406. All others from 20240501 on are served.
+        versions: interface versions that are alive, by default those of `api.versions.VERSIONS`. A request gets the
+            newest that is not newer than its ``Accept-Version``, and the oldest without one.
+        withdrawn_versions: values of ``Accept-Version`` that get a 406; a version among them is not alive any more.
         without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
 
     Attributes:
@@ -94,11 +97,12 @@ class Simulator(Controls):
         warrants: int = 200,
         cash: Decimal | int = 10_000_000,
         latency: Latency = 0.0,
-        rate_limit: float | None = None,
+        rate_limit: float | Literal["published"] | None = None,
         prices: Mapping[str, PriceSource] | None = None,
         state: str | os.PathLike[str] | None = None,
         control_port: int | None = None,
         wire: WireForm = "observed",
+        versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
         without: Iterable[str] = (),
     ) -> None:
@@ -129,7 +133,12 @@ class Simulator(Controls):
             without=left_out,
         )
         self.brokerage: Brokerage = Brokerage(
-            settings, wire=wire, rate_limit=rate_limit, sources=prices, withdrawn_versions=withdrawn_versions
+            settings,
+            wire=wire,
+            rate_limit=rate_limit,
+            sources=prices,
+            versions=versions,
+            withdrawn_versions=withdrawn_versions,
         )
         self._keep_to(file)
         self.control_token: str = secrets.token_urlsafe(24)

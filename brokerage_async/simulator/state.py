@@ -105,11 +105,17 @@ class State:
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
-        self.order_store: OrderStore = OrderStore(ledger, random)
-        self.exchange: Exchange = Exchange(self.order_store, self.bookkeeping, self.prices, self.event_queue, random)
+        self.order_store: OrderStore = OrderStore(
+            ledger, random, lists_working=settings.has("live_lists_keep_working_orders")
+        )
+        self.exchange: Exchange = Exchange(
+            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, settings.has
+        )
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
-        self.preflight: Preflight = Preflight(self.catalogue, self.prices, self.margin_calculator)
+        self.preflight: Preflight = Preflight(
+            self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
+        )
         self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
@@ -129,10 +135,11 @@ class State:
             Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
             CompanyEvents(self.random),
         )
+        is_demo = self.settings.environment == "sandbox" and self.settings.has("quote_token_level")
         return {
             "oauth": OAuth(self.authorization_server),
-            "accounts": AccountHandlers(access, self.dialect, self.settings.start),
-            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect),
+            "accounts": AccountHandlers(access, self.dialect, self.settings.start, self.settings.has),
+            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect, self.settings.has),
             "positions": Positions(access, self.prices, self.dialect),
             "market_time": MarketTime(self.dialect, self.settings.start),
             "market_metrics": MarketMetrics(
@@ -141,8 +148,14 @@ class State:
             "instruments": Instruments(self.catalogue),
             "option_chains": OptionChains(self.catalogue),
             "search": Search(self.catalogue),
-            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens),
-            "orders": Orders(access, self.order_desk, self.order_store, self.dialect),
+            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens, "demo" if is_demo else "api"),
+            "orders": Orders(
+                access,
+                self.order_desk,
+                self.order_store,
+                self.dialect,
+                eastern_days=self.settings.has("order_searches_count_eastern_days"),
+            ),
             "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
             "transactions": Transactions(access),
             "margin": Margin(
@@ -201,16 +214,21 @@ class State:
         account, now = self.accounts.of(self.owner)[1], self.settings.start
         price = self.catalogue.base_price("AAPL")
         low, high = (price * Decimal("0.5")).quantize(Decimal("0.01")), (price * 2).quantize(Decimal("0.01"))
-        buy = self._share_order("AAPL", LegAction.BUY_TO_OPEN, low)
+        # An account takes no orders for both sides of a symbol: only the OCO order closes the shares that are held.
+        bracket = [
+            self._share_order("KO", LegAction.BUY_TO_OPEN, Decimal(20)),
+            self._share_order("KO", LegAction.SELL_TO_CLOSE, Decimal(200)),
+            self._share_order("KO", LegAction.SELL_TO_CLOSE, None, stop=Decimal(20)),
+        ]
         profit = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, high)
         loss = self._share_order("AAPL", LegAction.SELL_TO_CLOSE, None, stop=low)
         pair = [
-            self._share_order("AAPL", LegAction.BUY_TO_OPEN, None),
+            self._share_order("GLD", LegAction.BUY_TO_OPEN, None),
             self._share_order("MSFT", LegAction.SELL_TO_OPEN, None),
         ]
         kinds, desk, ratio = ComplexOrderType, self.complex_order_desk, Decimal("0.25")
         requested = (
-            NewComplexOrder(type=kinds.OTOCO, trigger_order=buy, orders=(profit, loss)),
+            NewComplexOrder(type=kinds.OTOCO, trigger_order=bracket[0], orders=bracket[1:]),
             NewComplexOrder(type=kinds.OCO, orders=(profit, loss)),
             NewComplexOrder(
                 type=kinds.PAIRS, orders=pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=ratio

@@ -7,6 +7,7 @@ child processes and signals live in real time, so the loop refuses them.
 from __future__ import annotations
 
 import asyncio
+import random
 import selectors
 import threading
 from collections.abc import Callable, Mapping
@@ -59,9 +60,14 @@ class _JumpingSelector(selectors.BaseSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Event loop on virtual time, which starts at second 0."""
+    """Event loop on virtual time, which starts at second 0.
 
-    def __init__(self) -> None:
+    Attributes:
+        seeded_random: source of the random values of client and order entry in this loop, None for the system's.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seeded_random: random.Random | None = None if seed is None else random.Random(seed)  # noqa: S311
         self._jumping = _JumpingSelector()
         self._owner = threading.get_ident()
         super().__init__(self._jumping)

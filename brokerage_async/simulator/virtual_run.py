@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import uuid
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,14 +37,15 @@ def run(
     """Run ``await main(client, simulator)`` on virtual time and return its result.
 
     Waiting takes no real time: `asyncio.sleep`, timeouts, polling and fills happen at the virtual moment that they are
-    due. The same program with the same seed has the same history, byte for byte (`Ledger.history`). For that, the
-    module ``random`` and `uuid.uuid4` are seeded during the run.
+    due. The same program with the same seed has the same history, byte for byte (`Ledger.history`): client, order entry
+    and simulator draw from the seed. The modules ``random`` and ``uuid`` belong to the program; give it a
+    ``random.Random(seed)`` of its own where its values must repeat.
 
     Args:
         main: coroutine function of the program. The client is open, the simulator is reached in memory only.
         start: when the program starts, an aware datetime or its ISO 8601 form such as ``2026-06-10T09:25-04:00``.
         until: simulated time at which ``main`` is cancelled if it still runs, as Ctrl-C does; None: never.
-        seed: seed of the simulator, and of the program's random values.
+        seed: seed of the random values of simulator, client and order entry.
         client_options: options of the `Client`.
         options: further options of the `Simulator`.
 
@@ -68,7 +66,7 @@ def run(
         raise ConfigurationError(f"until must be after start, got {until!r}")
     _require_no_loop()
     simulator = Simulator(seed=seed, start=begin, **options)
-    with _seeded(seed), asyncio.Runner(loop_factory=VirtualLoop, debug=False) as runner:
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(seed), debug=False) as runner:
         return runner.run(_run(main, simulator, end, dict(client_options or {})))
 
 
@@ -96,20 +94,6 @@ def _require_no_loop() -> None:
     raise ConfigurationError(
         "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
     )
-
-
-@contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Make the random values of the program a function of the seed."""
-    state, uuid4 = random.getstate(), uuid.uuid4
-    identifiers = random.Random(f"uuid4 {seed}")  # noqa: S311 - identifiers of a simulation
-    random.seed(seed)
-    try:
-        uuid.uuid4 = lambda: uuid.UUID(int=identifiers.getrandbits(128), version=4)
-        yield
-    finally:
-        uuid.uuid4 = uuid4
-        random.setstate(state)
 
 
 async def _run(

@@ -2,27 +2,101 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import stat
+import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+import attrs
+
 from .._arguments import running_loop
-from .files import SIDE_FILES, FileIdentity, prepare
-from .process import ProcessGuard
-from .subject import Subject
+from .subject import ProcessGuard, Subject
 from .wal import check_log
 
-__all__ = ["FileThread", "SqliteFile"]
+__all__ = ["FileIdentity", "FileThread", "SqliteFile"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.storage")
+
+SIDE_FILES = ("-wal", "-shm")
+"""Files that SQLite keeps beside the database: its write-ahead log, and the index that processes share."""
 
 R = TypeVar("R")
 
 BUSY_SECONDS = 10.0
 """How long a statement waits for another process that is writing."""
+
+
+def prepare(path: Path, subject: Subject) -> Path:
+    """Create the file for its owner only if it is missing, and return its real path, without symbolic links.
+
+    A link is followed. A file that others can access is used as it is, with
+    a warning: its owner may have shared it with a group. SQLite gives the side files the mode of the database.
+
+    Raises:
+        BrokerageError: the file is not a regular file, or a side file is not one, which SQLite never makes.
+        OSError: the file cannot be created.
+    """
+    real = Path(os.path.realpath(path))
+    with suppress(FileExistsError):
+        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    for file in (real, *_beside(real)):
+        try:
+            status = file.lstat()
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(status.st_mode):
+            raise subject.unusable(f"{file} must be a regular file")
+        if os.name == "posix" and status.st_mode & 0o077:
+            mode = stat.S_IMODE(status.st_mode)
+            logger.warning("%s can be accessed by other users (mode %04o): chmod 600 keeps it private", file, mode)
+    return real
+
+
+def _beside(path: Path, suffixes: Iterable[str] = SIDE_FILES) -> list[Path]:
+    return [path.with_name(path.name + suffix) for suffix in suffixes]
+
+
+@attrs.frozen
+class FileIdentity:
+    """The files that a connection has opened, by device and inode.
+
+    A connection whose file is moved, replaced or deleted goes on writing to the old file, and no later process finds
+    those rows. The same holds for its write-ahead log.
+    """
+
+    subject: Subject
+    files: dict[str, tuple[int, int] | None]
+
+    @classmethod
+    def of(cls, path: Path, real: Path, subject: Subject, *, beside: Iterable[str] = SIDE_FILES) -> FileIdentity:
+        """Return the identity of the files at ``path`` now. ``real`` is the same path without symbolic links."""
+        return cls(subject, {str(file): _inode(str(file)) for file in (path, *_beside(real, beside))})
+
+    def check(self) -> None:
+        """Raise the subject's error when a file is not the one that was opened."""
+        for file, opened in self.files.items():
+            found = _inode(file)
+            if found is None or found != opened:
+                fate = "moved or deleted" if found is None else "replaced"
+                raise self.subject.unusable(
+                    f"{file} was {fate} after it was opened: close the {self.subject.kind}, put the files back in "
+                    "place, and open it again"
+                )
+
+
+def _inode(file: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class SqliteFile:
@@ -85,7 +159,14 @@ class SqliteFile:
         try:
             if self._exclusive:  # before the log is opened: the lock is then held until the connection is closed
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            mode, deadline = "", time.monotonic() + timeout
+            while not mode:
+                try:
+                    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+                except sqlite3.OperationalError as error:  # another process creates the file: SQLite does not wait here
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                        raise
+                    time.sleep(0.002)
             if mode != "wal":
                 raise self._subject.unusable("no write-ahead log on this file system")
             connection.execute("PRAGMA synchronous = FULL")

@@ -1,13 +1,13 @@
 """Damage in the write-ahead log of SQLite that SQLite itself passes over in silence.
 
 SQLite reads a log up to the first frame whose checksum does not hold and drops the rest: a crash in the middle of a
-transaction leaves such a tail. Committed transactions behind damaged bytes are dropped the same way, without an error.
+transaction leaves such a tail. Committed transactions behind damaged bytes are dropped the same way, without an error,
+and ``PRAGMA integrity_check`` calls the remainder ok.
 
 The two cases differ. Our files are written with ``synchronous = FULL``: a transaction is on disk before the next one
-begins, so a crash tears the last transaction only. Each frame carries the running checksum of all frames before it. A
-commit frame, at or behind the first broken frame, that another frame continues therefore belongs to a transaction that
-was on disk, and has been damaged since. Damage in the last transaction looks like a crash and cannot be distinguished
-from one; nor can a log that is missing or was cut off.
+begins, so a crash tears the last transaction only. A commit frame, at or behind the first broken frame, that another
+frame continues (its running checksum shows this) therefore belongs to a transaction that was on disk, and has been
+damaged since. Damage in the last transaction looks like a crash, and a log that is missing or cut off like a clean end.
 
 Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 """
@@ -15,9 +15,8 @@ Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
-
-import attrs
 
 from .subject import Subject
 
@@ -63,59 +62,33 @@ def damaged_frame(content: bytes) -> int | None:
     if len(content) < HEADER.size:
         return None
     magic, _, page_size, _, *salts, first, second = HEADER.unpack_from(content)
-    order = ORDERS.get(magic)
-    if order is None or page_size not in PAGE_SIZES or _checksum(content[:24], order, (0, 0)) != (first, second):
-        logs = (_Frames(content, size, order) for size in PAGE_SIZES for order in ORDERS.values())
-        return 0 if any(log.has_history(0) for log in logs) else None
-    frames = _Frames(content, page_size, order)
-    checksum, broken = (first, second), 0
-    while broken < frames.count and frames.salts(broken) == salts and frames.continues(broken, checksum):
-        checksum = frames.checksum(broken)
-        broken += 1
-    return broken + 1 if frames.has_history(broken, salts) else None
+    order = ORDERS.get(magic, "")
+    if order and page_size in PAGE_SIZES and _checksum(content[:24], order, (0, 0)) == (first, second):
+        return _find(content, page_size, order, salts, (first, second))
+    readings = [(size, each) for size in PAGE_SIZES for each in ORDERS.values()]
+    return 0 if any(_find(content, *reading, None, (0, 0)) is not None for reading in readings) else None
 
 
-@attrs.frozen
-class _Frames:
-    """Frames of a log, numbered from 0."""
+def _find(
+    content: bytes, page_size: int, order: str, salts: Sequence[int] | None, before: tuple[int, int]
+) -> int | None:
+    """Return the number of the broken frame, 0 without the ``salts`` of a header.
 
-    content: bytes
-    page_size: int
-    order: str
-
-    @property
-    def count(self) -> int:
-        return (len(self.content) - HEADER.size) // (FRAME.size + self.page_size)
-
-    def salts(self, number: int) -> list[int]:
-        return list(self._header(number)[2:4])
-
-    def checksum(self, number: int) -> tuple[int, int]:
-        header = self._header(number)
-        return header[4], header[5]
-
-    def continues(self, number: int, checksum: tuple[int, int]) -> bool:
-        """Whether a frame is intact and follows one with this ``checksum``."""
-        start = self._start(number)
-        page = self.content[start + FRAME.size : start + FRAME.size + self.page_size]
-        checksum = _checksum(self.content[start : start + 8], self.order, checksum)
-        return _checksum(page, self.order, checksum) == self.checksum(number)
-
-    def has_history(self, start: int, salts: list[int] | None = None) -> bool:
-        """Whether a commit frame, from ``start`` on, is continued by an intact frame with the same ``salts``."""
-        return any(
-            self._header(number)[1] != 0
-            and self.salts(number) == self.salts(number + 1)
-            and salts in (None, self.salts(number))
-            and self.continues(number + 1, self.checksum(number))
-            for number in range(start, self.count - 1)
-        )
-
-    def _start(self, number: int) -> int:
-        return HEADER.size + number * (FRAME.size + self.page_size)
-
-    def _header(self, number: int) -> tuple[int, ...]:
-        return FRAME.unpack_from(self.content, self._start(number))
+    ``before`` is the checksum of the header.
+    """
+    broken, commit, last_salts = (0 if salts is None else None), 0, salts
+    for number, at in enumerate(range(HEADER.size, len(content) - FRAME.size - page_size + 1, FRAME.size + page_size)):
+        _, next_commit, *own_salts, first, second = FRAME.unpack_from(content, at)
+        continues = False  # the frame before
+        if own_salts == last_salts and (broken is None or (commit and salts in (None, own_salts))):
+            page = content[at + FRAME.size : at + FRAME.size + page_size]
+            continues = _checksum(page, order, _checksum(content[at : at + 8], order, before)) == (first, second)
+        if broken is None and not continues:
+            broken = number + 1
+        elif broken is not None and continues:
+            return broken
+        commit, last_salts, before = next_commit, own_salts, (first, second)
+    return None
 
 
 def _checksum(data: bytes, order: str, start: tuple[int, int]) -> tuple[int, int]:

@@ -85,7 +85,7 @@ class AccountLink(Link[AccountConnection]):
         self._token = await self._access.token()
         return connection.send(self._token, asyncio.get_running_loop().time())
 
-    def _dispatch(self, events: list[Any]) -> None:
+    def _dispatch(self, source: Any, events: list[Any]) -> None:
         for event in events:
             for sink in self._all():
                 if sink.wants(event):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Self
 
-from .._arguments import check_count, check_flag
+from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, StreamError
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
@@ -23,6 +25,11 @@ from .quotes import QuoteLink, QuoteSink
 from .symbols import candle_symbol, streamer_symbols
 
 __all__ = ["AccountStream", "QuoteStream", "Streams"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+
+CANDLES_AT_A_TIME = 100
+"""Subscriptions to candles that the service takes in one session."""
 
 _BACKOFF = Backoff()
 _ACCOUNT_TIMING = Timing()
@@ -84,7 +91,14 @@ class SubscriptionPlan:
     """Event types that a stream subscribes to for each symbol."""
 
     def __init__(
-        self, events: Iterable[str | type[Any]], period: str, start: datetime | None, *, regular_hours: bool
+        self,
+        events: Iterable[str | type[Any]],
+        period: str,
+        start: datetime | None,
+        *,
+        regular_hours: bool,
+        contract: str,
+        aggregation_period: float | None,
     ) -> None:
         if isinstance(events, str | type):
             raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
@@ -94,22 +108,27 @@ class SubscriptionPlan:
         candle_symbol("X", period)
         if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
             raise InvalidRequestError(f"start must be a datetime with a time zone, got {start!r}")
+        if contract not in ("AUTO", "TICKER", "STREAM"):
+            raise InvalidRequestError(f"contract must be AUTO, TICKER or STREAM, got {contract!r}")
+        if aggregation_period is not None:
+            check_number("aggregation_period", aggregation_period)
+        self._contract, self._aggregation = contract, aggregation_period
         self._period = period
         self._start = start
         self._regular_hours = check_flag("regular_hours", regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
         """Return the subscriptions for streamer symbols; candles without a start begin with the present one."""
-        start = round((self._start or now).timestamp() * 1000)
+        start = round((self._start or now).timestamp() * 1000) if self._contract == "AUTO" else None
         found = []
         for symbol in symbols:
             for kind in self._types:
                 if kind == "Candle":
                     candles = candle_symbol(symbol, self._period, regular_hours=self._regular_hours)
-                    found.append(Subscription(kind, candles, start))
+                    found.append(Subscription(kind, candles, start, self._contract, self._aggregation))
                 else:
-                    from_time = None if self._start is None or kind != "TimeAndSale" else start
-                    found.append(Subscription(kind, symbol, from_time))
+                    from_time = start if self._start is not None and kind == "TimeAndSale" else None
+                    found.append(Subscription(kind, symbol, from_time, self._contract, self._aggregation))
         return found
 
 
@@ -171,16 +190,19 @@ class Streams:
         period: str = "1d",
         start: datetime | None = None,
         regular_hours: bool = False,
+        contract: str = "AUTO",
+        aggregation_period: float | None = None,
         policies: Mapping[type[Any], Policy] | None = None,
     ) -> QuoteStream:
         """Iterate over market events: quotes, trades, greeks, candles.
 
         ::
 
-            async for event in client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]):
-                match event:
-                    case models.Quote():
-                        print(event.event_symbol, event.bid_price, event.ask_price)
+            async with client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]) as events:
+                async for event in events:
+                    match event:
+                        case models.Quote():
+                            print(event.event_symbol, event.bid_price, event.ask_price)
 
         Events bear streamer symbols; ``stream.symbols`` has them by the symbols that were given. The rows of a candle
         history come as one `Snapshot`, later ones singly: a candle with the same ``index`` replaces the one before.
@@ -189,8 +211,11 @@ class Streams:
             symbols: symbols as the REST API has them, or streamer symbols. ``add`` and ``remove`` change them later.
             events: models, such as ``models.Quote``, or their names.
             period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
-            start: start of the candles; None for the present one only.
+            start: start of the candles under contract ``AUTO``; None for the present one only.
             regular_hours: leave trades outside of regular hours out of the candles.
+            contract: ``TICKER`` for the last event of each symbol, ``STREAM`` for every event, ``AUTO`` for what suits
+                the type.
+            aggregation_period: seconds over which the service may merge events, 0 for none; None for 0.1.
             policies: `Conflate`, `DropOldest` or `Fail` for each model, instead of those in ``MARKET_POLICIES``.
 
         Raises:
@@ -204,12 +229,67 @@ class Streams:
         """
         if self._market is not None:
             return self._market.quotes(
-                symbols, events, period=period, start=start, regular_hours=regular_hours, policies=policies
-            )
+                symbols, events, period=period, start=start, regular_hours=regular_hours, contract=contract,
+                aggregation_period=aggregation_period, policies=policies,
+            )  # fmt: skip
         names = _check_symbols(symbols)
-        plan = SubscriptionPlan(events, period, start, regular_hours=regular_hours)
+        plan = SubscriptionPlan(
+            events, period, start, regular_hours=regular_hours, contract=contract, aggregation_period=aggregation_period
+        )
         sink = QuoteSink({**MARKET_POLICIES, **_check_policies(policies or {})})
         return QuoteStream(self._quote_link, self._access, sink, plan, names)
+
+    async def history(
+        self,
+        symbols: Iterable[str],
+        period: str,
+        start: datetime,
+        end: datetime | None = None,
+        *,
+        regular_hours: bool = False,
+        timeout: float = 30.0,
+    ) -> list[models.Candle]:
+        """Return all candles that begin at ``start`` or later, and before ``end``.
+
+        They come in the order of the symbols, those of each one oldest first; ``to_arrow`` and ``to_pandas`` of
+        ``brokerage_async.arrow`` make a table of them. The candle of the present period, if among them, is not final.
+        The service honours a start alone, so that all candles since then travel. Symbols that it has no candles of,
+        and those whose oldest it cut off, are named in a warning of the log.
+
+        Args:
+            symbols: symbols as the REST API has them, or streamer symbols; any number, subscribed 100 at a time.
+            period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
+            start: beginning of the first candle.
+            end: None for all candles until now.
+            regular_hours: leave trades outside of regular hours out of the candles.
+            timeout: seconds without any answer after which it gives up.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid, or the service does not know a symbol.
+            StreamError: some symbols had no answer in time (code ``no_answer``), or the service refused them.
+            APIError: the service granted no quote token.
+        """
+        if self._market is not None:
+            return await self._market.history(symbols, period, start, end, regular_hours=regular_hours, timeout=timeout)
+        for name, value in (("start", start), ("end", end or start)):
+            if not isinstance(value, datetime) or value.tzinfo is None:
+                raise InvalidRequestError(f"{name} must be a datetime with a time zone, got {value!r}")
+        check_seconds("timeout", timeout)
+        names = tuple(dict.fromkeys(_check_symbols(symbols)))
+        found: list[models.Candle] = []
+        for first in range(0, len(names), CANDLES_AT_A_TIME):
+            some = names[first : first + CANDLES_AT_A_TIME]
+            stream = self.quotes(some, [models.Candle], period=period, start=start, regular_hours=regular_hours)
+            async with stream:
+                candles = [candle_symbol(stream.symbols[name], period, regular_hours=regular_hours) for name in some]
+                rows = await _candles_of(stream, candles, timeout)
+            found += [
+                row
+                for candle in dict.fromkeys(candles)
+                for row in rows[candle]
+                if row.close is not None and row.time and start <= row.time and (end is None or row.time < end)
+            ]  # one without a price is a mere marker
+        return found
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
         """Return a doorbell that rings after events of these types; None for the accounts of the user.
@@ -236,6 +316,36 @@ class Streams:
         link = QuoteLink(self._access, timing=DX_TIMING, backoff=_BACKOFF, aggregation=0.1)
         self._access.close_with_client(link)
         return link
+
+
+async def _candles_of(
+    stream: QuoteStream, symbols: Sequence[str], timeout: float
+) -> dict[str, tuple[models.Candle, ...]]:
+    """Return the candles of the snapshots of all symbols.
+
+    Raises:
+        StreamError: none came within ``timeout`` seconds.
+    """
+    found: dict[str, tuple[models.Candle, ...]] = {}
+    pending = set(symbols)
+    try:
+        while pending:
+            async with asyncio.timeout(timeout) as limit:
+                async for event in stream:
+                    if isinstance(event, Snapshot) and event.symbol in pending:
+                        pending.discard(event.symbol)
+                        found[event.symbol] = event.events
+                        if not event.events or event.is_partial:
+                            reason = "older candles were cut off" if event.events else "there are no candles"
+                            logger.warning("history of %s: %s", event.symbol, reason)
+                        break
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        names = ", ".join(sorted(pending)[:10])
+        more = f" and {len(pending) - 10} more" if len(pending) > 10 else ""
+        raise StreamError(f"no candles within {timeout:g} s: {names}{more}", code="no_answer") from None
+    return found
 
 
 def _type_name(event: str | type[Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import weakref
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
@@ -120,7 +120,11 @@ class Source(Protocol):
         ...
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
+        """Stop filling ``sink``; disconnect if it was the last."""
+        ...
+
+    def abandon(self, sink: Sink) -> None:
+        """Detach ``sink`` in the next turn of the loop. Callable anywhere, even in the middle of a dispatch."""
         ...
 
     async def wait_ready(self, sink: Sink) -> None:
@@ -136,14 +140,14 @@ class EventStream(Generic[E]):
     """Async iterator over the events of a stream, with a `Gap` wherever some may be missing.
 
     It connects at the first use, and receives events from then on: enter it with ``async with`` to receive them before
-    iterating. Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled
-    ``anext`` loses no event. All streams of one kind share one connection.
+    iterating. Close it with ``async with`` or `aclose`. One that is dropped unclosed ends when it is collected, with a
+    ResourceWarning. A cancelled ``anext`` loses no event. All streams of one kind share one connection.
     """
 
     def __init__(self, source: Source, sink: Sink) -> None:
         self._source = source
         self._sink = sink
-        self._finalizer: weakref.finalize[Any, Any] | None = None
+        self._is_attached = False
 
     @property
     def dropped(self) -> int:
@@ -171,32 +175,28 @@ class EventStream(Generic[E]):
     async def __anext__(self) -> E:
         sink = self._sink
         buffer = sink.buffer
-        try:
-            if self._finalizer is None:
-                await self._begin()
-            while True:
-                if buffer and not sink.is_held:
-                    event: E = buffer.get()
-                    return event
-                if sink.is_closed:
-                    raise StopAsyncIteration
-                sink.check()
-                await sink.wait()
-        except BaseException:
-            del self  # a traceback keeps its frames, and with this one the stream of a cancelled task would live on
-            raise
+        if not self._is_attached:
+            await self._begin()
+        while True:
+            if buffer and not sink.is_held:
+                event: E = buffer.get()
+                return event
+            if sink.is_closed:
+                raise StopAsyncIteration
+            sink.check()
+            await sink.wait()
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits. The last stream of a connection closes it."""
         self.leave()
-        if self._finalizer is not None:
+        if self._is_attached:
             await self._source.join()
 
     def leave(self) -> None:
         """End the iteration now, without waiting for the end of the connection."""
         self._sink.close()
-        if self._finalizer is not None:
-            self._finalizer()
+        if self._is_attached:
+            self._source.detach(self._sink)
 
     async def __aenter__(self) -> Self:
         await self._begin()
@@ -209,7 +209,12 @@ class EventStream(Generic[E]):
 
     async def _begin(self) -> None:
         """Attach to the connection, once."""
-        if self._finalizer is None and not self._sink.is_closed:
+        if not self._is_attached and not self._sink.is_closed:
             self._source.attach(self._sink)
-            self._finalizer = weakref.finalize(self, self._source.detach, self._sink)
-            self._finalizer.atexit = False
+            self._is_attached = True
+
+    def __del__(self, _warn: Any = warnings.warn) -> None:
+        if getattr(self, "_is_attached", False) and not self._sink.is_closed and self._sink.error is None:
+            self._source.abandon(self._sink)
+            name = type(self).__name__
+            _warn(f"unclosed {name}: use `async with`, or `await stream.aclose()`", ResourceWarning, source=self)

@@ -8,20 +8,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
 from .._secrets import Secret
+from ..config.random_values import chance
 from ..errors import (
     AuthenticationError,
     BrokerageError,
     ConfigurationError,
+    MessageTooLargeError,
     RateLimitError,
     ResponseDecodeError,
+    ResponseLostError,
     ServerError,
     StreamRefusedError,
     TokenError,
@@ -63,8 +65,13 @@ class Connection(Protocol):
         """Time at which messages are due at the latest."""
         ...
 
-    def receive(self, data: str | bytes, now: float) -> list[Any]:
-        """Return the events of one message."""
+    @property
+    def complaint(self) -> str | None:
+        """Error of the connection that the service has reported."""
+        ...
+
+    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
+        """Yield the events of one message and their source, after a few ms of work each."""
         ...
 
 
@@ -72,7 +79,15 @@ C = TypeVar("C", bound=Connection)
 
 
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
-    """The connection must be opened once more with a fresh token."""
+    """The connection must be opened once more, at once.
+
+    ``since`` is the time of the loop since when events may be missing, None for the last message.
+    """
+
+    def __init__(self, reason: str = "the token was renewed", since: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.since = since
 
 
 class Link(ABC, Generic[C]):
@@ -91,6 +106,7 @@ class Link(ABC, Generic[C]):
         self._endings: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = self._is_ready = False
+        self._is_careful = False  # after a message that was too large: the next one ends the streams
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._last_received: float | None = None
@@ -118,18 +134,14 @@ class Link(ABC, Generic[C]):
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last. Callable from any thread."""
-        loop = self._loop
-        if loop is None or loop.is_closed():
-            return
-        try:
-            is_here = asyncio.get_running_loop() is loop
-        except RuntimeError:
-            is_here = False
-        if is_here:
-            self._remove(sink)
-        else:
-            loop.call_soon_threadsafe(self._remove, sink)
+        """Stop filling ``sink``; disconnect if it was the last."""
+        self._remove(sink)
+
+    def abandon(self, sink: Sink) -> None:
+        """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._remove, sink)
 
     async def wait_ready(self, sink: Sink) -> None:
         """Wait until everything that the consumers asked for is subscribed."""
@@ -138,6 +150,7 @@ class Link(ABC, Generic[C]):
             if sink.is_closed:
                 raise ConfigurationError("the stream is closed")
             await self._changed.wait()
+        sink.check()  # a refusal makes the others ready, and ends this one
 
     async def join(self) -> None:
         """Wait until a connection without consumers is closed."""
@@ -165,8 +178,8 @@ class Link(ABC, Generic[C]):
         """Return the messages that are due. Raise `RenewalDue` when the connection must be renewed."""
 
     @abstractmethod
-    def _dispatch(self, events: list[Any]) -> None:
-        """Hand events to the sinks that want them."""
+    def _dispatch(self, source: Any, events: list[Any]) -> None:
+        """Hand the events of one source to the sinks that want them."""
 
     @abstractmethod
     def _subscribe(self, sink: Sink) -> None:
@@ -192,15 +205,20 @@ class Link(ABC, Generic[C]):
             await asyncio.wait(before)
         failures = refusals = 0
         while self._sinks:
-            reason = "the connection was lost"
+            reason, since = "the connection was lost", None
             try:
                 await self._serve()
-            except RenewalDue:
-                failures, reason = -1, "the token was renewed"
+            except RenewalDue as due:
+                failures, reason, since = -1, due.reason, due.since
             except Exception as error:
                 failures = 0 if self._was_stable() else failures
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += isinstance(error, StreamRefusedError | AuthenticationError)
+                if isinstance(error, MessageTooLargeError):
+                    is_repeated, self._is_careful = self._is_careful, True
+                    if is_repeated:
+                        self._fail_all(error)
+                        return
                 if _is_fatal(error) or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
@@ -209,10 +227,9 @@ class Link(ABC, Generic[C]):
                 reason = _describe(error)
             failures += 1
             if self._has_served:
-                self._lose(reason)
+                self._lose(reason, since)
             if failures:
-                chance = random.random()  # noqa: S311 - spreads load, guards no secret
-                pause = self._backoff.pause(failures, chance)
+                pause = self._backoff.pause(failures, chance())
                 logger.info("%s: %s; connecting in %.1f s", self._name, reason, pause)
                 await asyncio.sleep(pause)
 
@@ -246,13 +263,20 @@ class Link(ABC, Generic[C]):
     async def _read(self, socket: WebSocket, connection: C) -> None:
         clock = running_loop().time
         while True:
-            data = await socket.receive()
+            try:
+                data = await socket.receive()
+            except ResponseLostError as error:
+                if connection.complaint is None:
+                    raise
+                text = f"{error}, after it had reported {connection.complaint}"
+                raise (StreamRefusedError if self._ready_at is None else ResponseLostError)(text) from error
             self._last_received = now = clock()
-            events = connection.receive(data, now)
-            if events:
+            for step, (source, events) in enumerate(connection.steps(data, now)):
+                if step:
+                    await asyncio.sleep(0)
                 self._has_served = True
                 self._resume()
-                self._dispatch(events)
+                self._dispatch(source, events)
             if connection.must_send or not self._is_ready:
                 self._wake.set()
 
@@ -279,13 +303,16 @@ class Link(ABC, Generic[C]):
         now = running_loop().time()
         return self._ready_at is not None and now - self._ready_at >= self._backoff.maximum
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, since: float | None) -> None:
         """Note the loss of a connection for every consumer."""
-        since = None
-        if self._last_received is not None:
-            since = self._now() - timedelta(seconds=running_loop().time() - self._last_received)
-        for sink in self._sinks:
-            sink.lose(since, reason)
+        self._interrupt(self._sinks, reason, since)
+
+    def _interrupt(self, sinks: Iterable[Sink], reason: str, since: float | None = None) -> None:
+        """Note for some consumers that events since a time, by default the last message, may be missing."""
+        since = self._last_received if since is None else since
+        moment = None if since is None else self._now() - timedelta(seconds=running_loop().time() - since)
+        for sink in sinks:
+            sink.lose(moment, reason)
 
     def _resume(self) -> None:
         for sink in self._sinks:
@@ -323,7 +350,7 @@ def _is_fatal(error: Exception) -> bool:
         return not error.transient
     transient = (
         TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError,
-        AuthenticationError,
+        AuthenticationError, MessageTooLargeError,
     )  # fmt: skip
     return not isinstance(error, transient)
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import attrs
+
 from .._secrets import Secret
+from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
-from ..protocol.streams.channel import Subscription
+from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
+from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Backoff, Timing
 from .access import StreamAccess
 from .consumer import Sink
+from .hours import TradingHours
 from .link import CONNECT_TIMEOUT, Link, RenewalDue
 from .policies import Policy
 
 __all__ = ["QuoteLink", "QuoteSink"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 TOKEN_LIFETIME = 24 * 3600.0
 """Seconds for which a quote token serves, unless it says when it expires."""
@@ -28,12 +36,30 @@ RENEWAL_MARGIN = 600.0
 MIN_LIFETIME = 60.0
 """Minimum seconds for which a connection serves, whatever its token says."""
 
-Key = tuple[type[Any], str]
+SAMPLE = 5.0
+"""Seconds between two looks at which subscriptions had events."""
+
+MAX_WAIT = 10.0
+"""Seconds after which symbols without any event are named in a warning."""
+
+STALE = "stale"
+"""Reason of the gap after a connection that was open but mute."""
+
+AUTO, HISTORY = "AUTO", "HISTORY"
+
+CAREFUL_MESSAGE = 400
+"""Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
+
+Key = tuple[type[Any], str, str, float | None]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model and symbol of the events of a subscription."""
-    return MARKET_EVENTS[subscription.type], subscription.symbol
+    """Return model, symbol, contract and aggregation period of the events of a subscription.
+
+    A series is the same under ``AUTO`` and ``HISTORY``.
+    """
+    kind, contract, aggregation = subscription.feed
+    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation
 
 
 class QuoteSink(Sink):
@@ -49,14 +75,29 @@ class QuoteSink(Sink):
 class QuoteLink(Link[DxLinkConnection]):
     """Connection to the market-data stream."""
 
-    def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff, aggregation: float) -> None:
+    def __init__(
+        self,
+        access: StreamAccess,
+        *,
+        timing: Timing,
+        backoff: Backoff,
+        aggregation: float,
+        liveliness: Liveliness | None = None,
+    ) -> None:
         super().__init__("market-data stream", backoff)
         self._access = access
         self._timing = timing
         self._aggregation = aggregation
         self._routes: dict[Key, list[QuoteSink]] = {}
         self._last: dict[Key, Any] = {}
+        self._contracts: dict[Key, str] = {}  # of series that were empty under theirs
         self._renew_at = 0.0
+        self._seen: set[Key] = set()  # subscriptions that had an event since the last sample
+        self._unheard: dict[str, float | None] = {}  # symbols without any event, and since when they could have one
+        self._pulse = Pulse[Key](liveliness or Liveliness())
+        self._sample_at = 0.0
+        self._stale: list[Key] = []
+        self._hours = TradingHours(access)
 
     # Subscriptions of consumers
 
@@ -93,6 +134,8 @@ class QuoteLink(Link[DxLinkConnection]):
         key = key_of(subscription)
         sinks = self._routes.setdefault(key, [])
         is_first = not sinks
+        if is_first:
+            self._unheard.setdefault(key[1], None)
         if sink not in sinks:
             sinks.append(sink)
         if is_first or key[0] in INDEXED:
@@ -108,6 +151,9 @@ class QuoteLink(Link[DxLinkConnection]):
             sinks.remove(sink)
         if not sinks and self._routes.pop(key, None) is not None:
             self._last.pop(key, None)
+            self._contracts.pop(key, None)
+            self._pulse.forget([key])
+            self._unheard.pop(key[1], None)
             if self._connection is not None:
                 self._connection.remove([subscription])
 
@@ -115,7 +161,10 @@ class QuoteLink(Link[DxLinkConnection]):
         """Return the subscription that serves all consumers of a key: from the earliest start."""
         wanted = [sink.subscriptions[key] for sink in self._routes[key]]
         starts = [each.from_time for each in wanted if each.from_time is not None]
-        return Subscription(wanted[0].type, wanted[0].symbol, min(starts, default=None))
+        contract = wanted[0].contract
+        if contract in (AUTO, HISTORY):
+            contract = self._contracts.get(key, HISTORY if starts else AUTO)
+        return attrs.evolve(wanted[0], from_time=min(starts, default=None), contract=contract)
 
     def _must_send(self) -> None:
         self._is_ready = False
@@ -141,6 +190,7 @@ class QuoteLink(Link[DxLinkConnection]):
             timing=self._timing,
             aggregation=self._aggregation,
             strict=self._access.strict,
+            max_message=CAREFUL_MESSAGE if self._is_careful else MAX_MESSAGE,
         )
         connection.add(self._merged(key) for key in self._routes)
         return socket, connection
@@ -149,30 +199,123 @@ class QuoteLink(Link[DxLinkConnection]):
         now = asyncio.get_running_loop().time()
         if now >= self._renew_at:
             raise RenewalDue
+        if now >= self._sample_at:
+            await self._check_pulse(now)
         return connection.send(now)
 
     def _next_due(self, connection: DxLinkConnection) -> float:
-        return min(connection.due, self._renew_at)
+        return min(connection.due, self._renew_at, self._sample_at)
 
-    def _dispatch(self, events: list[Any]) -> None:
-        routes, last = self._routes, self._last
+    def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
+        routes, last, seen = self._routes, self._last, self._seen
+        _, contract, aggregation = source or ("", AUTO, None)
+        contract = AUTO if contract == HISTORY else contract
         for event in events:
             kind = event.__class__
             if kind is Snapshot:
-                sinks = routes.get((event.type, event.symbol), ())
+                key = (event.type, event.symbol, contract, aggregation)
+                sinks = routes.get(key, ())
+                seen.add(key)
+                if not event.events and sinks and self._tries_other_contract(key):
+                    continue
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
             else:
-                key = (kind, event.event_symbol)
+                key = (kind, event.event_symbol, contract, aggregation)
                 sinks = routes.get(key, ())
+                seen.add(key)
                 if sinks and kind not in INDEXED:
                     last[key] = event
             for sink in sinks:
                 sink.put(event)
 
-    def _lose(self, reason: str) -> None:
+    def _check_ready(self, connection: DxLinkConnection) -> None:
+        while connection.interruptions:
+            self._settle(connection.interruptions.pop(0))
+            self._is_ready = False  # the gap is delivered once everything is subscribed again
+        super()._check_ready(connection)
+
+    def _warn_of_unheard(self, now: float) -> None:
+        """Name the symbols that had no event since they were subscribed, once: the service may not know them."""
+        if not self._unheard:
+            return
+        for key in self._seen:
+            self._unheard.pop(key[1], None)
+        found = [symbol for symbol, since in self._unheard.items() if since is not None and now >= since + MAX_WAIT]
+        for symbol in found:
+            del self._unheard[symbol]
+        if found:
+            names = ", ".join(found[:10]) + f" and {len(found) - 10} more" * (len(found) > 10)
+            logger.warning("market-data stream: no event within %g s: %s (unknown, or not traded?)", MAX_WAIT, names)
+        if self._is_ready:
+            self._unheard = {symbol: now if since is None else since for symbol, since in self._unheard.items()}
+
+    def _tries_other_contract(self, key: Key) -> bool:
+        """Subscribe to a series under the other contract, once, after an empty snapshot under the first one.
+
+        Under the wrong contract the service answers with an empty snapshot, and one report alone says which is right.
+        """
+        merged = self._merged(key)
+        if self._connection is None or merged.from_time is None or key in self._contracts:
+            return False
+        self._contracts[key] = AUTO if merged.contract == HISTORY else HISTORY
+        self._connection.add([self._merged(key)])
+        self._must_send()
+        return True
+
+    def _settle(self, it: Interruption) -> None:
+        """End the streams whose subscriptions are refused; the others of the feed get a gap.
+
+        An error does not name its subscription: those in doubt went out shortly before and have brought no event.
+        """
+        kind, contract, aggregation = it.feed
+        of_feed = [
+            key for key in self._routes if key == key_of(Subscription(kind, key[1], None, contract, aggregation))
+        ]
+        refused: dict[QuoteSink, list[str]] = {}
+        for key in sorted(of_feed, key=lambda key: key[1]):
+            if key[1] in it.symbols and key not in self._last:
+                for sink in self._routes[key]:
+                    refused.setdefault(sink, []).append(key[1])
+        for sink, symbols in refused.items():
+            names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
+            reason = f"the market-data stream refused {kind} of {names}: {it.reason}"
+            sink.fail(StreamRefusedError(reason, code=it.code))
+            self._remove(sink)
+        self._interrupt({sink: None for key in of_feed for sink in self._routes.get(key, ())}, it.reason)
+        for key in of_feed:
+            self._last.pop(key, None)
+
+    def _lose(self, reason: str, since: float | None) -> None:
         self._last.clear()  # a later consumer must not take these for the present state
-        super()._lose(reason)
+        self._seen.clear()
+        self._unheard = dict.fromkeys(self._unheard)
+        mute = () if reason != STALE else [key for key in self._stale if key in self._routes and key[0] not in INDEXED]
+        self._pulse.renew(mute, asyncio.get_running_loop().time())
+        super()._lose(reason, since)
+
+    async def _check_pulse(self, now: float) -> None:
+        """Open the connection once more when a lively subscription fell silent while its market is open.
+
+        Raises:
+            RenewalDue: one did.
+        """
+        self._warn_of_unheard(now)
+        self._pulse.note(self._seen & self._routes.keys(), now)
+        self._seen.clear()
+        self._sample_at = now + SAMPLE
+        mute = self._pulse.mute(now)
+        for key, since in list(mute.items()):
+            was_open = await self._hours.was_open(key[1], now - since)
+            if was_open is False:
+                self._pulse.forget([key])
+            if not was_open or key in self._seen:
+                del mute[key]
+        if mute:
+            names = ", ".join(sorted({f"{key[0].__name__} of {key[1]}" for key in mute})[:10])
+            logger.warning("market-data stream: no event for %.0f s: %s", now - min(mute.values()), names)
+            self._stale = list(mute)
+            raise RenewalDue(STALE, min(mute.values()) - SAMPLE)
 
     def _now(self) -> Any:
         return self._access.now()

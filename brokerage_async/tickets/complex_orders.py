@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+import attrs
+
 from .._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -19,9 +21,9 @@ from .._generated.models import (
 )
 from .._terms import Amount
 from ..errors import InvalidRequestError
-from ..protocol.validation.requests import problems_of
 from .amounts import positive
 from .legs import BUYING, REVERSED
+from .orders import STRICT, checked
 
 __all__ = ["bracket", "one_cancels_other", "one_triggers_other", "pair"]
 
@@ -176,7 +178,16 @@ def _check_sides(first: NewOrder, second: NewOrder) -> None:
 
 
 def _checked(order: NewComplexOrder) -> NewComplexOrder:
-    """Return a complex order that keeps the rules of the schema."""
-    if problems := problems_of(order):
-        raise InvalidRequestError(f"invalid {order.type} order", errors=problems)
-    return order
+    """Return a complex order that keeps the rules of the service.
+
+    Only those of an OCO order ask for strict validation: behind a trigger order the position does not exist yet, and
+    no recording shows the outcome there.
+    """
+    if order.type != ComplexOrderType.OCO:
+        trigger = order.trigger_order and _without_validation(order.trigger_order)
+        order = attrs.evolve(order, trigger_order=trigger, orders=tuple(map(_without_validation, order.orders)))
+    return checked(order)
+
+
+def _without_validation(order: NewOrder) -> NewOrder:
+    return attrs.evolve(order, advanced_instructions=None) if order.advanced_instructions == STRICT else order

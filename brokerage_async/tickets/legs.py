@@ -9,6 +9,7 @@ from ..symbols import instrument_type_of
 from .amounts import positive
 
 __all__ = [
+    "CLOSING",
     "REVERSED",
     "buy",
     "buy_to_close",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 BUYING = frozenset({LegAction.BUY, LegAction.BUY_TO_OPEN, LegAction.BUY_TO_CLOSE})
+CLOSING = frozenset({LegAction.BUY_TO_CLOSE, LegAction.SELL_TO_CLOSE})
 REVERSED = {
     LegAction.BUY_TO_OPEN: LegAction.SELL_TO_CLOSE,
     LegAction.SELL_TO_OPEN: LegAction.BUY_TO_CLOSE,
@@ -63,7 +65,7 @@ def sell_to_close(
 
 
 def buy(symbol: str, quantity: Amount) -> NewOrderLeg:
-    """Buy futures, which have no separate actions for opening and closing."""
+    """Buy outright futures, which have no separate actions for opening and closing."""
     return _leg(LegAction.BUY, symbol, quantity, None)
 
 

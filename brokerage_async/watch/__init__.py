@@ -8,7 +8,7 @@ from .alerts import AlertKind
 from .api import Watch
 from .diff import UNCHANGED, Change, ChangeKind
 from .market_hours import MarketHours, MarketKind
-from .orders import is_terminal
+from .orders import LiveFilters, is_terminal
 from .poll import Watcher, poll
 from .sqlite_state import SqliteState
 from .state import Standing, StoredChange, WatchState, WatchStateError
@@ -20,6 +20,7 @@ __all__ = [
     "BalanceKey",
     "Change",
     "ChangeKind",
+    "LiveFilters",
     "MarketHours",
     "MarketKind",
     "PositionKey",

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
-from .._generated.operations import ORDERS_LIVE
-from ..errors import ConfigurationError
-from ..protocol.validation.requests import check
+from .._generated.operations import ORDERS_LIVE, ORDERS_SEARCH
+from ..errors import LIST_CHANGED, ConfigurationError, ResponseDecodeError
+from ..protocol.validation.requests import check, is_array
 from .accounts import BALANCES, MARKED_POSITIONS, POSITIONS, AccountsWatcher, AccountWatches
 from .alerts import AlertKind, alert_changes
 from .codec import ItemCodec
@@ -23,7 +23,7 @@ from .feed import Feed, utc_now
 from .feeds import Connected, Feeds, WatchedSession
 from .ledger import Ledger
 from .market_hours import MarketHours
-from .orders import HISTORY, is_terminal, terminal_within
+from .orders import HISTORY, LiveFilters, is_terminal, terminal_within
 from .poll import Watcher
 from .schedule import Pacing, Schedule
 from .state import WatchState
@@ -83,17 +83,19 @@ class Watch:
         push: bool = False,
         on_error: OnError | None = None,
         state: WatchState | None = None,
+        **filters: Unpack[LiveFilters],
     ) -> Watcher[Order]:
-        """Watch today's orders of several accounts, keyed by order id.
+        """Watch the orders of several accounts that work or are of today, keyed by order id.
 
         Each change has the order before and after it::
 
             async for change in client.watch.orders("me", [account]):
                 print(change.key, change.item.status, change.fields)
 
-        The list holds every order created or updated on the current trading day, so orders are removed from it when the
-        next one begins. The last state of a terminal order is always reported before its removal, even to a slow
-        consumer.
+        The list holds the orders of the current trading day in any status, and older ones that still work. Orders that
+        are over are removed from it when the next day begins. The last state of a terminal order is always reported
+        before its removal, even to a slow consumer. A list that comes in pages is read again if it changes while it is
+        read, and an order that one such reading lacks is removed only if the next one lacks it, too.
 
         Args:
             customer_id: the customer, or ``me``.
@@ -110,6 +112,8 @@ class Watch:
             on_error: called with every transient failure. Default: a logged warning.
             state: keeps the position of the consumer durably, such as `SqliteState`. After a restart the watcher goes
                 on where its consumer stood; ``initial`` and ``seed`` count for an empty state only.
+            filters: those of ``orders.list_live``, such as ``statuses`` and ``underlying_symbol``. An order is removed
+                when it passes them no longer.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid.
@@ -121,11 +125,12 @@ class Watch:
             WatchStateError: the state cannot be used, or belongs to another watcher.
         """
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        feed = self._orders(customer_id, account_numbers, schedule, push=push)
+        feed = self._orders(customer_id, account_numbers, schedule, push=push, **filters)
         ledger = None
         if state is not None:
             accounts = sorted(set[str](account_numbers))
-            name = self._feeds.identity("orders", customer_id=str(customer_id), account_numbers=accounts)
+            named = {name: str(value) for name, value in _given(filters)}
+            name = self._feeds.identity("orders", customer_id=str(customer_id), account_numbers=accounts, **named)
             ledger = Ledger(state, name, ItemCodec(ORDER_KEY, Order))
         known = state_of(seed, ORDER_KEY)
         return Watcher(feed, initial=initial, seed=known, on_error=on_error, keep=is_terminal, ledger=ledger)
@@ -175,9 +180,12 @@ class Watch:
 
         async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
-            async for order in self._endpoints.orders.search(customer_id, [account_number], start_date=since):
+            pager = self._endpoints.orders.search(customer_id, [account_number], start_date=since)
+            async for order in pager:
                 if order.id == name:
                     return order
+            if pager.disagreement is not None:  # the order may have slipped by: look again
+                raise ResponseDecodeError(pager.disagreement, operation=ORDERS_SEARCH.name, code=LIST_CHANGED)
             return None
 
         running_loop()  # raises where there is none
@@ -326,14 +334,31 @@ class Watch:
         return self._doorbells().doorbell(account_numbers, events)
 
     def _orders(
-        self, customer_id: int | str, account_numbers: Iterable[str], schedule: Schedule, *, push: bool
+        self,
+        customer_id: int | str,
+        account_numbers: Iterable[str],
+        schedule: Schedule,
+        *,
+        push: bool,
+        **filters: Unpack[LiveFilters],
     ) -> Feed[Order]:
-        call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers)
+        call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers, **filters)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
-        name = ("orders", str(customer_id), accounts)
+        name = ("orders", str(customer_id), accounts, _given(filters))
         bell = self._bell(accounts, ORDER_EVENTS, push=push)
-        return self._feeds.get(name, schedule, lambda api: api.orders.live(customer_id, accounts), ORDER_KEY, bell)
+        return self._feeds.get(
+            name, schedule, lambda api: api.orders.live(customer_id, accounts, **filters), ORDER_KEY, bell
+        )
+
+
+def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:
+    """Return the filters that are given, in a form that can be compared."""
+    return tuple(
+        (name, tuple(sorted(map(str, value))) if is_array(value) else value)
+        for name, value in sorted(filters.items())
+        if value is not None
+    )
 
 
 def _time_of(session: WatchedSession) -> datetime:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import weakref
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .._arguments import check_function, running_loop
+from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.streams.timing import LookBudget
@@ -214,7 +214,7 @@ class Feed(Generic[T]):
                 self._report(failure)
                 retry_after = getattr(failure, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(streak.total, interval, retry_after)
-            delay = random.random() * self._schedule.jitter * interval  # noqa: S311 - spreads load, guards no secret
+            delay = chance() * self._schedule.jitter * interval
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(due + delay):
                     await self._hastened.wait()

@@ -10,12 +10,13 @@ import asyncio
 import enum
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 import attrs
 
 from .._arguments import check_seconds, running_loop
 from .._generated.models import MarketSession
+from ..protocol.timetable import is_open
 from .diff import Change
 from .schedule import is_fatal
 
@@ -25,9 +26,7 @@ __all__ = [
     "MarketKind",
     "boundaries",
     "interval_at",
-    "is_open",
     "last_passed",
-    "timetable_range",
 ]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
@@ -85,22 +84,6 @@ def boundaries(sessions: Iterable[MarketSession], *, extended: bool = False) -> 
 def last_passed(known: Iterable[Boundary], now: datetime) -> datetime:
     """Return the time of the last boundary until ``now``, by default ``now``."""
     return max((each.at for each in known if each.at <= now), default=now)
-
-
-def timetable_range(now: datetime) -> tuple[date, date]:
-    """Return days between which the last and next session lie."""
-    return (now - timedelta(days=7)).date(), (now + timedelta(days=10)).date()
-
-
-def is_open(sessions: Iterable[MarketSession], now: datetime, *, extended: bool = False) -> bool:
-    """Return True if ``now`` is within a session, extended if asked."""
-    for session in sessions:
-        begin, end = session.open_at, session.close_at
-        if extended:
-            begin, end = session.start_at or begin, session.close_at_ext or end
-        if begin is not None and end is not None and begin <= now < end:
-            return True
-    return False
 
 
 def interval_at(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date, datetime, timedelta
+from typing import TypedDict
 
 from .._arguments import running_loop
-from .._generated.models import Order, OrderStatus
+from .._generated.models import InstrumentType, Order, OrderStatus
 from .._generated.operations import ORDERS_LIVE
 from ..errors import DeadlineExceededError, NotFoundError
 from ..protocol.order_status import TERMINAL
@@ -15,10 +16,24 @@ from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["HISTORY", "is_terminal", "successor_of", "terminal_within", "until_terminal"]
+__all__ = ["HISTORY", "LiveFilters", "is_terminal", "successor_of", "terminal_within", "until_terminal"]
 
-HISTORY = timedelta(days=400)
-"""Age of the oldest orders that are looked up."""
+HISTORY = timedelta(days=401)
+"""Age of the oldest orders that are looked up: 400 days, and one because a search counts days in US Eastern time."""
+
+
+class LiveFilters(TypedDict, total=False):
+    """Filters of the list of orders that work or are of today; see ``client.orders.list_live``."""
+
+    statuses: Sequence[OrderStatus | str]
+    start_date: date
+    end_date: date
+    start_at: datetime
+    end_at: datetime
+    underlying_symbol: str
+    underlying_instrument_type: InstrumentType | str
+    futures_symbol: str
+
 
 MAX_LOOKUPS = 3
 """Lookups that must not find an order before it counts as nonexistent: lists may lag behind."""
@@ -140,6 +155,6 @@ class _OrderWait:
 def _not_found(id: str) -> NotFoundError:  # noqa: A002
     return NotFoundError(
         f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the orders of the "
-        f"last {HISTORY.days} days; a sandbox or simulator that was reset has forgotten its orders",
+        f"last {HISTORY.days - 1} days; a sandbox or simulator that was reset has forgotten its orders",
         code="record_not_found",
     )

@@ -10,10 +10,11 @@ from operator import attrgetter
 from .._generated.endpoints import Endpoints
 from .._generated.models import MarketSession
 from ..errors import APIError, InvalidRequestError
+from ..protocol.timetable import timetable_range
 from .feed import Feed
 from .feeds import Feeds, WatchedSession
 from .ledger import Ledger
-from .market_hours import MarketHours, timetable_range
+from .market_hours import MarketHours
 from .market_watcher import BoundaryCodec, MarketWatcher
 from .schedule import Schedule
 from .state import WatchState

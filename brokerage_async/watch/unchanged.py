@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 from .._generated.endpoints import Endpoints
 from ..operation import BoundCall, Executor, Guard, Pager
@@ -26,6 +27,8 @@ class ConditionalExecutor:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._previous_body: bytes | None = None
+        self._rows: dict[Any, Any] = {}
+        self._missed: frozenset[Any] = frozenset()
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
         """Delegate to the wrapped executor."""
@@ -37,7 +40,20 @@ class ConditionalExecutor:
         if found is None:
             raise BodyUnchanged
         value, self._previous_body = found
+        if self._previous_body is None and call.operation.identity:
+            return cast("T", self._with_missed(cast("list[Any]", value), attrgetter(*call.operation.identity)))
+        self._rows, self._missed = {}, frozenset()
         return value
+
+    def _with_missed(self, rows: list[Any], identity: Callable[[Any], Any]) -> list[Any]:
+        """Return the rows of several pages, and those of the last reading that this one lacks and that one did not.
+
+        A row may slip by between two pages though their totals agree. It is gone once two readings in a row lack it.
+        """
+        latest = {identity(row): row for row in rows}
+        missed = {name: row for name, row in self._rows.items() if name not in latest and name not in self._missed}
+        self._rows, self._missed = latest | missed, frozenset(missed)
+        return [*rows, *missed.values()]
 
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
         """Return the pages, changed or not."""

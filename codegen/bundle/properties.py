@@ -63,7 +63,8 @@ def _single(type_: Type, format_: str | None, *, received: bool) -> dict[str, An
     if type_.kind == "enum":
         return {"anyOf": [reference(type_.name), {"type": "string"}]} if received else reference(type_.name)
     if type_.kind == "model":
-        return reference(type_.name)
+        text = received and "string" in type_.wire
+        return {"anyOf": [reference(type_.name), {"type": "string"}]} if text else reference(type_.name)
     if type_.number and not received:
         return {"type": "number"}
     return _scalar(type_.kind, set(type_.wire), "decimal" if type_.number else format_)

@@ -71,6 +71,12 @@ def read(document: Document) -> Spec:
         if pascal(namespace) in (models.keys() | enums.keys()):
             root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
     behaviours = read_behaviours(document)
+    switches = {each.id for each in behaviours if each.switch}
+    for model in models.values():
+        for rule in (*model.rules, *model.service_rules):
+            named = dict(rule.arguments).get("behaviour")
+            if named is not None and named not in switches:
+                root.problem(f"behaviour of a rule of {model.name} must be an entry with a switch, got {named!r}")
     if document.problems:
         raise SchemaError(sorted(document.problems))
     return Spec(
@@ -80,6 +86,7 @@ def read(document: Document) -> Spec:
         namespaces=namespaces,
         digest=document.digest,
         behaviours=behaviours,
+        stream_caps=document.root("market_events.yaml").members.get("x-caps", {}),
     )
 
 
@@ -155,6 +162,7 @@ def _read_model(name: str, node: Node) -> Model:
         section=node.string("x-section"),
         fields=tuple(fields),
         rules=read_rules(node, wires),
+        service_rules=read_rules(node, wires, "x-service-rules"),
         identity=_read_identity(node, fields),
         shared=shared,
         restates=_read_restatement(node, wires),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 from ..naming import is_operation_id, snake
 from ..spec import Enum, Model, Operation, Parameter
@@ -88,9 +89,24 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
         host=host,
+        deprecated=node.members.get("deprecated") is True,
         is_public={} in node.members.get("security", ()),
         provenance=provenance_of(node),
+        version=_read_date(node, "x-version"),
+        page_size=node.members.get("x-page-size"),
+        default_start=_read_date(node, "x-default-start"),
     )
+
+
+def _read_date(node: Node, key: str) -> str | None:
+    """Return a date that is written as a string, such as ``"20261012"``."""
+    value = node.members.get(key)
+    if value is not None:
+        try:
+            date.fromisoformat(value)
+        except (TypeError, ValueError):
+            node.problem(f"{key} must be a date in quotes, got {value!r}")
+    return None if value is None else str(value)
 
 
 def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:

@@ -25,15 +25,19 @@ _NAMING_FIELDS = {
     "when", "unless", "require-value", "max-items", "min-items", "require", "require-any", "forbid", "exclusive",
     "positive", "not-negative",
 }  # fmt: skip
-_KEYS = {*_DEMANDS, "when", "unless", "message", "x-provenance"}
+_KEYS = {*_DEMANDS, "when", "unless", "message", "code", "behaviour", "x-provenance"}
 
 
-def read_rules(owner: Node, known: set[str]) -> tuple[Rule, ...]:
+def read_rules(owner: Node, known: set[str], key: str = "x-rules") -> tuple[Rule, ...]:
     """Return the rules of an operation or request schema over ``known`` fields."""
-    listed = owner.get("x-rules")
+    listed = owner.get(key)
     if listed is None:
         return ()
-    return tuple(rule for node in listed.elements() if (rule := _read_rule(node, known)) is not None)
+    # A list among the rules is one that another schema names with an anchor.
+    nodes = (
+        each for node in listed.elements() for each in (node.elements() if isinstance(node.value, list) else [node])
+    )
+    return tuple(rule for node in nodes if (rule := _read_rule(node, known)) is not None)
 
 
 def _read_rule(node: Node, known: set[str]) -> Rule | None:
@@ -58,6 +62,7 @@ def _read_rule(node: Node, known: set[str]) -> Rule | None:
     ]
     if node.members.get("x-provenance") == "library":
         arguments.append(("library", True))
+    arguments += [(key, node.string(key)) for key in ("code", "behaviour") if key in node.members]
     return Rule(arguments=(*arguments, ("message", node.string("message"))))
 
 

@@ -18,7 +18,7 @@ _WIRE_FORMS = {
     "date": {"empty", "date-text", "epoch-day", "zero"},
     "date-time": {"epoch-ms", "zero", "empty", "loose", "minus-one"},
     "enum": {"empty"},
-    "model": set[str](),
+    "model": {"string"},
     "object": set[str](),
 }
 

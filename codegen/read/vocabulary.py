@@ -23,6 +23,8 @@ KEYS = {
 EXTENSIONS = {
     "x-aliases",
     "x-body-name",
+    "x-caps",
+    "x-default-start",
     "x-effect",
     "x-enum-varnames",
     "x-environments",
@@ -37,6 +39,7 @@ EXTENSIONS = {
     "x-links",
     "x-observed",
     "x-open-enum",
+    "x-page-size",
     "x-paginated",
     "x-path",
     "x-personal",
@@ -47,7 +50,9 @@ EXTENSIONS = {
     "x-rules",
     "x-scope",
     "x-section",
+    "x-service-rules",
     "x-shared",
+    "x-version",
     "x-wire",
 }
 

@@ -85,6 +85,12 @@ def _single(field: Field) -> tuple[str, str, str]:
     match kind:
         case "enum":
             return f"models.{name}", "", ""
+        case "model" if forms:
+            return (
+                f"{name}Wire | str",
+                "v if type(v) is str else v.build()",
+                f"v if isinstance(v, str) else {name}Wire.of(v)",
+            )
         case "model":
             return f"{name}Wire", "v.build()", f"{name}Wire.of(v)"
         case "object":

@@ -134,6 +134,7 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
         heading = "Raises (while iterating):" if operation.shape == "page" else "Raises:"
         blocks.append("\n".join([heading, *raised]))
     request = f"``{operation.method} {operation.path}``" + (f" on host ``{operation.host}``" if operation.host else "")
+    request += f", interface version {operation.version}" if operation.version else ""
     blocks.append(docstrings.fill(docstrings.source_of_operation(request, operation.section, operation.provenance)))
     return "\n\n".join(blocks)
 

@@ -144,5 +144,6 @@ def _meaning(field: Field, owner: str) -> str:
 
 def _type(type_: Type) -> dict[str, Any]:
     if type_.kind in ("enum", "model"):
-        return {"$ref": f"#/components/schemas/{type_.name}"}
+        reference = {"$ref": f"#/components/schemas/{type_.name}"}
+        return {"anyOf": [reference, {"type": "string"}]} if type_.kind == "model" and type_.wire else reference
     return dict(_SCALARS[type_.kind])

@@ -15,7 +15,10 @@ def render(spec: Spec, environment: Environment) -> str:
     """Return the source of the module, not yet formatted."""
     requests = list(spec.request_models())
     return environment.get_template("operations.py.jinja2").render(
-        requests=[(model, [_body_field(field) for field in model.fields], _rules(model.rules)) for model in requests],
+        requests=[
+            (model, [_body_field(field) for field in model.fields], _rules(model.rules), _rules(model.service_rules))
+            for model in requests
+        ],
         operations=[(constant(operation.name), operation, *_views(operation)) for operation in spec.operations],
         names=_names(spec),
     )

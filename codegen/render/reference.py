@@ -1,4 +1,4 @@
-"""Renderer of ``docs/operations.md``: a table of all operations by namespace, beside other clients."""
+"""Renderer of ``docs/reference/operations.md``: a table of all operations by namespace, beside other clients."""
 
 from __future__ import annotations
 

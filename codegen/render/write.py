@@ -46,7 +46,13 @@ register(WIRES, REQUEST_MODELS)
 def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:
     """Return the contents of all files of a package, by name: that of this library, or one from another schema."""
     environment = _environment()
-    own = {"behaviours.py": formatted(behaviours.render(spec.behaviours, environment))} if is_own else {}
+    own = {}
+    if is_own:
+        own["behaviours.py"] = formatted(behaviours.render(spec.behaviours, environment))
+    if spec.stream_caps:
+        own["stream_caps.py"] = formatted(
+            environment.get_template("stream_caps.py.jinja2").render(caps=spec.stream_caps)
+        )
     return {
         ".gitattributes": ATTRIBUTES,
         "__init__.py": (INIT if is_own else OTHER_INIT).format(digest=spec.digest),

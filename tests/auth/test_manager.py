@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.auth.manager import ProvidedTokens, TokenManager
-from brokerage_async.auth.store import StoredToken
+from brokerage_async.auth.store import StoredRefusal, StoredToken
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.protocol.token import Grant
@@ -226,7 +226,7 @@ class TestRejectedToken:
         tokens = manager(endpoint)
         for number in range(1, 101):
             assert await tokens.get() == Secret(f"Bearer t{number}")
-            tokens.accept(f"Bearer t{number}")
+            tokens.accept(Secret(f"Bearer t{number}"))
             assert tokens.invalidate(Secret(f"Bearer t{number}"))
         assert now() == 0
 
@@ -537,3 +537,57 @@ class TestStore:
         assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
         assert "token store: load failed with KeyError" in caplog.text
         assert "token store: save failed with RuntimeError" in caplog.text
+
+
+class KeepingStore:
+    """A store of tokens and refusals, in memory."""
+
+    def __init__(self) -> None:
+        self.tokens: dict[str, StoredToken] = {}
+        self.refusals: dict[str, StoredRefusal] = {}
+
+    async def load(self, key: str) -> StoredToken | None:
+        return self.tokens.get(key)
+
+    async def save(self, key: str, token: StoredToken) -> None:
+        self.tokens[key] = token
+
+    async def load_refusal(self, key: str) -> StoredRefusal | None:
+        return self.refusals.get(key)
+
+    async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
+        self.refusals[key] = refusal
+
+
+def refused(status: int, code: str | None) -> TokenError:
+    return TokenError("refused", transient=False, status=status, code=code)
+
+
+class TestRefusals:
+    @on_virtual_time
+    async def test_restarted_process_does_not_log_in_with_refused_credentials(self) -> None:
+        for credentials in (REFRESH, CODE):
+            store, endpoint = KeepingStore(), Endpoint(*[refused(400, "invalid_grant") for _ in range(100)])
+            for _ in range(20):  # restarts
+                tokens = TokenManager(credentials, endpoint, policy=POLICY, store=store, store_key="one")
+                with pytest.raises(TokenError, match=r"invalid_grant|refused") as caught:
+                    await tokens.get()
+                assert (caught.value.transient, caught.value.status, caught.value.code) == (False, 400, "invalid_grant")
+                await asyncio.sleep(100)
+                with pytest.raises(TokenError, match="remove one from it to try the same credentials again"):
+                    await tokens.get()
+            assert len(endpoint.asked) == 1, credentials
+            endpoint.failures.clear()
+            renewed = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="another")
+            assert await renewed.get() == Secret("Bearer t2")
+
+    @on_virtual_time
+    async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
+        for failure in (refused(403, None), refused(404, "x"), refused(407, "proxy_authentication"), transient()):
+            store, endpoint = KeepingStore(), Endpoint(*[failure] * 3)
+            with pytest.raises(TokenError):
+                await TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one").get()
+            assert store.refusals == {}, failure
+            endpoint.failures.clear()
+            again = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one")
+            assert (await again.get()).reveal().startswith("Bearer t")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from brokerage_async.auth.store import FileTokenStore, StoredToken, store_key
+from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefusal, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
 from tests.loops import on_real_time
 
@@ -158,3 +158,15 @@ async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a
     os.utime(other, (0, 0))
     await FileTokenStore(path).save("k", TOKEN)
     assert {other.name, path.name} == set(os.listdir(tmp_path))
+
+
+@on_real_time
+async def test_refusal_is_kept_in_the_file_beside_the_tokens_of_others(tmp_path: Path) -> None:
+    path, refusal = tmp_path / "tokens.json", StoredRefusal(400, "invalid_grant", 100.0)
+    await FileTokenStore(path).save("other", TOKEN)
+    await FileTokenStore(path).save_refusal("k", refusal)
+    assert await FileTokenStore(path).load_refusal("k") == refusal
+    assert await FileTokenStore(path).load("k") is None
+    assert await FileTokenStore(path).load_refusal("other") is None
+    assert await FileTokenStore(path).load("other") == TOKEN
+    assert isinstance(FileTokenStore(path), RefusalStore)

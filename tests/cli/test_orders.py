@@ -268,7 +268,7 @@ def test_replace_unknown_order_is_refused(service: Service) -> None:
     result = orders("replace", "999", "--limit", "1", "--yes")
     assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
     targets = service.do(lambda: [request.target for request in service.simulator.ledger.requests])
-    assert any("start-date=2025-05-06" in target for target in targets)  # 400 days before the service's today
+    assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
 
 def test_orders_without_an_address_never_simulate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,8 @@ def test_base_address_has_no_slash_at_its_end(given: str, kept: str) -> None:
     ["", "api.example.com", "/api", "ftp://a.example", "https://", "https://u:p@a.example", "https://a.example?x=1",
      "https://a.example/?", "https://a.example#x", "https://a.example/#", "https://a.example/a b",
      "https://bücher.example", "https://a.example:port", "https://[::1", "http://[::1]evil.example",
-     "http://evil.example[::1]", "http://[::1].evil.example:80", "https://a.example\n", b"https://a.example", None],
+     "http://evil.example[::1]", "http://[::1].evil.example:80", "https://a.example\n", b"https://a.example", None,
+     "https://.", "https://a.example\\.evil.example", "https://[v1.x:y]"],
 )  # fmt: skip
 def test_unusable_base_address_is_named(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="base_url"):
@@ -47,6 +48,10 @@ def test_unusable_base_address_is_named(wrong: Any) -> None:
         ("https://localhost:80/x", "https://localhost:80"),
         ("http://[::1]:8080/", "http://[::1]:8080"),
         ("https://[2001:DB8::1]", "https://[2001:db8::1]"),
+        ("https://[2001:db8:0:0::0001]:443", "https://[2001:db8::1]"),
+        ("https://[::FFFF:7f00:1]", "https://[::ffff:127.0.0.1]"),
+        ("https://API.Example.com./v1", "https://api.example.com"),
+        ("https://api.example.com.:8443", "https://api.example.com:8443"),
     ],
 )
 def test_origin_names_a_service_in_one_way(address: str, origin: str) -> None:

@@ -45,6 +45,16 @@ class TestEnvironment:
         assert environment.base_url == "HTTPS://API.Example.com:443/v1"
         assert environment.origin == "https://api.example.com"
 
+    def test_streamer_with_a_host_behind_brackets_is_refused(self) -> None:
+        for address in (
+            "ws://[::1]evil.com",
+            "wss://[::1].evil.com:80/x",
+            "ws://evil.com[::1]",
+            "ws://[::1]:80evil.com",
+        ):
+            with pytest.raises(ConfigurationError, match="streamer_url must be an absolute wss address"):
+                Environment.sandbox("https://a.example", streamer_url=address)
+
     def test_unusable_address_is_named(self) -> None:
         with pytest.raises(ConfigurationError, match="base_url must be an absolute http or https address"):
             Environment.production("api.example.com")

@@ -19,12 +19,18 @@ that of a proxy. Lists are refused, lost, late, or hold absurd times. A process 
 dies, or is cancelled between any two callbacks of its loop. An event of the account stream costs nothing and brings
 a look forward.
 
+Every scope is played again with an adversary: a service that lists closes as openings, holds older orders with the
+terms of ours that still work, pages its live lists, and whose further faults are a rejection at routing, a 406, late
+lists, and the answer to another request. It is played once more without the echo of external identifiers. There an
+order may stay open in the end that another entry fits as well, or whose entry's clock was set.
+
 Invariants of every history:
 
 - at most one order of ours for each identifier, and no order without an entry;
 - the report to a caller (placement, error, notes and attributes of a cancellation) agrees with the books;
 - an order left to ``recover()`` is open, and the next ``recover()`` of a healthy process returns it;
 - an entry closed as ``not_sent`` or ``refused`` has no order, one closed as ``placed`` has one;
+- no order request goes out without the version that was asked for;
 - a cancelled call ends cancelled, and no error is raised that is not documented.
 
 Histories keep these assumptions, which the documentation of order entry states:

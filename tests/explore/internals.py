@@ -6,15 +6,18 @@ import asyncio
 from typing import Any
 from unittest.mock import patch
 
+import attrs
+
+from brokerage_async import client
 from brokerage_async.errors import APIError, AuthenticationError, ServerError
 from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import decisions, kinds, lists, place, recovery, search, submit
+from brokerage_async.order_entry import decisions, kinds, lists, matching, place, recovery, search, submit
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
-from brokerage_async.storage.files import FileIdentity
+from brokerage_async.storage.sqlite_file import FileIdentity
 
 __all__ = [
     "APIError",
@@ -22,14 +25,18 @@ __all__ = [
     "FileIdentity",
     "Instant",
     "age_by_loop",
+    "another_by_terms",
     "attempt_unclaimed",
     "call",
+    "client",
     "close_hastily",
     "close_with_waiting",
     "hasty",
     "is_past_as_datetime",
     "kinds",
     "lists",
+    "matching",
+    "other_action_differs",
     "outcome_by_code",
     "place",
     "poll_counting_early_looks",
@@ -38,12 +45,14 @@ __all__ = [
     "recovery",
     "release_as_looked",
     "search",
+    "side_ignored",
     "sql",
     "submit",
     "table_with",
     "trusting",
 ]
 
+ORIGINAL_LEG_DIFFERS = matching._leg_differs
 ORIGINAL_POLL = lists.OrderLists.poll
 ORIGINAL_CLOSE, ORIGINAL_OUTCOME_OF, ORIGINAL_RELEASE = place.close, retry.outcome_of, place._release
 
@@ -152,3 +161,20 @@ async def close_with_waiting(context: Any, claim: Claim, placement: Any) -> Any:
     done.set()
     await helping
     return await ORIGINAL_CLOSE(context, claim, placement)
+
+
+def side_ignored(asked: Any, seen: Any, *, edited: bool) -> bool:
+    """Compare legs without their actions."""
+    return ORIGINAL_LEG_DIFFERS(attrs.evolve(asked, action=seen.action), seen, edited=edited)
+
+
+def other_action_differs(asked: Any, seen: Any, *, edited: bool) -> bool:
+    """Take a leg of another action for another one, whichever the side."""
+    return asked.action != seen.action or ORIGINAL_LEG_DIFFERS(asked, seen, edited=edited)
+
+
+def another_by_terms(self: Any, seen: Any) -> bool:
+    """Judge an answer without an identifier by its terms."""
+    if seen.external_identifier:
+        return bool(seen.external_identifier != self.name)
+    return matching.differs_in(self.components[self.name], seen) is not None

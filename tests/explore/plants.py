@@ -207,3 +207,46 @@ def complex_order_recovered_as_single() -> Patches:
 def complex_order_resubmitted_without_searching() -> Patches:
     """A complex order of unknown outcome is sent again before it was searched for."""
     return [patch.object(internals.submit, "decide", internals.hasty)]
+
+
+@plant("opposite-adversary", 500, "vanished")
+def another_side_taken() -> Patches:
+    """An order on the other side under our identifier is taken for ours."""
+    return [patch.object(internals.matching, "_leg_differs", internals.side_ignored)]
+
+
+@plant("one-place-adversary", 500, "lost")
+def relabelled_order_disowned() -> Patches:
+    """An order that opens instead of closing is taken for another one."""
+    return [patch.object(internals.matching, "_leg_differs", internals.other_action_differs)]
+
+
+@plant("one-place-adversary", 500, "lost")
+def version_not_sent() -> Patches:
+    """A request goes out without the version that was asked for."""
+    return [patch.object(internals.client, "_with_version", lambda headers, version: headers)]
+
+
+@plant("one-place-unechoed", 500, "misanswered")
+def answer_taken_by_its_terms() -> Patches:
+    """An answer without an identifier is taken for ours if its terms are."""
+    return [
+        patch.object(internals.kinds.AskedOrder, "is_named_by", lambda *_: True),
+        patch.object(internals.kinds._Single, "is_another", internals.another_by_terms),
+    ]
+
+
+@plant("one-place-unechoed", 500, "vanished")
+def older_order_without_identifier_taken() -> Patches:
+    """An order without an identifier is taken for ours although it was received before."""
+    return [
+        patch.object(internals.search.IdentifierSearch, "_predates", lambda *_: False),
+        patch.object(internals.search.IdentifierSearch, "_is_after", lambda *_: True),
+    ]
+
+
+@plant("push-unechoed", 1000, "vanished", "absurd-future", faults=2)
+def order_of_the_future_taken() -> Patches:
+    """An order without an identifier is taken for ours although it was received in the future."""
+    after = internals.search.IdentifierSearch
+    return [patch.object(after, "_is_after", lambda self, entry, order: not self._predates(entry, order))]

@@ -224,10 +224,11 @@ class Process:
     async def _make(self, step: Step) -> Any:
         match step.kind:
             case "place" if step.is_complex:
-                order = new_complex_order(step.identifier)
-                return await self.entry.place_complex(step.account, order, resubmit=step.resubmit)
+                bracket = new_complex_order(step.identifier)
+                return await self.entry.place_complex(step.account, bracket, resubmit=step.resubmit)
             case "place":
-                return await self.entry.place(step.account, new_order(step.identifier), resubmit=step.resubmit)
+                order = new_order(step.identifier, closing=self.world.scope.adversary)
+                return await self.entry.place(step.account, order, resubmit=step.resubmit)
             case "recover":
                 return await self.entry.recover()
             case "abandon":

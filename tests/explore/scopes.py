@@ -39,6 +39,7 @@ PROXIES = frozenset({"html-403", "html-400", "html-404", "html-451", "html-502",
                      "json-425", "json-499", "garbage", "empty"})  # fmt: skip
 LISTS = frozenset({"list-403", "list-503", "list-lost", "absurd-past", "absurd-future"})
 MACHINES = frozenset({"freeze", "suspend", "kill", "clock-forward", "clock-back"})
+ADVERSITY = frozenset({"rejected", "406", "misanswered", "listed-late"})
 EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503", "half-listed"}
 
 
@@ -47,6 +48,8 @@ class Scope:
     """One set of histories.
 
     ``foreign``: another program has an order of the same terms under the same identifier, five days old.
+    ``opposite``: another program has just placed an order on the other side under the same identifier.
+    ``adversary``: see `Books`; orders without a version are a violation. ``echoes``: see there.
     ``sharing``: another program has just placed a complex order that shares all but one component with ours.
     ``rings``: how many events of the account stream each process may hear while it searches.
     """
@@ -58,6 +61,9 @@ class Scope:
     foreign: bool = False
     sharing: bool = False
     rings: int = 0
+    opposite: bool = False
+    adversary: bool = False
+    echoes: bool = True
     journal: str = "sql"
     times: Times = Times()
 
@@ -89,54 +95,72 @@ CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
 FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
 """Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
 
+PLAIN = (
+    Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+    Scope(
+        name="push",
+        programs=(ALONE,),
+        faults=2,
+        kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
+        rings=2,
+    ),
+    Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
+    Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
+    Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
+    Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
+    Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
+    Scope(name="cancel-place", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"cancel", "lost", "ack-lost"})),
+    Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
+    Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
+    Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
+    Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
+    Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
+    Scope(
+        name="moved",
+        programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
+        kinds=frozenset({"moved"}),
+        journal="file",
+    ),
+    Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+    Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
+    Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+    Scope(
+        name="complex-alone",
+        programs=(program(place_complex(resubmit=1), first=True),),
+        faults=2,
+        kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
+    ),
+    Scope(name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
+    Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
+    Scope(
+        name="complex-shared",
+        programs=(program(place_complex(resubmit=1), first=True),),
+        faults=2,
+        kinds=SUBMITS | LISTS | {"half-listed", "lost"},
+        sharing=True,
+    ),
+    Scope(name="opposite", programs=(PLACER, program(RECOVER)), kinds=FEW, opposite=True),
+)
+
+
+MANY = 35
+"""Kinds of faults of which two in one history of the adversary are too many to play them all."""
+
+
+def opposed(scope: Scope, **change: bool) -> Scope:
+    """Return a scope with the adversary, and its faults beside those of the scope; of many kinds one at a time."""
+    kinds = scope.kinds | ADVERSITY if scope.faults else scope.kinds
+    faults = scope.faults if len(kinds) <= MANY else min(scope.faults, 1)
+    return attrs.evolve(scope, adversary=True, kinds=kinds, faults=faults, **change)
+
+
 EXHAUSTED = {
     scope.name: scope
+    for plain in PLAIN
     for scope in (
-        Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
-        Scope(
-            name="push",
-            programs=(ALONE,),
-            faults=2,
-            kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
-            rings=2,
-        ),
-        Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
-        Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
-        Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
-        Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
-        Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
-        Scope(name="cancel-place", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"cancel", "lost", "ack-lost"})),
-        Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
-        Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
-        Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
-        Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
-        Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
-        Scope(
-            name="moved",
-            programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
-            kinds=frozenset({"moved"}),
-            journal="file",
-        ),
-        Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
-        Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
-        Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
-        Scope(
-            name="complex-alone",
-            programs=(program(place_complex(resubmit=1), first=True),),
-            faults=2,
-            kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
-        ),
-        Scope(
-            name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}
-        ),
-        Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
-        Scope(
-            name="complex-shared",
-            programs=(program(place_complex(resubmit=1), first=True),),
-            faults=2,
-            kinds=SUBMITS | LISTS | {"half-listed", "lost"},
-            sharing=True,
-        ),
+        plain,
+        attrs.evolve(opposed(plain), name=f"{plain.name}-adversary"),
+        attrs.evolve(opposed(plain, echoes=False), name=f"{plain.name}-unechoed"),
     )
 }
 
@@ -161,7 +185,7 @@ def mixed(seed: int) -> Scope:
             steps.insert(0, place(resubmit=chance.choice([0, 1])))
         programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
     foreign = chance.random() < 0.1
-    return Scope(
+    scope = Scope(
         name=f"mixed-{seed}",
         programs=tuple(programs),
         faults=chance.choice([1, 2, 3, 4]),
@@ -169,6 +193,7 @@ def mixed(seed: int) -> Scope:
         foreign=foreign,
         journal=chance.choice(["sql", "sql", "memory"]),
     )
+    return opposed(scope, echoes=chance.random() < 0.7) if chance.random() < 0.5 else scope
 
 
 def scope_of(name: str) -> Scope:

@@ -22,8 +22,7 @@ from brokerage_async.errors import (
     ResponseLostError,
 )
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
-from brokerage_async.journal.schema import creation
-from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.journal.sql import SqlJournal, creation, text_of
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -59,6 +58,8 @@ ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
 CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
 EXIT = tickets.sell_to_close("AAPL", 10)
+CLOSE = attrs.evolve(tickets.limit(EXIT, price="10"), advanced_instructions=None)
+VERSION = "20261012"
 PROFIT, LOSS = tickets.limit(EXIT, price="900"), tickets.stop(EXIT, trigger="5")
 
 
@@ -138,7 +139,7 @@ class FileDatabase(SqlJournal):
 def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout: float) -> Client:
     """Return a client with the real session, retries, limits and token manager over ``transport``."""
     retry = RetryPolicy(jitter=lambda: 0.5, max_attempts=attempts, max_retry_after=max_retry_after)
-    return Client(ENVIRONMENT, CREDENTIALS, transport=transport, retry=retry, timeout=timeout)
+    return Client(ENVIRONMENT, CREDENTIALS, transport=transport, retry=retry, timeout=timeout, accept_version=VERSION)
 
 
 @attrs.frozen
@@ -170,9 +171,9 @@ def new_order_entry(
 
 
 @functools.cache
-def new_order(identifier: str) -> models.NewOrder:
-    """Return a buy order that stays working."""
-    return attrs.evolve(ORDER, external_identifier=identifier)
+def new_order(identifier: str, *, closing: bool = False) -> models.NewOrder:
+    """Return an order that stays working: it buys, or closes a position without asking for validation."""
+    return attrs.evolve(CLOSE if closing else ORDER, external_identifier=identifier)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import email.utils
 import functools
 import itertools
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,8 +32,8 @@ DRY_RUN = Response(
 )
 TEMPLATE = (
     '{"id":%(id)d,"account-number":"%(account)s","external-identifier":"%(identifier)s",%(parent)s"order-type":"Limit",'
-    '"price":"10.00","price-effect":"Debit","received-at":"%(received)s","size":10,"status":"Live",'
-    '"time-in-force":"Day","leg-count":1,"edited":false,"legs":[{"action":"Buy to Open","instrument-type":"Equity",'
+    '"price":"10.00","price-effect":"%(effect)s","received-at":"%(received)s","size":10,"status":"%(status)s",'
+    '"time-in-force":"Day","leg-count":1,"edited":false,"legs":[{"action":"%(action)s","instrument-type":"Equity",'
     '"quantity":10,"remaining-quantity":10,"symbol":"AAPL","fills":[]}]}'
 )
 EXITS = (
@@ -42,11 +43,19 @@ EXITS = (
 EXIT = (
     '{"id":%(id)d%(number)d,"account-number":"%(account)s","external-identifier":"%(identifier)s.%(number)d",'
     '%(parent)s%(terms)s,"received-at":"%(received)s","size":10,"status":"Contingent","leg-count":1,"edited":false,'
-    '"legs":[{"action":"Sell to Close","instrument-type":"Equity","quantity":10,"remaining-quantity":10,'
+    '"legs":[{"action":"%(exit)s","instrument-type":"Equity","quantity":10,"remaining-quantity":10,'
     '"symbol":"AAPL","fills":[]}]}'
 )
 COMPLEX = '{"id":%(id)d,"account-number":"%(account)s","type":"OTOCO","trigger-order":%(trigger)s,"orders":[%(exits)s]}'
 IDENTIFIER = b'"external-identifier":"'
+ECHO = re.compile('"external-identifier":"[^"]*",')
+BUYING = {"action": "Buy to Open", "effect": "Debit"}
+RELABELLED = {"action": "Sell to Open", "effect": "Credit"}
+"""What the adversary makes of an order that sells to close."""
+PAGE = 3
+"""Orders on a page of a live list of the adversary."""
+VERSIONED = ("orders.", "complex_orders.")
+"""Operations that are sent with a version."""
 
 
 BOTH = frozenset({"orders", "complex-orders"})
@@ -71,20 +80,47 @@ class BookedOrder:
 
 
 class Books:
-    """The orders that the brokerage has, and the answers that follow from them."""
+    """The orders that the brokerage has, and the answers that follow from them.
 
-    def __init__(self) -> None:
+    An ``adversary`` relabels legs that close, holds older orders with the terms of ours that still work, and shows the
+    live list in pages. Unless it ``echoes``, no order shows its external identifier.
+    """
+
+    def __init__(self, *, adversary: bool = False, echoes: bool = True) -> None:
         self.orders: list[BookedOrder] = []
         self._ids = itertools.count(1001)
+        self._adversary = adversary
+        self._echoes = echoes
+        if adversary:
+            received = datetime.fromtimestamp(BASE - 5 * DAY, UTC).isoformat()
+            old = self.book("A1", "", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+            old.json = ECHO.sub("", old.json)
+            self.book_complex("A1", "old", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+
+    def _shown(self, text: str) -> str:
+        return text if self._echoes else ECHO.sub("", text)
 
     def book(
-        self, account: str, identifier: str, now: float, *, listed_at: float, received: str = "", ours: bool = True
+        self,
+        account: str,
+        identifier: str,
+        now: float,
+        *,
+        listed_at: float,
+        received: str = "",
+        ours: bool = True,
+        status: str = "Live",
+        opposite: bool = False,
     ) -> BookedOrder:
-        """Add an order, received now or at the time that ``received`` names."""
+        """Add an order, received now or at the time ``received``; an ``opposite`` one differs in its side."""
         number = next(self._ids)
         text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
         values = {"id": number, "account": account, "identifier": identifier, "received": text, "parent": ""}
-        order = BookedOrder(number, account, identifier, now, listed_at, TEMPLATE % values, ours)
+        terms = RELABELLED if self._adversary else BUYING
+        if opposite:
+            terms = {**terms, "action": (BUYING if self._adversary else RELABELLED)["action"]}
+        text = self._shown(TEMPLATE % {**values, **terms, "status": status})
+        order = BookedOrder(number, account, identifier, now, listed_at, text, ours)
         self.orders.append(order)
         return order
 
@@ -96,16 +132,22 @@ class Books:
         *,
         listed_at: float,
         stop: str = "5.00",
+        received: str = "",
         ours: bool = True,
+        status: str = "Live",
         shown: frozenset[str] = BOTH,
     ) -> BookedOrder:
         """Add a complex order, received now; one with another ``stop`` shares all but its last component with ours."""
         number = next(self._ids)
-        text = datetime.fromtimestamp(BASE + now, UTC).isoformat()
+        text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
         values: dict[str, Any] = {"id": number, "account": account, "identifier": identifier, "received": text}
         values["parent"] = f'"complex-order-id":{number},'
-        trigger = TEMPLATE % {**values, "id": number * 10}
-        exits = [EXIT % {**values, "number": n, "terms": terms % {"stop": stop}} for n, terms in enumerate(EXITS, 1)]
+        values["exit"] = "Sell to Open" if self._adversary else "Sell to Close"
+        trigger = self._shown(TEMPLATE % {**values, **BUYING, "id": number * 10, "status": status})
+        exits = [
+            self._shown(EXIT % {**values, "number": n, "terms": terms % {"stop": stop}})
+            for n, terms in enumerate(EXITS, 1)
+        ]
         whole = COMPLEX % {**values, "trigger": trigger, "exits": ",".join(exits)}
         order = BookedOrder(number, account, identifier, now, listed_at, whole, ours, (trigger, *exits), shown)
         self.orders.append(order)
@@ -121,27 +163,37 @@ class Books:
         text = f'{{"data":{{"{key}":{order.json},"warnings":[],"errors":[]}},"context":"/"}}'
         return Response(status=201, headers=JSON, body=text.encode())
 
-    def found(self, number: str) -> Response:
-        """Return a complex order by its id."""
+    def found(self, number: str, *, is_complex: bool) -> Response:
+        """Return an order by its id."""
         for order in self.orders:
-            if str(order.id) == number and order.components:
+            if str(order.id) == number and bool(order.components) is is_complex:
                 text = f'{{"data":{order.json},"context":"/"}}'
                 return Response(status=200, headers=JSON, body=text.encode())
         return error_answer(404, "record_not_found")
 
-    def listing(self, account: str, now: float, *, extra: str = "", of: str = "orders") -> Response:
-        """Return the list of the orders, or of the complex orders, that are listed by now, newest first."""
+    def other_than(self, identifier: str, *, is_complex: bool) -> BookedOrder | None:
+        """Return the newest order of another identifier."""
+        others = [o for o in self.orders if o.identifier != identifier and bool(o.components) is is_complex]
+        return others[-1] if others else None
+
+    def listing(
+        self, account: str, now: float, *, extra: str = "", of: str = "orders", page: int | None = None
+    ) -> Response:
+        """Return the list of the orders, or of the complex orders, that are listed by now, newest first; or a page."""
         listed = [o for o in reversed(self.orders) if o.account == account and o.listed_at <= now and of in o.shown]
         if of == "orders":
             items = [text for o in listed for text in (o.components or (o.json,))]
         else:
             items = [o.json for o in listed if o.components]
         if extra:
-            items.append(extra)
-        count = len(items)
+            items.append(self._shown(extra))
+        total = len(items)
+        size, number = (PAGE, page) if page is not None and self._adversary else (200, 0)
+        items = items[size * number : size * (number + 1)]
         text = (
-            f'{{"data":{{"items":[{",".join(items)}]}},"context":"/","pagination":{{"per-page":200,"page-offset":0,'
-            f'"item-offset":0,"total-items":{count},"total-pages":{min(count, 1)},"current-item-count":{count}}}}}'
+            f'{{"data":{{"items":[{",".join(items)}]}},"context":"/","pagination":{{"per-page":{size},'
+            f'"page-offset":{number},"item-offset":{size * number},"total-items":{total},'
+            f'"total-pages":{-(-total // size)},"current-item-count":{len(items)}}}}}'
         )
         return Response(status=200, headers=JSON, body=text.encode())
 
@@ -160,11 +212,17 @@ def identifier_of(request: Request) -> str:
 
 def strange_order(received: str) -> str:
     """Return the JSON of an order of another program with an absurd time."""
-    values = {"id": 7, "account": "A1", "identifier": "strange", "received": received, "parent": ""}
-    return TEMPLATE % values
+    values = {"id": 7, "account": "A1", "identifier": "strange", "received": received, "parent": "", "status": "Live"}
+    return TEMPLATE % {**values, **BUYING}
 
 
-def error_answer(status: int, code: str, **headers: str) -> Response:
+def page_of(request: Request) -> int:
+    """Return the page that a request for a list names."""
+    found = re.search(r"page-offset=(\d+)", request.url)
+    return int(found.group(1)) if found else 0
+
+
+def error_answer(status: int, code: str | int, **headers: str) -> Response:
     """Return an error of the service in its own envelope."""
     body: dict[str, Any] = {"error": {"code": code, "message": "no"}}
     named = JSON | {name.replace("_", "-"): value for name, value in headers.items()}

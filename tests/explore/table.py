@@ -1,4 +1,4 @@
-"""The page ``docs/at-most-once-explorer.md``, written from the results of the searches."""
+"""The page ``docs/reference/reports/at-most-once-explorer.md``, written from the results of the searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plants import PLANTS, hunt
 from .scopes import EXHAUSTED, Scope
 from .search import Report, exhaust
 
-PAGE = Path(__file__).parents[2] / "docs" / "at-most-once-explorer.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reports" / "at-most-once-explorer.md"
 
 HEAD = """\
 # The explorer of order entry
@@ -26,7 +26,10 @@ assumptions the histories keep is written in `tests/explore/__init__.py`.
 
 Every history of these scopes was played, apart from those that come to a state where another history has been. A fault
 costs one of the faults that a history may hold; reordering costs nothing. In `push`, the searches hear up to two events
-of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost.
+of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost. In `-adversary`,
+closes are listed as openings, older orders with the terms of ours still work, live lists come in pages, and orders are
+rejected at routing, answered with 406, listed late, or answered with another order. In `-unechoed`, no order shows its
+external identifier, either.
 
 | Scope | Processes | Faults in one history | Kinds of faults | Histories | Violations |
 | --- | --- | --- | --- | --- | --- |

@@ -9,10 +9,13 @@ import pytest
 from .choices import Choices, Drawn, decode, encode
 from .loop import ProcessLoop
 from .plants import PLANTS, hunt
-from .scopes import EVERYTHING, EXHAUSTED, mixed
+from .scopes import ADVERSITY, EVERYTHING, EXHAUSTED, mixed
 from .search import exhaust, play, quiet, replay, sample
 
-SMALL = ("cancel-alone", "cancel-place", "cancel-recover", "foreign", "complex-shared")
+SMALL = (
+    "cancel-alone", "cancel-place", "cancel-recover", "foreign", "foreign-adversary", "foreign-unechoed",
+    "complex-shared", "complex-shared-adversary", "complex-alone-unechoed",
+)  # fmt: skip
 """Scopes that are exhausted in a second or so."""
 
 
@@ -46,8 +49,9 @@ def test_sampled_scopes_cover_everything() -> None:
     assert {scope.journal for scope in scopes} == {"sql", "memory"}
     steps = {step.kind for scope in scopes for program in scope.programs for step in program.steps}
     assert steps == {"place", "recover", "abandon", "wait"}
-    assert {kind for scope in scopes for kind in scope.kinds} == EVERYTHING
+    assert {kind for scope in scopes for kind in scope.kinds} == EVERYTHING | ADVERSITY
     assert {scope.foreign for scope in scopes} == {True, False}
+    assert {(scope.adversary, scope.echoes) for scope in scopes} == {(False, True), (True, True), (True, False)}
 
 
 def test_history_survives_being_written_down() -> None:

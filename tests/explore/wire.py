@@ -26,6 +26,7 @@ UNAUTHORIZED = error_answer(401, "token_invalid")
 REFUSED = error_answer(422, "preflight_check_failure")
 FORBIDDEN = error_answer(403, "not_permitted")
 BROKEN = error_answer(503, "internal_server_error")
+UNSUPPORTED = error_answer(406, 406)
 
 INSTEAD = {
     "html-403": html_answer(403),
@@ -71,6 +72,9 @@ class Wire:
             return service.TOKEN
         if self._world.over:
             raise RequestNotSentError("the history has ended")
+        is_versioned = "accept-version" in map(str.lower, request.headers)
+        if self._world.scope.adversary and name.startswith(service.VERSIONED) and not is_versioned:
+            self._world.violations.append(f"unversioned: {name} was sent without a version")
         exchange = (Submit if name.endswith(".submit") else Read)(self._world, self._process, name, request)
         return await exchange.made()
 
@@ -152,11 +156,12 @@ class Read(Exchange):
         name, allowed = self.name, self.world.allows
         if name.endswith(".dry_run"):
             options = [Option(name, 0, lambda: self.deliver(service.DRY_RUN))]
-            return [*options, *self.option("dry-run-503", f"{name}: 503", BROKEN)]
+            options += self.option("dry-run-503", f"{name}: 503", BROKEN)
+            return [*options, *self.option("406", f"{name}: 406", UNSUPPORTED)]
         if self.process.is_barred:
             return [Option(f"{name}: 403", 0, self.bar)]
         options = [Option(name, 0, lambda: self.deliver(self.listing()))]
-        for kind, response in (("list-403", FORBIDDEN), ("list-503", BROKEN)):
+        for kind, response in (("list-403", FORBIDDEN), ("list-503", BROKEN), ("406", UNSUPPORTED)):
             if allowed(kind):
                 options.append(Option(f"{name}: {kind}", 1, lambda answer=response: self.disturb(answer)))
         if allowed("list-lost"):
@@ -164,17 +169,18 @@ class Read(Exchange):
         options.extend(
             Option(f"{name}: {kind}", 1, lambda kind=kind: self.disturb(self.listing(ABSURD[kind])))
             for kind in ABSURD
-            if allowed(kind) and not name.startswith("complex_orders.")
+            if allowed(kind) and name.startswith("orders.list")
         )
         return options
 
     def listing(self, absurd: str | None = None) -> Response:
         extra = "" if absurd is None else service.strange_order(absurd)
         books = self.world.books
-        if self.name == "complex_orders.get":
-            return books.found(self.request.url.rpartition("/")[2])
+        if self.name.endswith(".get"):
+            return books.found(self.request.url.rpartition("/")[2], is_complex=self.name.startswith("complex_"))
+        page = service.page_of(self.request) if self.name == "orders.list_live" else None
         of = "complex-orders" if self.name == "complex_orders.list" else "orders"
-        return books.listing(self.account, self.world.now, extra=extra, of=of)
+        return books.listing(self.account, self.world.now, extra=extra, of=of, page=page)
 
     def disturb(self, response: Response) -> None:
         self.process.disturbed = True
@@ -227,9 +233,12 @@ class Submit(Exchange):
             options.append(Option("submit: 429, from now on", 1, self.turn_away))
         options += self.option("unauthorized", "submit: 401", UNAUTHORIZED)
         options += self.option("refused", "submit: 422", REFUSED)
+        options += self.option("406", "submit: 406", UNSUPPORTED)
         options += self.option("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"])
         if allowed("listed-late"):
             options.append(Option("submit is processed, and listed late", 1, self.process_and_hide))
+        if allowed("rejected"):
+            options.append(Option("submit is processed, and rejected at routing", 1, self.process_and_reject))
         if allowed("half-listed") and self.name == "complex_orders.submit":
             for shown in sorted(service.BOTH):
                 label = f"submit is processed, answer lost, listed in {shown} only"
@@ -247,18 +256,23 @@ class Submit(Exchange):
     def process_and_hide(self) -> None:
         self.process_order(listed_at=self.last_moment)
 
+    def process_and_reject(self) -> None:
+        self.process_order(status="Rejected")
+
     def process_and_lose(self, shown: str) -> None:
         self.process_order(shown=frozenset({shown}))
         self.lose()
 
-    def process_order(self, listed_at: float | None = None, shown: frozenset[str] = service.BOTH) -> None:
+    def process_order(
+        self, listed_at: float | None = None, shown: frozenset[str] = service.BOTH, status: str = "Live"
+    ) -> None:
         world, now = self.world, self.world.now
         at = now if listed_at is None else listed_at
         if self.name == "complex_orders.submit":
             identifier = self.sent.identifier
-            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown)
+            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown, status=status)
         else:
-            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at)
+            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at, status=status)
         self.order = self.sent.order = order
         if self.process.dies_after_submit:
             world.kill(self.process)
@@ -271,6 +285,10 @@ class Submit(Exchange):
         options = [Option("submit is answered", 0, lambda: self.deliver(response))]
         if self.world.allows("lost"):
             options.append(Option("the answer is lost", 1, self.lose))
+        other = self.world.books.other_than(self.sent.identifier, is_complex=bool(self.order.components))
+        if other is not None:
+            mistaken = self.world.books.placed(other)
+            options += self.option("misanswered", f"the answer is that to order {other.id}", mistaken)
         for kind, page in INSTEAD.items():
             options += self.option(kind, f"the answer is replaced: {kind}", page)
         return options

@@ -42,9 +42,10 @@ class World:
         self.choices = choices
         self.now = 0.0
         self.jumped = 0.0
+        self.jumps = 0
         self.budget = scope.faults
         self.over = False
-        self.books = Books()
+        self.books = Books(adversary=scope.adversary, echoes=scope.echoes)
         self.sends: list[Send] = []
         self.calls: list[Call] = []
         self.owners: dict[str, str] = {}
@@ -64,6 +65,8 @@ class World:
         if scope.foreign:
             received = "2026-03-05T15:00:00Z"
             self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+        if scope.opposite:
+            self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
         if scope.sharing:
             self.books.book_complex("A1", "X", 0.0, listed_at=0.0, stop="6.00", ours=False)
         self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
@@ -277,6 +280,7 @@ class World:
             self.violations.append(f"unnoticed: {send.call} began after the journal had moved, and sent without entry")
 
     def _jump(self, seconds: float) -> None:
+        self.jumps += 1
         self.jumped += seconds
 
     def _starting(self, process: Process) -> Any:
@@ -357,7 +361,7 @@ class World:
                 self._contents,
                 tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),
-                tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at) for o in self.books.orders)),
+                tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at, o.json) for o in self.books.orders)),
                 tuple((p.state, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
             )
         )

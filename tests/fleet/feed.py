@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from brokerage_async.fleet import EngineUnavailableError, Fleet
+from brokerage_async.fleet import Fleet
 from tests.fleet.engines import EngineServer, engine_server, missing
 from tests.fleet.feed_workers import Place, consume, fact_of, publish
 
@@ -118,13 +118,10 @@ async def kill_at_random(troop: Troop, server: EngineServer, chance: random.Rand
 
 async def published(fleet: Fleet, place: Place) -> tuple[int, int]:
     """Return how many changes are published, and the lag of the slowest group."""
-    command, keys = fleet.connection.command, place.feed(fleet)._feed
-    try:
-        sequence = int(await command("HGET", keys.key("meta"), "sequence") or 0)
-        groups = [int(await command("HGET", keys.key("groups"), group) or 0) for group in GROUPS]
-    except EngineUnavailableError:
+    status = await place.feed(fleet).status()
+    if status.published is None:
         return 0, sys.maxsize
-    return sequence, sequence - min(groups)
+    return status.published, max(status.lag.get(group, status.published) for group in GROUPS)
 
 
 async def settle(fleet: Fleet, place: Place, seconds: float) -> None:

@@ -60,8 +60,8 @@ def test_keys_are_in_one_slot_and_belong_to_one_feed() -> None:
 
 def test_group_keys_have_the_stream_in_common_and_nothing_else() -> None:
     one, two = (keys().group_keys(group) for group in ("one", "two"))
-    assert one[:3] == two[:3] == keys().keys("stream", "meta", "groups")
-    assert len({*one, *two}) == 3 + 6 + 6
+    assert one[:2] == two[:2] == keys().keys("stream", "meta")
+    assert len({*one, *two}) == 2 + 2 + 2
 
 
 def test_lease_is_passed_in_milliseconds() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+import time
 from typing import Any
 
 import pytest
 
 from brokerage_async.fleet import FeedGapError, Fleet
 from brokerage_async.fleet.connection import Script
-from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, JOIN, RENEW, RESIGN, TAKE
+from brokerage_async.fleet.feed_reader import Entry
+from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, RENEW, TAKE
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, quiet, take
 
@@ -99,37 +102,38 @@ async def test_lease_is_renewed_and_ended_by_its_holder_only(fleet: Fleet) -> No
     feed = feed_of(fleet)._feed
 
     async def run(script: Script, token: str, lease: int = 5000) -> Any:
-        return await fleet.connection.script(script, feed.keys("lease", "meta"), [token, lease])
+        return await fleet.connection.script(script, feed.keys("lease"), [token, lease])
 
-    assert await run(ELECT, "one") == [1, 1]
-    assert await run(ELECT, "one") == [1, 2], "its answer may have been lost"
+    assert await run(ELECT, "one") == [1, 0]
+    assert await run(ELECT, "one") == [1, 0], "its answer may have been lost"
     won, left = await run(ELECT, "two")
     assert won == 0
     assert 4000 < left <= 5000
     assert [await run(RENEW, "two", 9000), await run(RENEW, "one", 9000)] == [0, 1]
     assert (await run(ELECT, "two"))[1] > 5000
-    assert [await run(RESIGN, "two"), await run(RESIGN, "one"), await run(RESIGN, "one")] == [0, 1, 0]
-    assert await run(ELECT, "two") == [1, 3]
+    assert [await run(RENEW, "two", 0), await run(RENEW, "one", 0), await run(RENEW, "one", 0)] == [0, 1, 0]
+    assert await run(ELECT, "two") == [1, 0]
 
 
 async def test_change_is_extended_and_acknowledged_by_its_consumer_only(fleet: Fleet) -> None:
     feed, lists = feed_of(fleet), Lists(a=1, b=1)
-    keys = feed._feed.group_keys("g")
 
-    async def run(script: Script, *arguments: str | float) -> Any:
-        return await fleet.connection.script(script, keys, arguments)
+    async def run(script: Script, consumer: str, *arguments: str | float | bytes) -> Any:
+        return await fleet.connection.script(script, feed._feed.group_keys("g"), ["g", consumer, *arguments])
 
     async with publishing(feed, lists):
         await published(feed, 2)
-    assert await fleet.connection.script(JOIN, keys[:4], ["g", "beginning"]) == 1
-    assert await fleet.connection.script(JOIN, keys[:4], ["g", "now"]) == 0, "the group stays where it is"
-    lost, last, _, taken = await run(TAKE, "g", "one", 5000, 10, 100)
+    lost, last, _, taken = await run(TAKE, "one", 5000, 10, 100, "0", 1)
     assert (lost, last, [number for number, _ in taken]) == (0, 2, [b"1-0", b"2-0"])
-    assert [await run(EXTEND, "two", 5000, 1, 2), await run(EXTEND, "one", 5000, 1, 2, 3)] == [0, 2]
-    assert await run(ACK, "g", "two", 1, 3) == [1]
-    assert await run(ACK, "g", "one", 1, 1) == []
+    a, _b = (Entry.read(each) for each in taken)
+    assert [await run(EXTEND, "two", 1, 2), await run(EXTEND, "one", 1, 2, 3)] == [0, 2]
+    assert await run(ACK, "two", 1, a.key, a.stored.key, 3, "x", "x") == [1]
+    assert await run(ACK, "one", 1, "of a change that the engine has lost", a.stored.key) == []
+    assert (await feed.status()).lag == {"g": 2}
+    assert await run(ACK, "one", 1, a.key, a.stored.key, 1, a.key, a.stored.key) == []
     assert (await feed.status()).lag == {"g": 1}
-    assert await run(EXTEND, "one", 5000, 1, 2) == 1
+    assert await run(EXTEND, "one", 1, 2) == 1
+    assert (await run(TAKE, "one", 5000, 10, 100, "$", 0))[3] == [], "the group stays where it is"
 
 
 async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fleet: Fleet) -> None:
@@ -140,16 +144,28 @@ async def test_poller_is_replaced_after_the_clock_of_the_engine_was_set_back(fle
 
 
 async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_back(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
+    feed, run = feed_of(fleet), fleet.connection.command
     async with publishing(feed, Lists(a=1)), feed.read_group("g", start="beginning") as dead:
         await anext(dead)
         assert dead._keeping is not None
         dead._keeping.cancel()
-        _, _, _, group, deadlines, *_ = feed._feed.group_keys("g")
-        await fleet.connection.command("ZINCRBY", deadlines, 3_600_000, 1)
-        await fleet.connection.command("HINCRBY", group, "taken_at", 3_600_000)
+        stream, meta, *_ = feed._feed.group_keys("g")
+        await run("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", 1)
+        await run("RESTORE", stream, 0, handed_out_in_an_hour(await run("DUMP", stream)), "REPLACE")
+        await run("HINCRBY", meta, "taken at g", 3_600_000)
         async with feed.read_group("g") as other:
             assert await take(other, 1) == [("added", "a", 1)]
+
+
+def handed_out_in_an_hour(dump: bytes) -> bytes:
+    """Return a dump of a stream in which the moments of the last ten seconds lie an hour ahead."""
+    now, changed = int(time.time() * 1000), bytearray(dump)
+    for at in range(len(dump) - 8):
+        (moment,) = struct.unpack_from("<q", dump, at)
+        if now - 10_000 <= moment <= now:
+            struct.pack_into("<q", changed, at, moment + 3_600_000)
+    assert changed != dump
+    return bytes(changed)
 
 
 async def test_reader_sees_a_gap_where_other_changes_took_the_place_of_those_it_read(fleet: Fleet) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,11 @@ from brokerage_async import Client
 from brokerage_async.config import Limits
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.fleet import Fleet, RedisLimits
-from brokerage_async.http.limiter import Lane, LaneName
+from brokerage_async.http.limiter import LaneName, Limiter
 from brokerage_async.simulator import Simulator
 from tests.fleet.crowd import small_simulator
 from tests.fleet.engines import EngineServer, engine_server, missing
-from tests.fleet.shared_budget import busiest_second, settled
+from tests.fleet.shared_budget import busiest_second
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
 
@@ -77,18 +78,6 @@ class TestClient:
             for read in reads:
                 read.cancel()
             await asyncio.gather(*reads, return_exceptions=True)
-
-    async def test_usual_call_asks_nothing(self, server: EngineServer, sim: Simulator) -> None:
-        async with client(sim, server.url, 1000.0, local_share=1.0) as quiet:
-            await quiet.market_time.equity_holidays()
-            await settled(quiet.fleet)  # type: ignore[attr-defined]
-            await asyncio.sleep(3.0)
-            limits = quiet.fleet._parts["limits"]  # type: ignore[attr-defined]
-            await quiet.market_time.equity_holidays()
-            before = limits._asks
-            for _ in range(20):
-                await quiet.market_time.equity_holidays()
-            assert limits._asks - before <= 2
 
     async def test_clients_of_one_process_are_workers_of_their_own(self, server: EngineServer, sim: Simulator) -> None:
         async with Fleet(server.url) as fleet:
@@ -204,6 +193,27 @@ class TestEngineAway:
             assert status.workers == 2
             assert busiest_second(moments()) <= 51
 
+    async def test_worker_keeps_to_its_local_share_until_the_others_have_noticed_that_the_engine_is_back(
+        self, server: EngineServer, sim: Simulator
+    ) -> None:
+        async with client(sim, server.url) as one:
+            await one.authorize()
+            await asyncio.sleep(3.2)
+            server.pause()  # not for long enough that the engine itself grants nothing
+            try:
+                while not (await one.fleet.status()).parts["limits"].is_local:  # type: ignore[attr-defined]
+                    await one.market_time.equity_holidays()
+            finally:
+                server.resume()
+            resumed, moments = asyncio.get_running_loop().time(), new_requests(sim)
+            counts = dict[float, int]()
+            for seconds in (2.4, 6.0):
+                while asyncio.get_running_loop().time() < resumed + seconds:
+                    await one.market_time.equity_holidays()
+                counts[seconds] = len(moments())
+        assert counts[2.4] <= 2.4 * 1.75 + 2
+        assert counts[6.0] > 60, "the engine is not back, so nothing is shown"
+
     async def test_state_lost_in_the_middle_never_exceeds_the_budget(
         self, server: EngineServer, sim: Simulator
     ) -> None:
@@ -238,7 +248,7 @@ class TestEngineAway:
 
     async def test_wrong_type_under_the_key_leaves_the_local_share(self, server: EngineServer, sim: Simulator) -> None:
         async with Fleet(server.url) as fleet:
-            await fleet.connection.command("SET", fleet.connection.key("limits", "requests", "queue"), "x")
+            await fleet.connection.command("SET", fleet.connection.key("limits", "requests", "early"), "x")
             await fleet.connection.command("SET", fleet.connection.key("limits", "requests", "state"), "x")
         async with client(sim, server.url) as one:
             await one.market_time.equity_holidays()
@@ -269,7 +279,24 @@ class TestArguments:
     async def test_bounds_of_each_worker_apply_as_well(self) -> None:
         async with Fleet("redis://127.0.0.1:1") as fleet:
             limits = RedisLimits(fleet, requests_per_second=50, limits=Limits(reads=1))
-            lane = Lane(1, pacer=limits.pacer(LaneName.READS))
-            assert lane.try_acquire(0.0) is False  # nothing was granted yet
-            lane.close(lambda: ConfigurationError("closed"))
-            await limits.aclose()
+            limiter = Limiter(limits)
+            assert limiter[LaneName.READS].try_acquire(0.0)
+            assert not limiter[LaneName.READS].try_acquire(0.0)
+
+
+async def test_engine_that_is_far_away_still_grants_trades_their_slots(server: EngineServer) -> None:
+    async with Fleet(server.url) as fleet:
+        limits = RedisLimits(fleet, requests_per_second=50, local_share=0.01)  # one in two seconds
+        run = fleet.connection.script
+
+        async def far(*arguments: Any, **options: Any) -> Any:
+            await asyncio.sleep(0.1)
+            return await run(*arguments, **options)
+
+        await limits.acquire(LaneName.TRADES, "orders.cancel")
+        await asyncio.sleep(3)
+        fleet.connection.script = far  # type: ignore[method-assign]
+        began = asyncio.get_running_loop().time()
+        for _ in range(5):
+            await limits.acquire(LaneName.TRADES, "orders.cancel")
+        assert asyncio.get_running_loop().time() - began < 4.5, "the local share alone takes 8 s"

@@ -11,7 +11,7 @@ from brokerage_async.auth.store import StoredToken
 from brokerage_async.errors import TokenError
 from brokerage_async.fleet import Fleet, RedisTokenStore
 from brokerage_async.fleet.connection import Script
-from brokerage_async.fleet.scripts import FAIL, JOIN, KEPT, PUBLISH, RELEASE, RENEW
+from brokerage_async.fleet.scripts import END, JOIN, KEPT, PUBLISH, RENEW
 from tests.fleet.engines import EngineServer, missing
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -72,15 +72,14 @@ async def test_join_gives_one_turn_at_a_time(state: State) -> None:
     assert 4000 < left <= 5000
 
 
-@pytest.mark.parametrize("ending", [RELEASE, FAIL])
-async def test_turn_ends_for_its_holder_only(state: State, ending: Script) -> None:
-    arguments: tuple[str | float, ...] = ("why", 60_000) if ending is FAIL else ()
+@pytest.mark.parametrize("arguments", [(), ("why", 60_000)], ids=["released", "failed"])
+async def test_turn_ends_for_its_holder_only(state: State, arguments: tuple[str | float, ...]) -> None:
     await state.join("one")
-    assert await state.run(ending, "two", *arguments) == 0
+    assert await state.run(END, "two", *arguments) == 0
     assert (await state.join("two"))[0] == b"wait"
-    assert await state.run(ending, "one", *arguments) == 1
-    assert (await state.join("two"))[0] == (b"failed" if ending is FAIL else b"turn")
-    assert await state.run(ending, "one", *arguments) == 0, "it is over"
+    assert await state.run(END, "one", *arguments) == 1
+    assert (await state.join("two"))[0] == (b"failed" if arguments else b"turn")
+    assert await state.run(END, "one", *arguments) == 0, "it is over"
 
 
 async def test_renew_extends_the_turn_of_its_holder_only(state: State) -> None:
@@ -93,7 +92,7 @@ async def test_renew_extends_the_turn_of_its_holder_only(state: State) -> None:
 
 async def test_failure_spares_the_others_and_ends_with_the_next_token(state: State) -> None:
     await state.join("one")
-    await state.run(FAIL, "one", "why", 60_000)
+    await state.run(END, "one", "why", 60_000)
     what, failure, pause = await state.join("two")
     assert (what, failure) == (b"failed", b"why")
     assert 59_000 < pause <= 60_000

@@ -335,3 +335,19 @@ async def test_status_says_how_the_token_is(server: EngineServer) -> None:
         assert after.turns == 1
         assert 890 < after.expires_in <= 901
         await manager.close()
+
+
+async def test_refused_credentials_are_sent_once_by_the_fleet_until_they_change(server: EngineServer) -> None:
+    refusal = TokenError("revoked", transient=False, status=400, code="invalid_grant")
+    endpoint = Endpoint(failure=refusal)
+    async with processes(server, endpoint) as fleet:
+        found = await asyncio.gather(*(fleet.open().get() for _ in range(5)), return_exceptions=True)
+        assert all(isinstance(error, TokenError) and not error.transient for error in found)
+    async with commands(server) as command:
+        await command("DEL", await state_key(command))  # the pause that the others were told has passed
+    async with processes(server, endpoint) as fleet:
+        for _ in range(3):
+            with pytest.raises(TokenError, match=r"remove k+ from it to try the same credentials again") as caught:
+                await fleet.open().get()
+            assert (caught.value.status, caught.value.code) == (400, "invalid_grant")
+    assert endpoint.requests == 1

@@ -506,3 +506,24 @@ class TestObserving:
         ]
         assert "s3cr3t" not in caplog.text
         assert "t1" not in caplog.text
+
+
+@pytest.mark.parametrize("code", ["unconfirmed_user", "invalid_credentials"])
+@on_virtual_time
+async def test_call_refused_for_the_user_asks_for_no_fresh_token(code: str) -> None:
+    transport = FakeTransport(fail(401, code))
+    async with client_of(transport) as client:
+        with pytest.raises(errors.AuthenticationError) as caught:
+            await read(client)
+    assert (caught.value.code, len(transport.requests)) == (code, 1)
+
+
+@on_virtual_time
+async def test_call_of_a_deprecated_operation_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    async with client_of(FakeTransport(ok())) as client:
+        for _ in range(2):
+            await client.instruments.future_option_product("ES3")
+            await read(client)
+    warned = [record.getMessage() for record in caplog.records if "deprecated" in record.getMessage()]
+    assert len(warned) == 1
+    assert warned[0].startswith("instruments.future_option_product is deprecated by the service")

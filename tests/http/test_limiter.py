@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -268,97 +269,68 @@ def test_pause_after_429_is_the_wish_of_the_service_within_bounds_or_grows(
     assert [pause(streak) for streak in (1, 2, 3)] == pauses
 
 
-class CountingPacer:
-    """A pacer with so many permissions; more come with `allow`."""
+class Shared:
+    """Shared limits whose permissions are given by `allow`."""
 
-    def __init__(self, permissions: int = 0) -> None:
-        self.permissions = permissions
+    def __init__(self) -> None:
+        self.limits = Limits(reads=3)
+        self.asked: list[tuple[LaneName, str]] = []
         self.pauses: list[float] = []
-        self.lane: Lane | None = None
+        self._permissions = asyncio.Semaphore(0)
 
-    def take(self, now: float) -> bool:
-        if self.permissions == 0:
-            return False
-        self.permissions -= 1
-        return True
-
-    def attach(self, lane: Lane) -> None:
-        self.lane = lane
+    async def acquire(self, lane: LaneName, operation: str) -> None:
+        self.asked.append((lane, operation))
+        await self._permissions.acquire()
 
     def throttled(self, pause: float) -> None:
         self.pauses.append(pause)
 
-    def close(self) -> None:
-        self.lane = None
-
-    def allow(self, permissions: int) -> None:
-        self.permissions += permissions
-        if self.lane is not None:
-            self.lane.wake()
+    def allow(self) -> None:
+        self._permissions.release()
 
 
-class TestPacer:
+class TestShared:
     @on_virtual_time
-    async def test_calls_wait_for_permissions_in_order(self) -> None:
-        pacer, log = CountingPacer(1), list[tuple[float, int]]()
-        lane = Lane(None, pacer=pacer)
-        visits = [asyncio.create_task(visit(lane, log, number, stay=0)) for number in range(4)]
-        await asyncio.sleep(1)
-        assert [number for _, number in log] == [0]
-        pacer.allow(2)
-        await asyncio.sleep(1)
-        assert [number for _, number in log] == [0, 1, 2]
-        assert lane.queued == 1
-        pacer.allow(1)
-        await asyncio.gather(*visits)
+    async def test_permit_waits_for_the_shared_limits_with_lane_and_operation(self) -> None:
+        shared = Shared()
+        limiter = Limiter(shared)
+        waiting = asyncio.create_task(limiter.permit(operation("orders.cancel", Effect.MUTATE, "trade")))
+        await asyncio.sleep(60)
+        assert (waiting.done(), shared.asked) == (False, [(LaneName.TRADES, "orders.cancel")])
+        shared.allow()
+        await waiting
+        await Limiter(Limits()).permit(operation("orders.live"))
 
     @on_virtual_time
-    async def test_permission_is_spent_only_when_every_other_bound_allows(self) -> None:
-        pacer = CountingPacer(5)
-        lane = Lane(1, pacer=pacer)
-        now = asyncio.get_running_loop().time()
-        assert lane.try_acquire(now)
-        assert not lane.try_acquire(now)
-        lane.release()
-        lane.throttled(now, now, lambda streak: 2.0)
-        assert not lane.try_acquire(now)
-        assert pacer.permissions == 4
-        assert pacer.pauses == [2.0]
-
-    @on_virtual_time
-    async def test_cancelled_call_leaves_its_turn_to_the_next(self) -> None:
-        pacer = CountingPacer()
-        lane = Lane(None, pacer=pacer)
-        first, second = asyncio.create_task(lane.acquire()), asyncio.create_task(lane.acquire())
+    async def test_close_fails_calls_that_wait_for_a_permission(self) -> None:
+        limiter = Limiter(Shared())
+        waiting = asyncio.create_task(limiter.permit(operation("orders.live")))
         await asyncio.sleep(0)
-        first.cancel()
-        await asyncio.sleep(0)
-        pacer.allow(1)
-        await second
-        assert lane.in_flight == 1
-
-    @on_virtual_time
-    async def test_close_detaches_and_fails_the_waiters(self) -> None:
-        pacer = CountingPacer()
-        lane = Lane(None, pacer=pacer)
-        waiting = asyncio.create_task(lane.acquire())
-        await asyncio.sleep(0)
-        lane.close(lambda: RequestNotSentError("closed"))
+        limiter.close(lambda: RequestNotSentError("closed"))
         with pytest.raises(RequestNotSentError):
             await waiting
-        assert pacer.lane is None
 
-    def test_every_lane_of_shared_limits_has_a_pacer(self) -> None:
-        class Shared:
-            limits = Limits(reads=3)
-            names: list[LaneName] = []  # noqa: RUF012
+    def test_429_of_any_lane_reaches_the_shared_limits(self) -> None:
+        shared = Shared()
+        limiter = Limiter(shared)
+        for number, name in enumerate(LaneName):
+            limiter[name].throttled(0.0, 0.0, lambda streak, number=number: 2.0 + number)
+        assert shared.pauses == [2.0, 3.0, 4.0]
+        assert limiter[LaneName.READS].window == 1.0
 
-            def pacer(self, name: LaneName) -> CountingPacer:
-                self.names.append(name)
-                return CountingPacer()
 
-        limiter = Limiter(Shared())
-        assert sorted(Shared.names) == sorted(LaneName)
-        assert all(limiter[name].is_paced for name in LaneName)
-        assert limiter[LaneName.READS].window == 3
-        assert not Limiter(Limits())[LaneName.READS].is_paced
+@on_virtual_time
+async def test_rate_of_an_operation_spaces_sends_rather_than_turns() -> None:
+    limiter, sent = Limiter(Limits(per_operation={"positions.list": 1.0})), list[float]()
+    _, rate = limiter.route(operation("positions.list"))
+    assert rate is not None
+    loop = asyncio.get_running_loop()
+
+    async def call(wait: float) -> None:
+        await rate.acquire()
+        await asyncio.sleep(wait)  # for the lane, or a token
+        sent.append(loop.time())
+        rate.leave_after_turn(loop.time())
+
+    await asyncio.gather(*(call(wait) for wait in (5.0, 0.0, 0.0)))
+    assert [round(b - a, 6) for a, b in itertools.pairwise(sent)] == [1.0, 1.0]

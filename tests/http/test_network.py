@@ -21,7 +21,7 @@ LOOPBACK = ["http://127.0.0.1:8080", "http://127.9.8.7", "http://localhost", "ht
 ELSEWHERE = [
     "http://api.example.com", "http://10.0.0.1:8080", "http://127.0.0.1.example.com", "http://localhost.example.com",
     "http://128.0.0.1", "http://0.0.0.0:8080", "http://[::ffff:127.0.0.1]", "http://[::2]", "http://127.1",
-    "http://2130706433", "http://0x7f.0.0.1",
+    "http://2130706433", "http://0x7f.0.0.1", "http://localhost.", "http://127.0.0.1.:80",
 ]  # fmt: skip
 
 
@@ -60,7 +60,7 @@ class TestPlainHttp:
         environment = Environment.sandbox(address)
         for _ in range(3):
             Client(environment, TOKEN, allow_http=True)
-        expected = f"allow_http: credentials travel unencrypted to {environment.origin}"
+        expected = f"allow_http: credentials travel unencrypted to {address}"
         assert warnings_of(caplog) == [expected] * 3
 
     def test_transport_of_the_caller_changes_nothing(self) -> None:

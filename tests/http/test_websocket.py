@@ -11,13 +11,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError
+from brokerage_async import Client, Environment, StaticToken
+from brokerage_async.errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.network import Network
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.http.websocket import MAX_MESSAGE, SocketTransport, WebSocket, connect
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
 from tests.loops import on_real_time
+from tests.raw_server import RawServer, answer
 from tests.stream.world import SMALL, buy, within
 
 
@@ -28,7 +30,7 @@ async def test_message_there_and_back_and_the_end() -> None:
         socket = await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)
         await socket.send(json.dumps({"action": "heartbeat", "request-id": 4}))
         answer = json.loads(await socket.receive())
-        assert (answer["status"], answer["message"]) == ("error", "failed")
+        assert (answer["status"], answer["message"]) == ("error", "Unknown domain")
         sim.streams.drop()
         with pytest.raises(ResponseLostError, match="the service closed the connection"):
             await socket.receive()
@@ -109,7 +111,7 @@ async def test_message_beyond_the_limit_ends_the_connection() -> None:
     async with served(send_much) as url:
         socket = await opened(url)
         assert len(await socket.receive()) == 1000
-        with pytest.raises(ResponseLostError, match="code 1009"):
+        with pytest.raises(MessageTooLargeError, match="more than 16 MiB"):
             await socket.receive()
         await socket.close()
 
@@ -153,3 +155,32 @@ async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
         await socket.close()
         assert asyncio.get_running_loop().time() - start < 2
         release.set()
+
+
+@on_real_time
+@pytest.mark.parametrize("borrows", [False, True])
+async def test_connect_redirected_address_is_refused_before_the_token_goes_out(borrows: bool) -> None:
+    taken: list[str] = []
+
+    async def take(request: web.Request) -> web.StreamResponse:
+        taken.append(request.path)
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        taken.extend([message.data async for message in socket])
+        return socket
+
+    async with served(take) as url, RawServer() as server:
+        server.script = [answer(b"", status, f"Location: http{url.removeprefix('ws')}") for status in (301, 302, 307)]
+        environment = Environment.sandbox(server.url, streamer_url=f"ws{server.url.removeprefix('http')}/")
+        async with aiohttp.ClientSession() as session:
+            options = {"http_session": session} if borrows else {}
+            async with Client(environment, StaticToken("hush"), **options) as client:
+                for status in (301, 302, 307):
+                    with pytest.raises(RequestNotSentError, match="redirect") as caught:
+                        await client.stream._access.open_socket(client.stream._access.account_url(), 5)
+                    assert caught.value.__context__ is None, status
+                async with client.stream.account(["5WT00001"]) as stream:
+                    with pytest.raises(TimeoutError):
+                        await within(0.3, stream)
+                assert len(server.requests) > 3
+        assert taken == []

@@ -1,4 +1,4 @@
-"""Page that lists the outcome of every call, ``docs/interop.md``."""
+"""Page that lists the outcome of every call, ``docs/reference/reports/interop.md``."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python -m tests.interop.pages
 
 It runs the blocks under the mark ``tastytrade``, and resolves the names in the columns *Theirs* whose calls
-``docs/interop.md`` does not list. JavaScript names are methods that the interop session has called.
+the report does not list. JavaScript names are methods that the interop session has called.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PLACES = {
     "Tastytrade.api.post": "tastytrade_sdk.api:Api.post",
     "Tastytrade.market_data.subscribe": "tastytrade_sdk.market_data.market_data:MarketData.subscribe",
 }
-"""Where names are that no call of ``docs/interop.md`` has: ``module:name``."""
+"""Where names are that no call of the report has: ``module:name``."""
 
 SCRIPT = frozenset({"TastytradeClient", "quoteStreamer.subscribe", "accountStreamer"})
-"""Names of the JavaScript client that ``docs/interop.md`` does not list, and that its package declares."""
+"""Names of the JavaScript client that the report does not list, and that its package declares."""
 
 _PRELUDE = """\
 import os
@@ -54,8 +54,10 @@ def theirs(page: Path) -> list[str]:
 
 
 def called() -> frozenset[str]:
-    """Return the calls that ``docs/interop.md`` lists, without their variants."""
-    found = re.findall(r"^\| `([\w.]+)[^`]*` \|", (DOCS / "interop.md").read_text("utf-8"), re.MULTILINE)
+    """Return the calls that the report lists, without their variants."""
+    found = re.findall(
+        r"^\| `([\w.]+)[^`]*` \|", (DOCS / "reference" / "reports" / "interop.md").read_text("utf-8"), re.MULTILINE
+    )
     return frozenset(found)
 
 

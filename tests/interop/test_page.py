@@ -42,7 +42,7 @@ def test_requests_outside_of_the_schema_have_a_reason() -> None:
 
 
 def test_page_in_the_documentation_has_no_failure() -> None:
-    written = (Path(__file__).parents[2] / "docs" / "interop.md").read_text("utf-8")
+    written = (Path(__file__).parents[2] / "docs" / "reference" / "reports" / "interop.md").read_text("utf-8")
     for client in ("PyPI `tastytrade`", "npm `@tastytrade/api`"):
         assert f"## {client} " in written
     assert Outcome.FAILED not in written

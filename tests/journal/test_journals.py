@@ -292,7 +292,7 @@ async def test_a_closed_entry_of_another_origin_is_not_found(journal: Journal) -
 
 
 async def test_an_adopted_entry_moves_with_all_it_holds(journal: Journal) -> None:
-    old = attrs.evolve(KEY, origin="")
+    old = attrs.evolve(KEY, origin="https://before.example.com")
     before = await opened(journal, old, owner="a", lease=NO_TIME)
     for _ in range(2):  # the second is a repetition
         assert await journal.adopt(old, origin=ORIGIN)
@@ -302,7 +302,8 @@ async def test_an_adopted_entry_moves_with_all_it_holds(journal: Journal) -> Non
 
 
 async def test_what_is_held_closed_or_in_the_way_is_not_adopted(journal: Journal) -> None:
-    old, held = attrs.evolve(KEY, origin=""), attrs.evolve(OTHER, origin="")
+    before = "https://before.example.com"
+    old, held = attrs.evolve(KEY, origin=before), attrs.evolve(OTHER, origin=before)
     assert not await journal.adopt(old, origin=ORIGIN)
     await opened(journal, held, owner="a", lease=LONG)
     assert not await journal.adopt(held, origin=ORIGIN)

@@ -1,16 +1,16 @@
-"""Versions of the schema, and the migration of journals that earlier releases made."""
+"""Versions of the schema, and journals of other releases."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from datetime import UTC, datetime
 from typing import Any
 
+import attrs
 import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal
-from brokerage_async.journal.schema import COLUMNS, VERSION, version_of
+from brokerage_async.journal.sql import COLUMNS, VERSION, is_created
 from tests.journal_servers import Durable
 
 VERSION_1 = """
@@ -86,51 +86,30 @@ async def test_a_new_journal_records_its_version(durable: Durable) -> None:
     assert await recorded_version(durable) == VERSION
 
 
-async def test_a_journal_of_version_1_is_migrated_with_all_its_entries(durable: Durable) -> None:
+async def test_journal_from_before_origins_is_refused_whole_and_stays_readable(durable: Durable) -> None:
+    """No order can be placed under an identifier that it holds, as nothing at all can be opened in it."""
     await make_version_1(durable)
-    for _ in range(2):  # the second time there is nothing to migrate
-        async with durable.open() as journal:
-            left_open, placed, in_hand = await journal.entries("production")
-    assert await recorded_version(durable) == VERSION
-    assert left_open.key == EntryKey("", "production", "A1", "left open")
-    assert (left_open.body, left_open.state, left_open.attempts) == (b"\0\xff", EntryState.OPEN, 2)
-    assert (left_open.note, left_open.looked_at) == ("no answer", datetime.fromtimestamp(1010, UTC))
-    assert (placed.state, placed.order_id, placed.closed_by) == (EntryState.PLACED, "77", None)
-    assert placed.closed_at == datetime.fromtimestamp(1002, UTC)
-    assert (in_hand.owner, in_hand.claimed_until) == ("host:1:a", datetime.fromtimestamp(1033, UTC))
-
-
-async def test_migrated_entries_can_be_adopted_and_new_ones_opened(durable: Durable) -> None:
-    await make_version_1(durable)
+    table = "entries" if durable.kind == "sqlite" else durable.table
+    rows = await run(durable, f"SELECT * FROM {table} ORDER BY opened_at")
     async with durable.open() as journal:
-        assert await journal.adopt(EntryKey("", "production", "A1", "left open"), origin="https://api.example.com")
-        assert (await journal.open(NEW, b"", owner="a", lease=30))[1]
-        origins = [entry.key.origin for entry in await journal.entries(state=EntryState.OPEN)]
-        assert sorted(origins) == ["", "https://api.example.com", "https://api.example.com"]
+        for use in (
+            lambda: journal.open(NEW, b"", owner="a", lease=30),
+            lambda: journal.open(attrs.evolve(NEW, external_identifier="left open"), b"", owner="a", lease=30),
+            journal.entries,
+        ):
+            with pytest.raises(JournalError, match=f"version 1, .*read its table {table} .*new journal"):
+                await use()
+    assert len(rows) == 3
+    assert await run(durable, f"SELECT * FROM {table} ORDER BY opened_at") == rows
 
 
-async def test_workers_that_open_a_journal_of_version_1_at_once_migrate_it_once(durable: Durable) -> None:
-    await make_version_1(durable)
+async def test_workers_that_create_a_journal_at_once_create_it_once(durable: Durable) -> None:
     journals = [durable.open() for _ in range(5)]
-    found = await asyncio.gather(*(journal.entries("production") for journal in journals))
-    assert [len(entries) for entries in found] == [3] * 5
+    opened = await asyncio.gather(*(journal.open(NEW, b"", owner=str(id(journal)), lease=30) for journal in journals))
+    assert sorted(fresh for _, fresh in opened) == [False] * 4 + [True]
+    assert await recorded_version(durable) == VERSION
     for journal in journals:
         await journal.aclose()
-
-
-async def test_a_program_of_the_earlier_release_writes_nothing_into_a_migrated_journal(durable: Durable) -> None:
-    """It must fail, before it sends: its entries would have no origin."""
-    await make_version_1(durable)
-    async with durable.open() as journal:
-        await journal.now()
-    table = "entries" if durable.kind == "sqlite" else durable.table
-    insert = f"""
-        INSERT INTO {table} (environment, account_number, external_identifier, body, state, attempts, note, opened_at)
-        VALUES ('production', 'A1', 'old', '', 'open', 1, '', 1)
-        ON CONFLICT (environment, account_number, external_identifier) DO NOTHING
-    """
-    with pytest.raises(Exception, match="ON CONFLICT"):
-        await run(durable, insert)
 
 
 async def test_a_newer_version_is_refused_with_the_reason_and_left_alone(durable: Durable) -> None:
@@ -138,7 +117,7 @@ async def test_a_newer_version_is_refused_with_the_reason_and_left_alone(durable
         await journal.open(NEW, b"", owner="a", lease=30)
     await set_version(durable, VERSION + 1)
     async with durable.open() as journal:
-        with pytest.raises(JournalError, match=f"version {VERSION + 1}, .* up to {VERSION}: upgrade brokerage-async"):
+        with pytest.raises(JournalError, match=f"version {VERSION + 1}, .* version {VERSION}: upgrade brokerage-async"):
             await journal.open(NEW, b"", owner="b", lease=30)
     assert await recorded_version(durable) == VERSION + 1
 
@@ -176,11 +155,15 @@ async def test_a_table_that_is_up_to_date_needs_no_right_to_create(server: str, 
         assert await journal.close(NEW, owner="a", state=EntryState.PLACED)
 
 
-def test_columns_alone_decide_where_no_version_is_recorded() -> None:
+def test_columns_decide_where_no_version_is_recorded() -> None:
     current = COLUMNS.split(", ")
-    assert version_of("j", None, current) == VERSION
-    assert version_of("j", None, [name for name in current if name not in ("origin", "closed_by")]) == 1
-    with pytest.raises(JournalError, match="j cannot be used"):
-        version_of("j", VERSION, ["a"])
-    with pytest.raises(JournalError, match="upgrade"):
-        version_of("j", VERSION + 1, current)
+    assert is_created("j", "t", None, current)
+    assert not is_created("j", "t", None, [])
+    refused = {
+        "j has schema version 1": (None, [name for name in current if name not in ("origin", "closed_by")]),
+        "j cannot be used": (VERSION, ["a"]),
+        "upgrade": (VERSION + 1, current),
+    }
+    for message, (recorded, columns) in refused.items():
+        with pytest.raises(JournalError, match=message):
+            is_created("j", "t", recorded, columns)

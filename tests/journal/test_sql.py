@@ -12,8 +12,7 @@ import pytest
 
 from brokerage_async.journal import sql as journal_sql
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
-from brokerage_async.journal.schema import creation
-from brokerage_async.journal.sql import SqlJournal, text_of
+from brokerage_async.journal.sql import SqlJournal, creation, text_of
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")

@@ -1,4 +1,4 @@
-"""The journal in a file: the rest is in `test_journals.py`."""
+"""The journals in a file and in memory: the rest is in `test_journals.py`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import sys
 import tempfile
 import textwrap
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
-from brokerage_async.journal.sqlite import SqliteJournal
+from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
 from tests.loops import on_real_time
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
+OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
 @on_real_time
@@ -133,6 +135,19 @@ async def test_waits_for_another_process_that_writes(tmp_path: Path) -> None:
         assert (await opening)[1]
 
 
+async def test_first_opening_waits_for_another_process_that_creates_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
+    async with SqliteJournal(path) as journal:
+        opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
+        await asyncio.sleep(0.05)
+        assert not opening.done()
+        other.execute("COMMIT")
+        other.close()
+        assert (await opening)[1]
+
+
 async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.now()
@@ -205,3 +220,62 @@ def test_says_that_the_file_is_read_only() -> None:
         folder.chmod(0o755)
     assert "orders.journal cannot be used: " in done.stdout
     assert "readonly" in done.stdout or "unable to open" in done.stdout
+
+
+# --- in memory
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+async def test_memory_times_are_those_of_its_clock() -> None:
+    clock = Clock()
+    journal = MemoryJournal(clock=clock)
+    assert await journal.now() == datetime.fromtimestamp(1_000_000.0, UTC)
+    entry, _ = await journal.open(KEY, b"", owner="a", lease=30)
+    clock.seconds += 10
+    assert (await journal.now() - entry.opened_at).total_seconds() == 10
+    assert entry.claimed_until == entry.opened_at + timedelta(seconds=30)
+    await journal.close(KEY, owner="a", state=EntryState.PLACED)
+    (closed,) = await journal.entries()
+    assert closed.closed_at == await journal.now()
+
+
+async def test_memory_a_lease_ends_when_the_clock_says_so() -> None:
+    clock = Clock()
+    journal = MemoryJournal(clock=clock)
+    await journal.open(KEY, b"", owner="a", lease=30)
+    clock.seconds += 29.9
+    assert await journal.claim(KEY, owner="b", lease=30) is None
+    clock.seconds += 0.1
+    taken = await journal.claim(KEY, owner="b", lease=30)
+    assert taken is not None
+    assert taken.owner == "b"
+
+
+async def test_memory_entries_are_listed_oldest_first() -> None:
+    clock = Clock()
+    journal = MemoryJournal(clock=clock)
+    await journal.open(OTHER, b"", owner="a", lease=1)
+    clock.seconds -= 5  # a clock that was set back
+    await journal.open(KEY, b"", owner="a", lease=1)
+    assert [entry.key for entry in await journal.entries()] == [KEY, OTHER]
+
+
+async def test_memory_what_was_handed_out_does_not_change_afterwards() -> None:
+    journal = MemoryJournal()
+    entry, _ = await journal.open(KEY, b"", owner="a", lease=30)
+    await journal.close(KEY, owner="a", state=EntryState.REFUSED, note="no")
+    assert (entry.state, entry.note) == (EntryState.OPEN, "")
+
+
+async def test_memory_stays_readable_when_closed_and_shows_its_size_only() -> None:
+    async with MemoryJournal() as journal:
+        await journal.open(KEY, b"secret", owner="a", lease=30)
+    assert await journal.find(KEY) is not None
+    assert repr(journal) == "MemoryJournal(1 entries)"

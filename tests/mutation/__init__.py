@@ -7,5 +7,5 @@ that run the changed lines, the quickest first (`session`). A change outside of 
 does one to a function that import itself calls. Those are tried in a process that imports the package from the start.
 
 A mutant counts as caught when a test fails, or does not end within thrice its time. A change with which the package
-cannot be imported is not counted at all. Survivors are listed in ``docs/design/mutation.md``, each with a reason.
+cannot be imported is not counted at all. Survivors are listed in the report, each with a reason.
 """

@@ -1,4 +1,4 @@
-"""The page ``docs/design/mutation.md``, written from the results of a sample and from the reasons of its survivors."""
+"""The page ``docs/reference/reports/mutation.md``, written from a sample and the reasons of its survivors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .fork import TIMEOUT
 from .mutant import Key, Mutant
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "design" / "mutation.md"
+PAGE = ROOT / "docs" / "reference" / "reports" / "mutation.md"
 REASONS = Path(__file__).with_name("survivors.toml")
 MIN_SHARE = 0.85
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from brokerage_async._generated.models import Order, Pagination
+from brokerage_async._generated.models import ComplexOrder, Order, Pagination
 from brokerage_async.errors import BrokerageError
 from brokerage_async.operation import BoundCall, Page
 from brokerage_async.order_entry.lists import OrderLists, Sighting, Window
@@ -27,6 +27,10 @@ class Account:
         self._lists = {"orders.list_live": live, "orders.list": everything}
         self.read: list[str] = []
         self.queries: dict[str, Mapping[str, object]] = {}
+        self.wholes: dict[str, ComplexOrder] = {}
+
+    async def execute(self, call: BoundCall[Any]) -> Any:
+        return self.wholes[str(call.path["id"])]
 
     def paginate(self, call: BoundCall[list[Order]]) -> Any:
         operation = call.operation

@@ -14,7 +14,7 @@ from brokerage_async._generated.models import NewComplexOrder, OrderEdit, OrderT
 from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.order_entry.arguments import named_complex_order
+from brokerage_async.order_entry.arguments import check_options, named_complex_order
 from tests.loops import on_virtual_time
 from tests.trading import Floor, bracket_order, exclusive_orders, floor, order
 
@@ -154,3 +154,12 @@ def test_names_of_components_follow_from_the_first_and_differ() -> None:
     same = tuple(attrs.evolve(each, external_identifier="n") for each in twice.orders or ())
     with pytest.raises(InvalidRequestError, match=r"must differ between the components of .*, got 'n' twice"):
         named_complex_order("A", attrs.evolve(twice, orders=same), str)
+
+
+def test_check_options_unknown_code_in_allow_warnings_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    check_options(["tif.next_valid_session", "tif_next_valid_sesssion", "closing_with_no_position"])
+    assert not caplog.records
+    for allowed in (["tif_next_valid_session"], "tif_next_valid_session"):
+        caplog.clear()
+        check_options(allowed)
+        assert "allow_warnings names 'tif_next_valid_session'" in caplog.text

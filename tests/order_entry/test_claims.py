@@ -121,6 +121,39 @@ async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> N
         assert claim.objection() == "another worker has taken the journal entry over"
 
 
+class Slow(Counting):
+    """A journal whose statements take a while, and renewals of many claims fail after some."""
+
+    def __init__(self, seconds: float, renewals: int) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self._left = renewals
+
+    async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        held = await super().renew(key, owner=owner, lease=lease, attempts=attempts)
+        await asyncio.sleep(self.seconds)  # the acknowledgement is late: the lease counts from the statement
+        return held
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
+        self._left -= 1
+        if self._left < 0:
+            raise JournalError("no route to the database")
+        return await super().renew_many(claims, lease=lease)
+
+
+@on_virtual_time
+async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> None:
+    """Another worker may take an entry a lease after the journal renewed it, which may be right at the beginning."""
+    journal = Slow(seconds=8, renewals=1)
+    keeper = ClaimKeeper(journal, LEASE)
+    claim = await opened(journal)
+    with keeper.keep(claim):
+        await asyncio.sleep(10 + 0.9 * LEASE - 0.1)
+        assert claim.holds()
+        await asyncio.sleep(0.2)
+        assert not claim.holds()
+
+
 class Hanging(Counting):
     """A journal whose renewals never return."""
 
@@ -194,6 +227,45 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
         assert (await taking_over).outcome is Outcome.PLACED
         assert len(here.orders("mine")) == 1
         assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
+
+
+@on_virtual_time
+async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
+    """The claim counts from before the statement; another worker may hold the entry when it returns."""
+    for seconds, sends in ((0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)):
+        async with floor() as here:
+            journal = Slow(seconds=seconds, renewals=0)
+            entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            placing = entry.place(here.account, order("mine"), resubmit=1)
+            if sends == 2:
+                assert (await placing).outcome is Outcome.PLACED
+            else:
+                with pytest.raises(OrderOutcomeUnknownError, match="withheld"):
+                    await placing
+            assert here.sim.ledger.count("orders.submit") == sends
+
+
+@on_virtual_time
+async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again() -> None:
+    """The other worker may believe in its claim for so long, should its clock disagree with the journal's."""
+    waits = {}
+    for owner in ("dead", None):
+        async with floor() as here:
+            await here.client.authorize()
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            with pytest.raises(OrderOutcomeUnknownError):
+                await here.entry.place(here.account, order("mine"))
+            if owner is not None:
+                (left,) = await here.journaled()
+                assert await here.journal.claim(left.key, owner=owner, lease=0)
+            began = asyncio.get_running_loop().time()
+            taking_over = OrderEntry(here.client, here.journal, reconcile=POLICY, lease=LEASE)
+            assert (await taking_over.place(here.account, order("mine"), resubmit=1)).outcome is Outcome.PLACED
+            waits[owner] = asyncio.get_running_loop().time() - began
+            assert len(here.orders("mine")) == 1
+    assert waits[None] > POLICY.visibility_delay
+    assert waits["dead"] > POLICY.visibility_delay + LEASE
 
 
 @on_virtual_time

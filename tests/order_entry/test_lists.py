@@ -36,7 +36,11 @@ async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() 
     sighting = await poll(account, "a")
     assert (dict(sighting.orders), sighting.complete) == ({}, True)
     assert account.read[1:] == ["orders.list 0", "orders.list 1"]
-    assert account.queries["orders.list"] == {"per-page": 200, "sort": "Desc", "start-date": date(2025, 5, 6)}
+    assert account.queries["orders.list"] == {
+        "per-page": 200,
+        "sort": "Desc",
+        "start-date": date(2025, 5, 5),
+    }  # a day early
 
 
 @on_virtual_time
@@ -176,3 +180,13 @@ async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
     window, newest = Window.from_now(NOW), NOW + timedelta(days=1)
     assert not window.is_past(order("a", days_ago=3), newest)
     assert window.is_past(order("a", days_ago=3.001), newest)
+
+
+@on_virtual_time
+async def test_lists_without_pagination_blocks_are_whole_once_the_same_answer_comes_again() -> None:
+    rows = [order(f"o{number}") for number in range(200)]
+    whole = [Page(tuple(rows), None, 0), Page((), None, 1, repeats=200)]
+    cut_off = [Page(tuple(rows), None, 0), Page((order("last"),), None, 1)]
+    for live, complete in [(whole, True), (cut_off, False), (whole[:1], False)]:
+        sighting = await poll(Account(live, [[order("x", days_ago=9)]]), "a")
+        assert sighting.complete is complete

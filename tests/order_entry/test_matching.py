@@ -25,8 +25,10 @@ from brokerage_async._generated.models import (
 from brokerage_async.models import converter
 from brokerage_async.order_entry.matching import (
     complex_differs_in,
+    complex_effect_changes,
     components_of,
     differs_in,
+    effect_changes,
     successor_differs_in,
 )
 from tests.trading import bracket_order
@@ -93,7 +95,7 @@ SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", qu
         ({"legs": ((SHOWN.legs or ())[0], MORE)}, "legs"),
         ({"legs": ((SHOWN.legs or ())[0], PLAIN)}, None),
         ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.SELL))}, "legs"),
-        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.BUY_TO_CLOSE))}, "legs"),
+        ({"legs": ((SHOWN.legs or ())[0], attrs.evolve(PLAIN, action=LegAction.BUY_TO_CLOSE))}, None),
         ({"legs": (OrderLeg(), OrderLeg())}, None),
         ({"edited": True, "price": Decimal(9), "legs": ((SHOWN.legs or ())[0], MORE)}, None),
         ({"edited": True, "replacing_order_id": "7", "price": Decimal(9)}, "price"),
@@ -225,3 +227,45 @@ def test_components_name_their_complex_order() -> None:
     assert [each.complex_order_id for each in components_of(WHOLE)] == ["7", "7", "7"]
     assert [each.external_identifier for each in components_of(WHOLE)] == ["t", "p", "l"]
     assert components_of(ComplexOrder(id="7")) == []
+
+
+def test_effect_changes_name_both_actions() -> None:
+    first, second = SHOWN.legs or ()
+    cases: list[tuple[tuple[OrderLeg, ...], list[str]]] = [
+        ((first, second), []),
+        ((first, PLAIN), []),
+        ((first, attrs.evolve(second, action=LegAction.BUY_TO_CLOSE)), ["Buy to Open", "Buy to Close"]),
+        ((first, SOLD), []),
+        ((), []),
+    ]
+    for legs, actions in cases:
+        changes = effect_changes(ASKED, attrs.evolve(SHOWN, legs=legs))
+        assert len(changes) == bool(actions), legs
+        assert all(action in change for change in changes for action in actions), legs
+
+
+def test_effect_changes_of_equal_legs_pair_the_unchanged_first() -> None:
+    leg = ASKED.legs[0]
+    closing = attrs.evolve(leg, action=LegAction.BUY_TO_CLOSE)
+    shown = [OrderLeg(action=each.action, symbol=each.symbol, quantity=each.quantity) for each in (closing, leg)]
+    assert effect_changes(attrs.evolve(ASKED, legs=(leg, closing)), attrs.evolve(SHOWN, legs=tuple(shown))) == []
+
+
+def test_complex_effect_changes_name_each_component() -> None:
+    asked = bracket_order("n")
+    trigger = asked.trigger_order
+    assert trigger is not None
+
+    def seen(order: NewOrder, action: LegAction) -> Order:
+        legs = tuple(OrderLeg(action=action, symbol=leg.symbol, quantity=leg.quantity) for leg in order.legs)
+        return Order(id=str(order.order_type), order_type=order.order_type, legs=legs)
+
+    exits = tuple(seen(order, LegAction.SELL_TO_OPEN) for order in asked.orders)
+    shown = ComplexOrder(id="9", trigger_order=attrs.evolve(seen(trigger, LegAction.BUY_TO_OPEN), id="1"), orders=exits)
+    assert complex_differs_in(asked, shown) is None
+    assert (
+        complex_effect_changes(asked, shown) == ["AAPL was sent as Sell to Close and the service has Sell to Open"] * 2
+    )
+    sold = attrs.evolve(shown, trigger_order=attrs.evolve(seen(trigger, LegAction.SELL_TO_OPEN), id="1"))
+    assert complex_differs_in(asked, sold) == "components"
+    assert complex_effect_changes(asked, sold) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
+from decimal import Decimal
 from typing import Any
 
 import attrs
@@ -28,6 +29,7 @@ from brokerage_async.errors import (
 )
 from brokerage_async.http.transport import Transport
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalError, MemoryJournal
+from brokerage_async.models import TickSize
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -66,6 +68,29 @@ async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() 
         assert placement.note
         assert here.sim.ledger.count("orders.submit") == 0
         assert not await here.journaled()
+
+
+@on_virtual_time
+async def test_place_with_ticks_refuses_a_price_between_them_before_sending() -> None:
+    async with floor() as here:
+        rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
+        share = tickets.buy_to_open("AAPL", 10)
+        for bad, reason in (
+            (
+                tickets.limit(share, price="10.01"),
+                "price must be on a tick, got 10.01: the nearest are 10.00 and",
+            ),
+            (
+                tickets.stop(share, trigger="2.999"),
+                "trigger must be on a tick, got 2.999: the nearest are 2.99 and",
+            ),
+        ):
+            with pytest.raises(InvalidRequestError, match=reason) as caught:
+                await here.entry.place(here.account, bad, tick_sizes=rows)
+            assert caught.value.code == "off_tick"
+        assert here.sim.ledger.count("orders.dry_run") == 0
+        good = tickets.limit(share, price="10.05")
+        assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
 
 
 @on_virtual_time
@@ -539,7 +564,7 @@ async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_end
     """Another worker may have sent it since, and nothing shows that it has not."""
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        entry = OrderEntry(here.client, FailingJournal("close", "renew"), lease=0.05)
+        entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
         with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
             await entry.place(here.account, order("mine"))
         assert caught.value.code == "claim_lost"
@@ -632,7 +657,7 @@ async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_ex
 class Threaded(MemoryJournal):
     """A journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
 
-    async def _run(self, statement: Coroutine[Any, Any, Any]) -> Any:
+    async def _in_thread(self, statement: Coroutine[Any, Any, Any]) -> Any:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
 
@@ -646,16 +671,16 @@ class Threaded(MemoryJournal):
         return await done
 
     async def open(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().open(*names, **values))
+        return await self._in_thread(super().open(*names, **values))
 
     async def claim(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().claim(*names, **values))
+        return await self._in_thread(super().claim(*names, **values))
 
     async def release(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().release(*names, **values))
+        return await self._in_thread(super().release(*names, **values))
 
     async def close(self, *names: Any, **values: Any) -> Any:
-        return await self._run(super().close(*names, **values))
+        return await self._in_thread(super().close(*names, **values))
 
 
 async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:

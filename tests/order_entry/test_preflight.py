@@ -8,7 +8,8 @@ from brokerage_async.order_entry.preflight import is_blank, rejection
 from brokerage_async.order_entry.results import Outcome
 
 SOUND = {"order": {"order-type": "Limit"}}
-WARNED = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code="tif_next_valid_session"),))
+NEW, OLD = models.PreflightCode.TIF_NEXT_VALID_SESSION, models.PreflightCode.TIF_NEXT_VALID_SESSSION
+WARNED = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code=NEW),))
 
 
 def previewed(**fields: object) -> models.PlacedOrderResponse:
@@ -46,8 +47,8 @@ def test_a_preview_that_shows_nothing_known_stops_an_order() -> None:
 
 
 def test_one_code_as_text_is_that_code_and_no_other() -> None:
-    assert rejection(WARNED, "tif_next_valid_session") is None
-    assert rejection(WARNED, "tif_next_valid_session_or_other") is not None
+    assert rejection(WARNED, "tif.next_valid_session") is None
+    assert rejection(WARNED, "tif.next_valid_session_or_other") is not None
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,11 @@ def test_answer_with_nothing_but_an_unreadable_list_is_not_blank(field: str) -> 
     stopped = rejection(answer, False)
     assert stopped is not None
     assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, f"preflight_{field}")
+
+
+def test_rejection_allowed_code_takes_either_spelling_of_a_warning() -> None:
+    for sent in (NEW, OLD):
+        preview = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code=sent),))
+        for allowed in (NEW, OLD, [NEW.value], {OLD.value}):
+            assert rejection(preview, allowed) is None, (sent, allowed)
+        assert rejection(preview, ["tif_next_valid_session"]) is not None

@@ -222,18 +222,23 @@ async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: B
     assert sighting.permanent is permanent
 
 
-@pytest.mark.parametrize(("price", "ours"), [("10", True), ("9", False)])
+@pytest.mark.parametrize(("price", "fits", "others"), [("10", True, []), ("10", True, ["b"]), ("9", False, [])])
 @on_virtual_time
-async def test_poll_takes_a_complex_order_without_identifiers_neither_for_ours_nor_for_nothing(
-    price: str, ours: bool
+async def test_complex_order_without_identifiers_is_neither_ours_nor_nothing(
+    price: str, fits: bool, others: list[str]
 ) -> None:
-    """One with the terms of ours may be ours: calling ours absent would permit a second submit."""
+    """One with the terms of ours may be ours: calling ours absent would permit a second submit.
+
+    It is not taken for ours where other orders show identifiers, nor while the service's time is not known.
+    """
     body = b'{"orders": [{"external-identifier": "a", "price": "10"}]}'
     entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
     nameless = Order(id="1", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(price), complex_order_id="7")
-    account = Account([[nameless]], [[]])
+    account = Account([[nameless, *map(order, others)]], [[]])
+    account.wholes["7"] = ComplexOrder(id="7", orders=(nameless,))
     account._lists["complex_orders.list"] = [[ComplexOrder(id="7", orders=(nameless,))]]
     search = IdentifierSearch(context_of(account), "A1", Window.from_now(NOW), {"a": entry})
     sighting = await search.poll(["a"])
-    assert (dict(sighting.orders), sighting.conflict) == ({}, ours)
-    assert search.conflict("a").startswith("complex order 7 shows no identifier") is ours
+    assert (dict(sighting.orders), sighting.conflict, sighting.complete) == ({}, False, True)
+    found, problem = await search.nameless("a")
+    assert (found, "order 7 shows no identifier" in problem) == (None, fits)

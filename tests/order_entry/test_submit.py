@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 
 import attrs
@@ -258,6 +259,9 @@ class Foreign(MemoryJournal):
     """A journal of somebody else, which fails in its own way once the order is on its way."""
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
+        raise OSError("no route to the database")
+
+    async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
         raise OSError("no route to the database")
 
     async def close(

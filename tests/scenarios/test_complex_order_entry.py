@@ -18,7 +18,7 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Plac
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
-from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, order
+from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, hold, order
 
 SUBMIT = COMPLEX.submit
 SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
@@ -67,6 +67,7 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
 @on_virtual_time
 async def test_every_type_is_placed_and_found_again(kind: str) -> None:
     async with floor() as here:
+        hold(here)
         one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
@@ -220,8 +221,6 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
         (SINGLE_LISTS, faults.body(NOTHING_LISTED)),
         (COMPLEX_LIST, faults.body(b'{"data":{"items":[]}}')),
     ],
-    "no names at all": [(r"/(complex-)?orders", unnamed())],
-    "no names in its own list": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
     "no orders in it": [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", emptied())],
     "no links at all": [(r"/orders", unlinked()), (COMPLEX_LIST, faults.body(NOTHING_LISTED))],
 }
@@ -241,6 +240,21 @@ async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
         (found,) = await here.another_entry().recover()
         assert found.outcome is Outcome.PLACED
         assert found.complex_order is not None
+
+
+@on_virtual_time
+async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> None:
+    for listing in (
+        [(r"/(complex-)?orders", unnamed())],
+        [(SINGLE_LISTS, faults.body(NOTHING_LISTED)), (r"/complex-orders", unnamed())],
+    ):
+        async with floor() as here:
+            here.sim.faults.add("POST", SUBMIT, "drop_after")
+            for path, fault in listing:
+                here.sim.faults.add("GET", path, fault, times=None)
+            placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+            assert (placement.outcome, placed(here)) == (Outcome.PLACED, 1)
+            assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
 
 
 @on_virtual_time
@@ -426,6 +440,7 @@ async def test_two_workers_with_different_exits_under_one_name_place_one() -> No
 @on_virtual_time
 async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
     async with floor() as here:
+        hold(here)
         here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
         for place in (
             here.entry.place_complex(here.account, bracket_order("complex")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import traceback
 from collections.abc import Iterator
@@ -119,9 +120,12 @@ MAX_STEPS = 2000
 def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
     """Where each coroutine of a task waits, those of aiohttp included, whose frames its error does not keep."""
     waiting: Any = task.get_coro()
-    while (frame := getattr(waiting, "cr_frame", None)) is not None:
-        yield f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        waiting = waiting.cr_await
+    while waiting is not None:
+        if type(waiting).__name__ == "coroutine_wrapper":  # of an ``__await__``, as aiohttp's requests have it
+            waiting = gc.get_referents(waiting)[0]
+        if (frame := getattr(waiting, "cr_frame", None)) is not None:
+            yield f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        waiting = getattr(waiting, "cr_await", None)
 
 
 @pytest.mark.parametrize("kind", ["refresh", "code", "static"])

@@ -32,7 +32,7 @@ from tests.trading import (
     floor,
 )
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "order-entry-faults.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "reports" / "order-entry-faults.md"
 NAME = "order-under-test"
 
 
@@ -294,8 +294,8 @@ def document(cells: Cells) -> str:
 
 Written by `python -m tests.scenarios.test_order_entry_faults`, which plays every cell against the simulated brokerage
 and checks it with the books: never more than one order, and the outcome reported is the truth. How to read the
-outcomes, and what to do with an unknown one, is described in [order entry](order-entry.md). Complex orders are played
-through the same cells.
+outcomes, and what to do with an unknown one, is described in
+[order entry](../../order-entry.md). Complex orders are played through the same cells.
 
 *Unknown (absent)* means that the order was not listed in repeated polls until after the visibility delay of
 {POLICY.visibility_delay:g} seconds. *Unknown (undetermined)* means that the lists could not be read.

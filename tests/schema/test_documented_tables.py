@@ -133,9 +133,9 @@ TABLES = {
     """,
     "OrderCondition": """
         id ?string
-        action ?string
+        action ?ConditionAction
         comparator ?Comparator
-        indicator ?string
+        indicator ?ConditionIndicator
         instrument-type ?InstrumentType
         is-threshold-based-on-notional boolean
         symbol ?string
@@ -147,7 +147,7 @@ TABLES = {
     "PriceComponent": """
         instrument-type ?InstrumentType
         quantity ?decimal
-        quantity-direction ?string
+        quantity-direction ?QuantityDirection
         symbol ?string
     """,
     "ComplexOrder": """
@@ -172,7 +172,7 @@ TABLES = {
     """,
     "PlacedOrderResponse": """
         buying-power-effect object:BuyingPowerEffect
-        closing-fee-calculation string
+        closing-fee-calculation object:FeeCalculation
         complex-order ComplexOrder
         errors [PreflightMessage]
         fee-calculation object:FeeCalculation
@@ -209,7 +209,7 @@ TABLES = {
         total-fees-effect ?PriceEffect
     """,
     "PreflightMessage": """
-        code ?string
+        code ?PreflightCode
         message ?string
         preflight-id ?string
         url ?string
@@ -399,7 +399,7 @@ TABLES = {
     """,
     "Transaction": """
         id ?string
-        transaction-type ?string
+        transaction-type ?TransactionType
     """,
     "TokenResponse": """
         access_token ?string
@@ -439,18 +439,18 @@ TABLES = {
         conditions [NewOrderCondition]
     """,
     "NewOrderCondition": """
-        action ?string
+        action ?ConditionAction
         instrument-type ?InstrumentType
         symbol ?string
         comparator ?Comparator
-        indicator ?string
+        indicator ?ConditionIndicator
         threshold string:decimal
         price-components [NewPriceComponent]
     """,
     "NewPriceComponent": """
         instrument-type ?InstrumentType
         quantity ?decimal
-        quantity-direction ?string
+        quantity-direction ?QuantityDirection
         symbol ?string
     """,
     "AdvancedInstructions": """
@@ -673,7 +673,7 @@ ENDPOINTS = {
         "GET /accounts/{account_number}/transactions", 200, "pages of Transaction", "401 403 404 429",
         "account_number*:string, page-offset:integer, per-page:integer, sort:SortOrder, start-date:date, "
         "end-date:date, start-at:date-time, end-at:date-time, symbol:string, underlying-symbol:string, "
-        "instrument-type:InstrumentType, action:LegAction, type:string, types[]:[string]",
+        "instrument-type:InstrumentType, action:LegAction, type:TransactionType, types[]:[TransactionType]",
     ),
     "margin.dry_run": Endpoint(
         "POST /margin/accounts/{account_number}/dry-run", 200, "MarginDryRun", "401 403 404 422 429",

@@ -6,6 +6,7 @@ The tables are typed by hand from the recordings and the published reference. Sh
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from brokerage_async import models
 from brokerage_async._generated import operations as generated
 from brokerage_async.errors import InvalidRequestError
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.protocol.request import encode_body
 from brokerage_async.protocol.validation.requests import check, problems_of
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
 from tests.tables import for_each
@@ -186,7 +189,7 @@ COUNTS = {
     "FuturesOptionExpiration": 16,
     "InstrumentSearchHit": 13,
     "LiquidityState": 4,
-    "MarketDataSnapshot": 47,
+    "MarketDataSnapshot": 52,
     "UnderlyingMetrics": 44,
     "NestedFuturesOptionChain": 2,
     "NestedOptionChain": 7,
@@ -271,7 +274,8 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
         (OTO, {"trigger_order": None}, ("required", "trigger-order")),
         (OCO, {"trigger_order": BUY}, ("forbidden", "trigger-order")),
         (BRACKET, {"orders": [BUY]}, ("too_few_items", "orders")),
-        (OCO, {"orders": [BUY] * 3}, ("too_many_items", "orders")),
+        (OCO, {"orders": [BUY, BRACKET.orders[1], BRACKET.orders[1]]}, ("too_many_items", "orders")),
+        (OCO, {"orders": [BUY] * 2}, ("too_many_items", "orders")),
         (OTO, {"orders": [BUY] * 4}, ("too_many_items", "orders")),
         (PAIRS, {"ratio_price_threshold": None}, ("required", "ratio-price-threshold")),
         (PAIRS, {"ratio_price_threshold": Decimal(0)}, ("out_of_range", "ratio-price-threshold")),
@@ -322,3 +326,27 @@ def test_query_that_breaks_a_rule(operation: Any, query: dict[str, Any], problem
     with pytest.raises(InvalidRequestError) as caught:
         check(operation, {}, query, None)
     assert [(each.code, each.domain) for each in caught.value.errors] == [problem]
+
+
+def test_published_fields_are_read() -> None:
+    def decoded(operation: str, data: str) -> Any:
+        return codec.decode(generated.OPERATIONS[operation], f'{{"data":{data}}}'.encode(), strict=True).value
+
+    fees = decoded("orders.dry_run", '{"closing-fee-calculation":{"total-fees":"0.5"}}').closing_fee_calculation
+    assert fees.total_fees == Decimal("0.5")
+    assert decoded("orders.dry_run", '{"closing-fee-calculation":"0.12"}').closing_fee_calculation == "0.12"
+    (price,) = decoded(
+        "market_data.by_type", '{"items":[{"dayOpen":"1","prevDayClose":"2","close-price-type":"Regular"}]}'
+    )
+    assert (price.day_open, price.prev_day_close) == (1, 2)
+    assert price.close_price_type is models.ClosePriceType.REGULAR
+    (metrics,) = decoded("market_metrics.list", '{"items":[{"implied-volatility-rank":"0.3","liquidity":"4"}]}')
+    assert (metrics.implied_volatility_index_rank, metrics.liquidity_value) == (Decimal("0.3"), 4)
+    equity = decoded("instruments.equity", '{"market-time-instrument-collection":"Equity Index"}')
+    assert equity.market_time_instrument_collection == models.InstrumentCollection.EQUITY_INDEX
+    (bar,) = decoded("balances.net_liq_history", '{"items":[{"time":"2026-03-02T09:30:00-05:00[America/New_York]"}]}')
+    assert bar.time.utcoffset() == timedelta(hours=-5)
+    (booking,) = decoded("transactions.list", '{"items":[{"id":1,"transaction-type":"Trade"}]}')
+    assert booking.transaction_type is models.TransactionType.TRADE
+    ticket = attrs.evolve(BUY, max_value_per_liquidity_allocation_fill=Decimal(100))
+    assert b'"max-value-per-liquidity-allocation-fill":"100"' in encode_body(generated.ORDERS_DRY_RUN, ticket)

@@ -79,7 +79,8 @@ REQUESTS = set().union(*map(components_within, BODIES)) - set(ENUMS)
 RULES = [
     (owner, rule)
     for owner, holder in [*SCHEMAS.items(), *((name, op) for name, (_, op) in OPERATIONS.items())]
-    for rule in holder.get("x-rules", ())
+    for listed in (*holder.get("x-rules", ()), *holder.get("x-service-rules", ()))
+    for rule in (listed if isinstance(listed, list) else [listed])
 ]
 
 by_component = pytest.mark.parametrize("name", sorted(SCHEMAS))
@@ -219,11 +220,11 @@ def test_no_defaults(file: str) -> None:
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-host", "x-rules",
+    "x-flatten-body", "x-host", "x-rules", "x-version", "x-page-size", "x-default-start",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
-    "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-shared",
+    "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-service-rules", "x-shared",
 }  # fmt: skip
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
@@ -234,7 +235,7 @@ VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KE
 WIRE_FORMS = {
     "integer": {"string", "decimal"},
     "number": {"decimal"},
-    "string": {"integer", "boolean"},
+    "string": {"integer", "boolean", "FeeCalculation"},
     "epoch-ms": {"date-time"},
     "nan": {"decimal"},
     "non-finite": {"decimal"},
@@ -315,7 +316,7 @@ def test_enumerations(name: str) -> None:
     assert len(set(members)) == len(members)
     assert schema["x-open-enum"] is True
     assert set(schema.get("x-observed", ())) <= set(members)
-    names = schema.get("x-enum-varnames", [re.sub(r"[ -]", "_", member).upper() for member in members])
+    names = schema.get("x-enum-varnames", [re.sub(r"[ .-]", "_", member).upper() for member in members])
     assert len(names) == len(members)
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*", n) for n in names)
 
@@ -447,7 +448,7 @@ def field_schema(owner: str, field: str) -> dict[str, Any]:
 
 @by_rule
 def test_rules_have_one_demand_and_a_message(owner: str, rule: dict[str, Any]) -> None:
-    assert set(rule) <= SWITCHES | DEMANDS | {"message", "x-provenance"}
+    assert set(rule) <= SWITCHES | DEMANDS | {"message", "x-provenance", "code", "behaviour"}
     assert len(DEMANDS & set(rule)) == 1
     assert rule["message"].endswith(".")
     assert owner in REQUESTS or owner in OPERATIONS

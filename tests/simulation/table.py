@@ -1,4 +1,4 @@
-"""Effect of one fault on one call, by kind of call: the table in ``docs/faults.md``.
+"""Effect of one fault on one call, by kind of call: the table in ``docs/reference/reports/faults.md``.
 
 ``python -m tests.simulation.table`` prints the page, ``--write`` writes it; a test compares the two.
 """
@@ -17,7 +17,7 @@ from brokerage_async.errors import BrokerageError
 from brokerage_async.simulator import Simulator
 from tests.loops import VirtualLoop, run_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reports" / "faults.md"
 
 FAULTS = {
     "refuse": "connection refused",

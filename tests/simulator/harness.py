@@ -12,6 +12,7 @@ from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.versions import VERSIONS
 
 
 class Harness:
@@ -21,6 +22,7 @@ class Harness:
         options.setdefault("equities", 200)
         options.setdefault("equity_options", 100)
         options.setdefault("chain_rows", 50)
+        options.setdefault("versions", VERSIONS)  # whatever the run is about: requests are written by hand here
         self.sim = Simulator(**options)
         self.brokerage = self.sim.brokerage
         self.state = self.brokerage.state

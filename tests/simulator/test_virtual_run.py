@@ -1,17 +1,21 @@
 import asyncio
 import random
+import threading
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from brokerage_async import Client
+from brokerage_async.config.random_values import chance
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.journal import MemoryJournal
-from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, run
-from brokerage_async.tickets import buy_to_open, market
+from brokerage_async.simulator import DeadlockError, Simulator, VirtualTimeError, faults, run
+from brokerage_async.tickets import buy_to_open, limit, market
+from brokerage_async.watch import poll
 from tests.trading import SMALL
 
 START = "2026-06-10T09:25-04:00"
@@ -21,9 +25,9 @@ async def buy_and_wait(client: Client, simulator: Simulator) -> str:
     """Place an order before the opening and return the history of the day until it is filled."""
     account = simulator.account_numbers[0]
     placed = await client.order_entry(MemoryJournal()).place(
-        account, market(buy_to_open("AAPL", 10)), allow_warnings=True
+        account, limit(buy_to_open("AAPL", 10), price=250), allow_warnings=True
     )
-    end = await client.watch.order("me", account, placed.require().order_id, interval=5 + random.random())
+    end = await client.watch.order("me", account, placed.require().order_id, interval=5)
     assert end.status == "Filled"
     return simulator.ledger.history()
 
@@ -38,28 +42,85 @@ def test_order_before_the_opening_fills_after_it() -> None:
     assert datetime(2026, 6, 10, 13, 30, tzinfo=UTC) < end < datetime(2026, 6, 10, 13, 31, tzinfo=UTC)
 
 
-def test_seed_determines_the_history_with_its_identifiers_and_random_values() -> None:
+def test_seed_determines_the_history_with_its_identifiers() -> None:
     first, again, other = (run(buy_and_wait, start=START, seed=seed, **SMALL) for seed in (4, 4, 5))
     assert first == again != other
     assert first is not None
     assert first.count("\n") > 50
 
 
-def test_random_values_outside_are_not_affected() -> None:
-    uuid4 = uuid.uuid4
+def test_seed_determines_the_pauses_of_client_watcher_and_stream() -> None:
+    """Each draws its jitter: of a repeated call, of a poll, and of a connection that is opened again."""
 
-    async def draw(client: Client, simulator: Simulator) -> tuple[float, uuid.UUID]:
-        return random.random(), uuid.uuid4()
+    async def main(client: Client, simulator: Simulator) -> tuple[list[float], list[float]]:
+        moments, loop = list[float](), asyncio.get_running_loop()
 
-    random.seed(1)
-    expected = random.random()
-    random.seed(1)
-    first = run(draw, seed=3, **SMALL)
-    assert random.random() == expected
-    assert first == run(draw, seed=3, **SMALL)
+        async def fetch() -> list[str]:
+            moments.append(loop.time())
+            return []
+
+        simulator.faults.add("GET", "/watchlists", faults.status(503), times=2)
+        await client.watchlists.list()
+        moments.append(loop.time())
+        async with poll(fetch, key=str, interval=10, jitter=0.5) as changes:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(anext(changes), 60)
+        drawn = [chance() for _ in range(3)]
+        return moments, drawn
+
+    first, again, other = (run(main, seed=seed, **SMALL) for seed in (1, 1, 2))
+    assert first == again != other
     assert first is not None
-    assert first[1].version == 4
-    assert uuid.uuid4 is uuid4
+    assert len(first[0]) > 5
+
+
+async def identifiers_drawn(client: Client, account: str) -> list[str]:
+    """Place three orders without an identifier and return those that order entry made."""
+    entry, order = client.order_entry(MemoryJournal()), market(buy_to_open("AAPL", 10))
+    return [(await entry.place(account, order, allow_warnings=True)).external_identifier for _ in range(3)]
+
+
+def test_runs_in_two_threads_leave_random_and_uuid_alone_and_real_orders_unseeded() -> None:
+    """The runs overlap, and the one that began first ends first."""
+    uuid4, state = uuid.uuid4, random.getstate()
+    both_run, first_has_ended = threading.Barrier(3), threading.Event()
+    drawn = dict[int, list[str] | None]()
+
+    def simulate(seed: int) -> None:
+        async def main(client: Client, simulator: Simulator) -> list[str]:
+            both_run.wait(30)
+            both_run.wait(30)  # the real orders have been placed
+            assert uuid.uuid4 is uuid4
+            identifiers = await identifiers_drawn(client, simulator.account_numbers[0])
+            assert seed == 7 or first_has_ended.wait(30)
+            return identifiers
+
+        drawn[seed] = run(main, seed=seed, **SMALL)
+
+    async def place() -> list[str]:
+        async with Simulator(seed=7, **SMALL) as simulator, simulator.client() as client:
+            return await identifiers_drawn(client, simulator.account_numbers[0])
+
+    threads = {seed: threading.Thread(target=simulate, args=(seed,)) for seed in (7, 8)}
+    for thread in threads.values():
+        thread.start()
+    both_run.wait(30)
+    during = asyncio.run(place())
+    both_run.wait(30)
+    threads[7].join()
+    first_has_ended.set()
+    threads[8].join()
+    after = asyncio.run(place())
+    assert (uuid.uuid4, random.getstate()) == (uuid4, state)
+
+    async def alone(client: Client, simulator: Simulator) -> list[str]:
+        return await identifiers_drawn(client, simulator.account_numbers[0])
+
+    for seed in (7, 8):
+        assert drawn[seed] == run(alone, seed=seed, **SMALL), "the other run has drawn from its seed"
+    everything = [*drawn[7], *drawn[8], *during, *after]  # type: ignore[misc]
+    assert len(set(everything)) == len(everything) == 12
+    assert {uuid.UUID(identifier).version for identifier in everything} == {4}
 
 
 async def forever(client: Client, simulator: Simulator) -> None:

@@ -1,26 +1,194 @@
-"""A file with one owner at a time; what journals need of it is in `tests/journal/test_sqlite.py`."""
+"""Files of an SQLite database: modes, links, whether they are still the same ones, and a file with one owner at a time.
+
+What journals need of them is in `tests/journal/test_sqlite.py`.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from brokerage_async.errors import BrokerageError
-from brokerage_async.storage.sqlite_file import FileThread, SqliteFile
+from brokerage_async.journal import EntryKey, JournalError, SqliteJournal
+from brokerage_async.storage.sqlite_file import FileIdentity, FileThread, SqliteFile, prepare
 from brokerage_async.storage.subject import Subject
 
-SUBJECT = Subject(kind="thing", name="t.db", error=BrokerageError, in_use="another owner has it")
+SUBJECT = Subject(kind="journal", name="j", error=JournalError)
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
+OTHER = EntryKey("https://api.example.com", "sandbox", "A1", "two")
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def make(path: Path, mode: int) -> None:
+    path.touch()
+    path.chmod(mode)
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+
+
+def replace(path: Path) -> None:
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    copy.replace(path)
+
+
+def delete_log(path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+
+
+def replace_log(path: Path) -> None:
+    replace(Path(f"{path}-wal"))
+
+
+def delete_index(path: Path) -> None:
+    Path(f"{path}-shm").unlink()
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("renamed"))
+
+
+CHANGES = [
+    (move, "orders.journal was moved or deleted"),
+    (Path.unlink, "orders.journal was moved or deleted"),
+    (replace, "orders.journal was replaced"),
+    (delete_log, "orders.journal-wal was moved or deleted"),
+    (replace_log, "orders.journal-wal was replaced"),
+    (delete_index, "orders.journal-shm was moved or deleted"),
+    (move_folder, "orders.journal was moved or deleted"),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES)
+async def test_a_changed_file_is_noticed_before_the_next_entry_is_written(
+    tmp_path: Path, change: Callable[[Path], None], reason: str
+) -> None:
+    path = tmp_path / "folder" / "orders.journal"
+    path.parent.mkdir()
+    async with SqliteJournal(path) as journal:
+        await journal.open(KEY, b"", owner="a", lease=30)
+        change(path)
+        for _ in range(2):
+            with pytest.raises(JournalError, match=f"{reason} after it was opened: close the journal"):
+                await journal.open(OTHER, b"", owner="a", lease=30)
+
+
+async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+
+    class MovedMeanwhile(FileIdentity):
+        checks = 0
+
+        def check(self) -> None:
+            super().check()
+            if MovedMeanwhile.checks == 0:
+                path.rename(tmp_path / "elsewhere")
+            MovedMeanwhile.checks += 1
+
+    async with SqliteJournal(path) as journal:
+        await journal.now()
+        identity = journal._file._identity
+        assert identity is not None
+        journal._file._identity = MovedMeanwhile(identity.subject, identity.files)
+        with pytest.raises(JournalError, match="moved or deleted"):
+            await journal.open(KEY, b"", owner="a", lease=30)
+    async with SqliteJournal(tmp_path / "elsewhere") as journal:
+        assert await journal.find(KEY) is None, "a recovery would not find the entry: its order must not be sent"
+
+
+async def test_a_journal_that_was_put_back_can_be_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "orders.journal"
+    async with SqliteJournal(path) as journal:
+        await journal.open(KEY, b"", owner="a", lease=30)
+    path.rename(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").rename(path)
+    async with SqliteJournal(path) as journal:
+        assert await journal.find(KEY) is not None
+
+
+async def test_a_link_is_followed_and_its_target_watched(tmp_path: Path) -> None:
+    link, target = tmp_path / "link", tmp_path / "data" / "target"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    async with SqliteJournal(link) as journal:
+        await journal.open(KEY, b"", owner="a", lease=30)
+        assert [mode_of(target), mode_of(Path(f"{target}-wal"))] == [0o600, 0o600]
+        link.unlink()
+        link.symlink_to(tmp_path / "another")
+        make(tmp_path / "another", 0o600)
+        with pytest.raises(JournalError, match="link was replaced"):
+            await journal.open(OTHER, b"", owner="a", lease=30)
+
+
+async def test_a_file_that_others_can_access_is_used_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "orders.journal"
+    make(path, 0o640)
+    with caplog.at_level(logging.WARNING):
+        async with SqliteJournal(path) as journal:
+            await journal.open(KEY, b"", owner="a", lease=30)
+            await journal.open(OTHER, b"", owner="a", lease=30)
+    (record,) = caplog.records
+    assert record.getMessage() == f"{path} can be accessed by other users (mode 0640): chmod 600 keeps it private"
+    assert mode_of(path) == 0o640, "its owner may have shared it on purpose"
+
+
+def test_side_files_that_others_can_access_are_named_as_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name, mode in (("j", 0o600), ("j-wal", 0o604), ("j-shm", 0o660)):
+        make(tmp_path / name, mode)
+    prepare(tmp_path / "j", SUBJECT)
+    assert [record.getMessage().split(" can")[0] for record in caplog.records] == [
+        str(tmp_path / "j-wal"),
+        str(tmp_path / "j-shm"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["j", "j-wal", "j-shm"])
+def test_what_is_not_a_regular_file_is_refused(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(JournalError, match=f"{name} must be a regular file"):
+        prepare(tmp_path / "j", SUBJECT)
+
+
+def test_a_linked_log_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "j-wal").symlink_to(tmp_path / "other")
+    with pytest.raises(JournalError, match="j-wal must be a regular file"):
+        prepare(tmp_path / "j", SUBJECT)
+
+
+def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        prepare(tmp_path / "j", SUBJECT)
+    finally:
+        os.umask(before)
+    assert mode_of(tmp_path / "j") == 0o600
+
+
+# --- one owner at a time
+
+OWNED = Subject(kind="thing", name="t.db", error=BrokerageError, in_use="another owner has it")
 
 
 def create(connection: sqlite3.Connection, subject: Subject) -> None:
-    assert subject is SUBJECT
+    assert subject is OWNED
     connection.execute("CREATE TABLE IF NOT EXISTS t (a)")
 
 
 def exclusive(path: Path) -> FileThread:
-    return FileThread(SqliteFile(path, SUBJECT, set_up=create, exclusive=True), SUBJECT)
+    return FileThread(SqliteFile(path, OWNED, set_up=create, exclusive=True), OWNED)
 
 
 def count(connection: sqlite3.Connection) -> int:

@@ -1,14 +1,15 @@
-"""Names of files and tables in messages."""
+"""Names in messages, and use on the other side of a fork; `tests/journal/test_journals.py` forks a real process."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from brokerage_async.errors import BrokerageError
 from brokerage_async.journal import JournalError
-from brokerage_async.storage.subject import Subject
+from brokerage_async.storage.subject import ProcessGuard, Subject
 from brokerage_async.watch import WatchStateError
 
 
@@ -31,3 +32,15 @@ def test_unusable_returns_the_error_of_the_subject(error: type[BrokerageError], 
     found = Subject(kind="journal", name="j", error=error).unusable(reason)
     assert type(found) is error
     assert str(found) == "the journal j cannot be used: it is a folder"
+
+
+def test_the_first_use_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = ProcessGuard(Subject(kind="journal", name="j", error=JournalError))
+    assert not guard.is_forked
+    guard.check()
+    guard.check()
+    own = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: own + 1)
+    assert guard.is_forked
+    with pytest.raises(JournalError, match=f"the journal j was opened by process {own}"):
+        guard.check()

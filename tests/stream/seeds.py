@@ -23,6 +23,7 @@ import logging
 import random
 import sys
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -74,6 +75,7 @@ class History:
         with order_events_arriving_in(self.arrivals):
             await self.live()
         gc.collect()
+        await asyncio.sleep(0)  # what was collected is released in the next turn
         self.check(not self.sinks, f"{len(self.sinks)} buffers left")
 
     async def live(self) -> None:
@@ -327,7 +329,9 @@ def run_seed(seed: int) -> History:
     random.seed(seed)  # the pauses of the library
     history = History(seed)
     run: Callable[[], None] = on_virtual_time(history.run)
-    run()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "unclosed QuoteStream", ResourceWarning)  # some consumers let go
+        run()
     return history
 
 

@@ -31,7 +31,7 @@ def test_plain_address_beyond_loopback_is_refused_where_base_url_shows_no_token_
         access(base_url, "ws://streamer.example.com").account_url()
 
 
-@pytest.mark.parametrize("url", ["", "https://quotes.example.com", "wss://", "wss://[x"])
+@pytest.mark.parametrize("url", ["", "https://quotes.example.com", "wss://", "wss://[x", "ws://[::1]evil.com"])
 def test_address_that_is_not_of_a_websocket_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="must be a wss address, got"):
         access("https://api.example.com", None).checked(url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import errors, models
+from brokerage_async.simulator.streams.account_session import AccountSession
 from brokerage_async.stream import AccountEvent, Gap
 from tests.loops import on_virtual_time
 from tests.stream.world import buy, drain, within, world
@@ -132,3 +134,22 @@ async def test_token_is_renewed_before_a_heartbeat() -> None:
         sim.expire_tokens()  # the service refuses the next heartbeat, and the token is fetched once more
         assert isinstance(await within(60, stream), Gap)
         await stream.ready()
+
+
+@on_virtual_time
+async def test_every_message_has_a_token_that_is_valid_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    receive, tokens = AccountSession.receive, list[tuple[str, bool]]()
+
+    def note(session: AccountSession, data: str | bytes, now: float) -> None:
+        token = json.loads(data)["auth-token"]
+        tokens.append((token, session._server.identify(token.removeprefix("Bearer "), now) is not None))
+        receive(session, data, now)
+
+    monkeypatch.setattr(AccountSession, "receive", note)
+    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1], alerts=True) as stream:
+        await stream.ready()
+        await asyncio.sleep(3 * 3600)
+        assert len(tokens) > 3 * 180
+        assert [token for token, is_valid in tokens if not is_valid or not token.startswith("Bearer ")] == []
+        assert len(set(tokens)) > 10, "a token lives for 15 minutes"
+        assert not any(isinstance(event, Gap) for event in await drain(stream))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import weakref
 from typing import Any
 
 import pytest
 
-from brokerage_async import errors, models
+from brokerage_async import Client, errors, models
+from brokerage_async._secrets import Secret, revealed
 from brokerage_async.simulator.transports.memory_socket import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
+from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
 from tests.stream.world import buy, drain, within, world
 
@@ -144,10 +147,82 @@ async def test_dropped_stream_closes_the_connection() -> None:
     async with world() as (sim, client):
         stream = client.stream.quotes(["SPY"])
         await stream.ready()
-        del stream
-        gc.collect()
+        with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
+            del stream
+            gc.collect()
         await asyncio.sleep(1)
         assert sim.streams.sessions == []
+
+
+@on_virtual_time
+async def test_stream_left_without_closing_leaves_no_task_and_warns() -> None:
+    async def consume(client: Client, *, breaks: bool) -> None:
+        async for _ in client.stream.quotes(["SPY"]):
+            if breaks:
+                break
+
+    async with world() as (sim, client):
+        for breaks in (True, False):
+            task = asyncio.ensure_future(consume(client, breaks=breaks))
+            with pytest.warns(ResourceWarning, match="unclosed QuoteStream"):  # noqa: PT031
+                await asyncio.sleep(5)
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+                await asyncio.sleep(1)  # this step of the test holds the traceback of the other task
+            assert sim.streams.sessions == [], breaks
+            assert len(asyncio.all_tasks()) == 1, breaks
+
+
+@on_virtual_time
+async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = []
+    async with world() as (sim, client):
+        account = sim.account_numbers[0]
+
+        def streams() -> list[Any]:
+            return [client.stream.quotes(["SPY"]) if kind else client.stream.account([account]) for kind in range(2)]
+
+        for name in ("put", "lose", "resume", "release"):
+            method, armed = getattr(Sink, name), [0]
+
+            def collecting(sink: Sink, *args: Any, method: Any = method, armed: Any = armed, **options: Any) -> None:
+                if armed[0]:
+                    armed[0] -= 1
+                    gc.collect()
+                method(sink, *args, **options)
+
+            with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
+                patched.setattr(Sink, name, collecting)
+                victims, others = streams(), [*streams(), *streams(), *streams()]
+                for stream in (*victims, *others):
+                    await stream.ready()
+                for stream in others:
+                    await drain(stream)
+                victims.append(victims)  # a cycle, which only the collector finds
+                del victims, stream
+                gc.disable()
+                stack.callback(gc.enable)
+                stack.enter_context(pytest.warns(ResourceWarning, match="unclosed"))
+                armed[0] = 4
+                if name != "put":
+                    sim.streams.drop()
+                    await asyncio.sleep(10)
+                sim.set_price("SPY", 321)
+                sim.streams.send_account_event(account, "Order", {"id": 1, "account-number": account}, sim.clock.now())
+                for number, stream in enumerate(others):
+                    try:
+                        events = await drain(stream)
+                    except Exception as error:
+                        failures.append((name, number, error))
+                        continue
+                    kinds = [type(event).__name__ for event in events]
+                    wanted = ["Gap"] * (name != "put") + ["AccountEvent", "Quote"][number % 2 :][:1]
+                    if kinds[-len(wanted) :] != wanted or kinds.count("Gap") != (name != "put"):
+                        failures.append((name, number, kinds))
+                for stream in others:
+                    await stream.aclose()
+    assert failures == []
 
 
 @on_virtual_time
@@ -397,3 +472,36 @@ def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> N
                 assert isinstance(result, errors.ConfigurationError | Snapshot)
 
     run()
+
+
+@on_virtual_time
+async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_second_one_ends_the_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    longest: list[int] = []
+    receive, send = MemorySocket.receive, MemorySocket.send
+
+    async def receive_too_much(self: MemorySocket) -> str | bytes:
+        message = await receive(self)
+        if "FEED_DATA" in str(message):
+            raise errors.MessageTooLargeError("a message of more than 16 MiB")
+        return message
+
+    async def note(self: MemorySocket, message: str | Secret) -> None:
+        if "SETUP" in revealed(message):
+            longest.append(0)
+        longest[-1] = max(longest[-1], len(revealed(message)))
+        await send(self, message)
+
+    monkeypatch.setattr(MemorySocket, "receive", receive_too_much)
+    monkeypatch.setattr(MemorySocket, "send", note)
+    async with world() as (_, client):
+        stream = client.stream.quotes(["AAPL", "SPY", *(f"S{number}" for number in range(300))])
+        gap = await within(60, stream)
+        assert isinstance(gap, Gap)
+        assert "more than 16 MiB" in gap.reason
+        with pytest.raises(errors.MessageTooLargeError, match="more than 16 MiB"):
+            await drain(stream, 60)
+    assert len(longest) == 4  # two connections, with two messages that contain SETUP each
+    assert longest[1] > 5_000
+    assert longest[3] < 600

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
@@ -240,3 +242,128 @@ async def test_service_that_grants_no_quote_token_ends_the_stream() -> None:
         sim.faults.add("GET", "/api-quote-tokens", "status(403)")
         with pytest.raises(errors.PermissionDeniedError):
             await within(1000, client.stream.quotes(["AAPL"]))
+
+
+def refuse(channel: int = 1, error: str = "BAD_ACTION") -> dict[str, Any]:
+    return {"type": "ERROR", "channel": channel, "error": error, "message": "no"}
+
+
+def reject_channels() -> Callable[[], None]:
+    """Answer the next requests of channels with an error, until the returned function is called."""
+    process = DxLinkSession._process
+
+    def answer(session: DxLinkSession, message: dict[str, Any] | None, now: float) -> None:
+        if message is not None and message.get("type") == "CHANNEL_REQUEST":
+            session.push(refuse(message["channel"]))
+        else:
+            process(session, message, now)
+
+    DxLinkSession._process = answer  # type: ignore[method-assign]
+    return lambda: setattr(DxLinkSession, "_process", process)
+
+
+@on_virtual_time
+async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again() -> None:
+    async with world() as (_, client), client.stream.quotes(["SPY"], ["Trade"]) as other:
+        await other.ready()
+        accept = reject_channels()
+        try:
+            for use in ("ready", "__anext__"):
+                async with client.stream.quotes(["AAPL", "SPY"]) as refused:
+                    with pytest.raises(
+                        errors.StreamRefusedError, match="refused Quote of AAPL, SPY: BAD_ACTION: no"
+                    ) as caught:
+                        await asyncio.wait_for(getattr(refused, use)(), 30)
+                    assert caught.value.code == "BAD_ACTION"
+        finally:
+            accept()
+        async with client.stream.quotes(["AAPL"]) as later:
+            await later.ready()
+            assert symbols(await drain(later)) == {"AAPL"}
+        assert not any(isinstance(event, Gap) for event in await drain(other))
+
+
+@on_virtual_time
+async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_get_a_gap() -> None:
+    async with world() as (sim, client), client.stream.quotes(["SPY"]) as other:
+        await other.ready()
+        assert symbols(await drain(other)) == {"SPY"}
+        async with client.stream.quotes(["ZZZZ"]) as refused:
+            await refused.ready()
+            sim.streams.sessions[0].push(refuse())
+            with pytest.raises(errors.StreamRefusedError, match="refused Quote of ZZZZ: BAD_ACTION: no"):
+                await within(30, refused)
+        gap = await within(5, other)
+        assert isinstance(gap, Gap)
+        assert gap.reason == "BAD_ACTION: no"
+        await asyncio.sleep(20)
+        sim.streams.sessions[0].push(refuse())  # long after the last subscription: it concerns none of them
+        assert isinstance((await drain(other))[-1], Gap)
+        sim.set_price("SPY", 99)
+        assert symbols(await drain(other)) == {"SPY"}
+
+
+@on_virtual_time
+async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_its_type_alone() -> None:
+    async with (
+        world() as (sim, client),
+        client.stream.quotes(["SPY"]) as quotes,
+        client.stream.quotes(["SPY"], ["Trade"]) as trades,
+    ):
+        for stream in (quotes, trades):
+            await stream.ready()
+            await drain(stream)
+        before = sim.clock.time
+        sim.streams.sessions[0].push({"type": "CHANNEL_CLOSED", "channel": 1})
+        gap, *events = await drain(quotes)
+        assert isinstance(gap, Gap)
+        assert gap.reason == "the service closed the channel of Quote"
+        assert gap.since is not None
+        assert abs(gap.since - before) < timedelta(seconds=1)
+        assert symbols(events) == {"SPY"}
+        assert await drain(trades) == []
+
+
+@on_virtual_time
+async def test_each_connection_goes_to_the_address_that_came_with_its_token() -> None:
+    async with world() as (sim, client):
+        tokens, opened, open_session = sim.brokerage.state.quote_tokens, [], sim.streams.open
+
+        def note(path: str, now: float) -> Any:
+            opened.append(path)
+            return open_session("/streams/market-data", now)
+
+        sim.streams.open = note  # type: ignore[method-assign]
+        known = tokens.url
+        async with client.stream.quotes(["SPY"]) as stream:
+            await stream.ready()
+            for path in ("/moved", "/moved/again"):
+                tokens.url = f"{known.removesuffix('/streams/market-data')}{path}"
+                sim.streams.drop()
+                await asyncio.sleep(2)
+        assert opened == ["/streams/market-data", "/moved", "/moved/again"]
+        assert sim.ledger.count("market_data.quote_token") == 3
+
+
+@on_virtual_time
+async def test_symbols_without_any_event_are_named_once_in_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async with world() as (sim, client), client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"]) as stream:
+        await stream.ready()
+        await asyncio.sleep(9)
+        assert "no event" not in caplog.text
+        await asyncio.sleep(11)
+        assert "no event within 10 s: ZZZZ (unknown, or not traded?)" in caplog.text
+        caplog.clear()
+        await stream.add(["SPY", "QQQ", *(f"ZZ{number:02}" for number in range(12))])
+        await stream.remove(["ZZ11"])
+        await asyncio.sleep(300)
+        [warning] = [record.getMessage() for record in caplog.records]
+        names = [f"ZZ{number:02}" for number in range(10)]
+        assert warning.endswith(f"no event within 10 s: {', '.join(names)} and 1 more (unknown, or not traded?)")
+        caplog.clear()
+        sim.streams.faults.is_half_open = True
+        sim.streams.drop()
+        await asyncio.sleep(1)
+        async with client.stream.quotes(["MSFT"]):
+            await asyncio.sleep(120)
+        assert "no event" not in caplog.text, "nothing can be said while the connection is away"

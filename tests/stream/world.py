@@ -17,9 +17,9 @@ SMALL: dict[str, Any] = {"equities": 50, "equity_options": 50, "chain_rows": 50,
 
 
 @asynccontextmanager
-async def world(seed: int = 1, **options: Any) -> AsyncIterator[tuple[Simulator, Client]]:
+async def world(seed: int = 1, equities: int = 50, **options: Any) -> AsyncIterator[tuple[Simulator, Client]]:
     """Yield a simulator and a client of it; ``options`` are the client's."""
-    sim = Simulator(seed=seed, **SMALL)
+    sim = Simulator(seed=seed, **{**SMALL, "equities": equities})
     async with sim.client(**options) as client:
         await client.market_time.equity_holidays()  # the first answer shows the time of the service
         yield sim, client

@@ -57,7 +57,8 @@ FUTURE = limit(buy("/ESZ6", 2), price=6800)
 )
 def test_bracket_is_an_otoco_order_that_keeps_the_rules(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:
     made = bracket(entry, profit=profit, loss=loss)
-    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OTOCO, entry, (profit, loss))
+    assert (made.type, made.trigger_order) == (ComplexOrderType.OTOCO, entry)
+    assert made.orders == tuple(attrs.evolve(order, advanced_instructions=None) for order in (profit, loss))
     assert problems_of(made, strict=True) == ()
 
 
@@ -177,7 +178,8 @@ def test_one_cancels_other_is_an_oco_order_without_a_trigger() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_one_triggers_other_takes_one_to_three_orders(count: int) -> None:
     made = one_triggers_other(ENTRY, *[PROFIT] * count)
-    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OTO, ENTRY, (PROFIT,) * count)
+    unvalidated = attrs.evolve(PROFIT, advanced_instructions=None)
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OTO, ENTRY, (unvalidated,) * count)
     assert problems_of(made, strict=True) == ()
 
 
@@ -215,3 +217,25 @@ def test_component_of_another_type_is_rejected(wrong: Any) -> None:
     ):
         with pytest.raises(InvalidRequestError, match="must be a NewOrder, got"):
             make()
+
+
+def test_strict_validation_is_asked_for_by_closes_alone_and_in_an_oco_only() -> None:
+    def strict(order: NewOrder | None) -> bool:
+        return bool(
+            order and order.advanced_instructions and order.advanced_instructions.strict_position_effect_validation
+        )
+
+    closing, opening = sell_to_close("AAPL", 100), buy_to_open("AAPL", 100)
+    single = [limit(closing, price=1), market(closing), stop(closing, trigger=1), notional(closing, value=1),
+              stop_limit(closing, trigger=1, price=1), limit(closing, sell_to_close("KO", 1), credit=1)]  # fmt: skip
+    assert [order for order in single if not strict(order)] == []
+    others = [ENTRY, market(opening), FUTURE, SPREAD, limit(closing, sell_to_open("KO", 1), credit=1)]
+    assert [order for order in others if strict(order)] == []
+    exclusive = one_cancels_other(PROFIT, LOSS)
+    assert [strict(order) for order in exclusive.orders] == [True, True]
+    for made in (
+        bracket(ENTRY, profit=PROFIT, loss=LOSS),
+        one_triggers_other(LOSS, PROFIT),
+        pair(PROFIT, limit(buy_to_open("KO", 1), price=1), at_least=1),
+    ):
+        assert [order for order in (made.trigger_order, *made.orders) if strict(order)] == [], made.type

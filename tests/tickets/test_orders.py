@@ -18,7 +18,6 @@ from brokerage_async.tickets import (
     limit,
     market,
     notional,
-    sell,
     sell_to_close,
     sell_to_open,
     stop,
@@ -54,8 +53,8 @@ USUAL = {
         ("Limit", "Day", Decimal("6800.25"), "Debit", ("Buy", "Future", 1, "/ESZ6")),
     ),
     "limit, future option": (
-        limit(sell("./ESZ6 EW3U6 260918P9100", 1), price=3),
-        ("Limit", "Day", 3, "Credit", ("Sell", "Future Option", 1, "./ESZ6 EW3U6 260918P9100")),
+        limit(sell_to_open("./ESZ6 EW3U6 260918P9100", 1), price=3),
+        ("Limit", "Day", 3, "Credit", ("Sell to Open", "Future Option", 1, "./ESZ6 EW3U6 260918P9100")),
     ),
     "limit, cryptocurrency": (
         limit(buy_to_open("BTC/USD", "0.01"), price=90000),

@@ -197,7 +197,7 @@ async def test_order_not_listed_today_is_looked_up(service: Service, client: Cli
     order = await client.watch.order("me", "A1", 7)
     assert order.status == "Cancelled"
     (target,) = [target for target in service.targets if target.startswith(SEARCH)]
-    assert "start-date=2025-01-26" in target
+    assert "start-date=2025-01-25" in target
 
 
 async def test_order_working_since_yesterday_is_followed(service: Service, client: Client) -> None:
@@ -403,3 +403,46 @@ async def test_state_of_another_service_is_rejected(watch: Callable[[Client, Mem
             await watch_service(address)
     with pytest.raises(WatchStateError, match=r'to .*"https://service", .*not to .*"https://service:8443"'):
         await watch_service("https://service:8443")
+
+
+async def test_orders_filters_are_sent_and_watchers_with_others_do_not_share_polls(
+    service: Service, client: Client
+) -> None:
+    service.answers[LIVE] = [row(1, "Live")]
+    filters: list[Any] = [
+        {},
+        {"statuses": ["Live", "Routed"]},
+        {"statuses": ("Routed", OrderStatus.LIVE), "underlying_symbol": None},
+        {"underlying_symbol": "AAPL"},
+    ]
+    watchers = [client.watch.orders("me", ["A1"], **each) for each in filters]
+    for watcher in watchers:
+        assert await take(watcher, 1) == [("added", "1", "Live")]
+    assert [target.partition("?account-numbers[]=A1")[2] for target in service.targets] == [
+        "",
+        "&status[]=Live&status[]=Routed",
+        "&underlying-symbol=AAPL",
+    ]
+    await asyncio.gather(*(watcher.aclose() for watcher in watchers))
+    with pytest.raises(TypeError, match=r"orders\.live has no parameter 'colour'"):
+        client.watch.orders("me", ["A1"], colour="blue")  # type: ignore[call-arg]
+
+
+async def test_order_looked_up_in_a_list_that_changed_is_not_called_nonexistent(
+    service: Service, client: Client
+) -> None:
+    service.answers[LIVE] = []
+    looks = 0
+
+    def search(target: str) -> Response:
+        nonlocal looks
+        first = "page-offset=0" in target
+        looks += first
+        left = looks <= 3  # an order leaves the first page while the second is read
+        block = {"total-items": 2 if first or not left else 1, "total-pages": 2, "current-item-count": 1}
+        rows = [row(8, "Live")] if first else [] if left else [row(7, "Filled")]
+        return Response(status=200, body=json.dumps({"data": {"items": rows}, "pagination": block}).encode())
+
+    service.script = [lambda request: search(request.url) if SEARCH in request.url else service._answer(request)]
+    assert (await client.watch.order("me", "A1", 7)).status == "Filled"
+    assert looks == 4

@@ -13,14 +13,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async._generated.models import MarketSession
-from brokerage_async.watch.market_hours import (
-    MarketHours,
-    boundaries,
-    interval_at,
-    is_open,
-    last_passed,
-    timetable_range,
-)
+from brokerage_async.protocol.timetable import is_open, timetable_range
+from brokerage_async.watch.market_hours import MarketHours, boundaries, interval_at, last_passed
 
 NEW_YORK = ZoneInfo("America/New_York")
 HOLIDAYS = {date(2026, 11, 26)}

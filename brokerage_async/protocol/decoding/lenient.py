@@ -224,6 +224,8 @@ class _Parts:
             self._add_models(field, field.child, raw, path)
         elif not field.many and isinstance(raw, dict):
             self.nested[field.target] = _structure(field.child, raw, path, self.issues)
+        elif "str" in field.scalars and isinstance(raw, str):  # documented as text as well
+            self.nested[field.target] = raw
         else:
             self._reject(field, raw, path)
 

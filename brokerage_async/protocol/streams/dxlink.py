@@ -1,13 +1,14 @@
 """Protocol of the market-data stream (DXLink): the client's side of one connection.
 
-Each event type has a channel of its own, so that an error of one, such as too many subscriptions, leaves the others
-alone. Channels have odd numbers, because the service refuses even ones.
+Each feed (event type, contract, aggregation period) has another channel, so that an error of one, such as too many
+subscriptions, leaves the others alone. Channels have odd numbers, because the service refuses even ones.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -17,10 +18,11 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import Channel, Subscription
-from .events import INDEXED, MARKET_EVENTS
-from .feed_data import events_of
-from .snapshots import SnapshotAssembler
+from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Subscription
+from .elements import LARGE
+from .feed_data import ROWS_PER_STEP, events_of, events_of_large
+from .quota import Quota
+from .snapshots import HeldRows
 from .timing import Timing
 
 __all__ = ["DxLinkConnection", "Subscription"]
@@ -31,6 +33,11 @@ VERSION = "0.1-brokerage-async/1.0"
 """Version of the protocol, and name of the client."""
 
 DX_TIMING = Timing(heartbeat=30.0)
+
+AUTO, HISTORY = "AUTO", "HISTORY"
+
+MIN_HEARTBEAT = 0.5
+"""Minimum seconds between two messages that keep the connection alive, whatever the service asks for."""
 
 MAX_CLOSURES = 3
 """Times that the service may close one channel before the connection counts as lost, which brings pauses."""
@@ -46,9 +53,13 @@ class _Frame(msgspec.Struct, gc=False):
     error: Any = None
     message: Any = None
     eventFields: Any = None  # noqa: N815 - the key of the protocol
+    keepaliveTimeout: Any = None  # noqa: N815
 
 
 _DECODER = msgspec.json.Decoder(_Frame, float_hook=Decimal)
+
+_HEAD = re.compile(r'\s*\{(?:\s*"(?:type|channel)"\s*:\s*(?:"FEED_DATA"|\d{1,9})\s*,)*\s*"data"\s*:\s*\[')
+_CHANNEL = re.compile(r'"channel"\s*:\s*(\d{1,9})')
 
 
 class DxLinkConnection:
@@ -57,24 +68,43 @@ class DxLinkConnection:
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
     sets `must_send`.
 
+    Attributes:
+        is_authorized: whether the service has accepted the token.
+        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
+
     Args:
         token: quote token, as the service returned it.
         now: time of the loop, in seconds.
         timing: times of the connection.
         aggregation: seconds over which the service may merge events of one symbol; 0 asks for none.
         strict: raise for a value that does not fit.
+        max_message: bytes of subscriptions in one message.
+
+    Attributes:
+        is_authorized: whether the service has accepted the token.
+        complaint: last error that the service reported of the connection.
     """
 
     def __init__(
-        self, token: Secret, *, now: float, timing: Timing = DX_TIMING, aggregation: float = 0.1, strict: bool = False
+        self,
+        token: Secret,
+        *,
+        now: float,
+        timing: Timing = DX_TIMING,
+        aggregation: float = 0.1,
+        strict: bool = False,
+        max_message: int = MAX_MESSAGE,
     ) -> None:
         self._token = token
         self._timing = timing
         self._aggregation = aggregation
         self._issues = Issues("stream.quotes", strict)
-        self._channels: dict[str, Channel] = {}
+        self._max_message = max_message
+        self._heartbeat = timing.heartbeat
+        self._quota, self._held = Quota(), HeldRows()
+        self._channels: dict[Feed, Channel] = {}
         self._by_number: dict[int, Channel] = {}
-        self._assemblers: dict[str, SnapshotAssembler] = {}
+        self._warned = set[str]()
         self._next_number = 1
         self._sends_setup, self._sends_token, self._sent_token = True, False, False
         self._asked = False
@@ -82,6 +112,8 @@ class DxLinkConnection:
         self._last_sent = self._last_received = now
         self._must_send = True
         self.is_authorized: bool = False
+        self.complaint: str | None = None
+        self.interruptions: list[Interruption] = []
 
     @property
     def is_ready(self) -> bool:
@@ -96,24 +128,23 @@ class DxLinkConnection:
     @property
     def due(self) -> float:
         """Time at which `send` must be called at the latest."""
-        times = [self._last_received + self._timing.silence, self._last_sent + self._timing.heartbeat]
-        waits = (self._answer_due, *(each.answer_due for each in self._channels.values()))
+        times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat]
+        channels = self._channels.values()
+        waits = (self._answer_due, *(each.answer_due for each in channels), *(each.next_send for each in channels))
         return min(*times, *(each for each in waits if each is not None))
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
         """Subscribe; one of the same type and symbol replaces that before and brings a new snapshot."""
         self._must_send = True
         for each in subscriptions:
-            self._channel(each.type).add(each)
+            self._remove(each, but=each.contract)
+            self._channel(each.feed).add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions; unknown ones are ignored."""
         self._must_send = True
         for each in subscriptions:
-            if (channel := self._channels.get(each.type)) is not None:
-                channel.remove(each)
-            if (assembler := self._assemblers.get(each.type)) is not None:
-                assembler.drop(each.symbol)
+            self._remove(each)
 
     def send(self, now: float) -> list[Secret]:
         """Return the messages that are due.
@@ -136,47 +167,79 @@ class DxLinkConnection:
             messages.append(_message("AUTH", token=self._token.reveal()))
         if self.is_authorized:
             for channel in self._channels.values():
-                messages += channel.send(now + self._timing.answer, self._aggregation)
-        if not messages and now >= self._last_sent + self._timing.heartbeat:
+                messages += channel.send(now, now + self._timing.answer, self._aggregation, self._max_message)
+                self._warn_if_capped(channel)
+        if not messages and now >= self._last_sent + self._heartbeat:
             messages.append(_message("KEEPALIVE"))
         if messages:
             self._last_sent = now
         return [Secret(msgspec.json.encode(message).decode()) for message in messages]
 
     def receive(self, data: str | bytes, now: float) -> list[Any]:
-        """Return the events of one message.
+        """Return the events of one message; see `steps`."""
+        return [event for _, events in self.steps(data, now) for event in events]
+
+    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
+        """Yield feed and events of one message, after a few ms of work each; the feed of an unknown channel is None.
 
         Raises:
             StreamRefusedError: the service refused the token.
-            TransportError: the service reported an error of the connection.
+            TransportError: the service has closed a channel too often.
         """
         self._last_received = now
+        for channel in self._channels.values():
+            if channel.assembler is not None and (overdue := channel.assembler.overdue(now)):
+                logger.warning("market-data stream: a snapshot of %s did not end: delivered in part", channel.type)
+                yield channel.feed, overdue
+        if len(data) > LARGE:
+            yield from self._large(data, now)
+            return
         try:
             frame: _Frame | None = _DECODER.decode(data)
         except (msgspec.MsgspecError, ArithmeticError, RecursionError, ValueError):
             frame = _untyped(data)
         if frame is None:
-            return []
+            return
         if frame.type == "FEED_DATA":
-            return self._events(frame)
-        self._control(frame)
-        return []
+            found = self._by_number.get(frame.channel)
+            columns: Mapping[str, Any] = {} if found is None else found.columns
+            yield from self._events(found, events_of(frame.data, columns, self._issues), now)
+        else:
+            self._control(frame, now)
 
-    def _events(self, frame: _Frame) -> list[Any]:
-        channel = self._by_number.get(frame.channel)
+    def _large(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
+        body = data if isinstance(data, str) else data.decode(errors="replace")
+        head = _HEAD.match(body)
+        number = head and (_CHANNEL.search(head[0]) or _CHANNEL.search(body, max(head.end(), len(body) - 100)))
+        if head is None or number is None:
+            logger.warning("market-data stream: a message of %d characters is not FEED_DATA; ignored", len(body))
+            return
+        channel = self._by_number.get(int(number[1]))
         columns: Mapping[str, Any] = {} if channel is None else channel.columns
-        found: list[Any] = []
-        for kind, events in events_of(frame.data, columns, self._issues):
-            if kind in self._channels and MARKET_EVENTS[kind] in INDEXED:
-                found += self._assembler(kind).add(events)
-            else:
-                found += events
-        return found
+        yield from self._events(channel, events_of_large(body, head.end(), columns, self._issues), now)
 
-    def _control(self, frame: _Frame) -> None:
+    def _events(
+        self, channel: Channel | None, blocks: Iterator[tuple[str, list[Any]]], now: float
+    ) -> Iterator[tuple[Feed | None, list[Any]]]:
+        """Yield the events of some blocks together."""
+        feed = None if channel is None else channel.feed
+        assembler = None if channel is None else channel.assembler
+        found, size = list[Any](), 0
+        for kind, events in blocks:
+            size += 1 + len(events)
+            is_held = assembler is not None and channel is not None and kind == channel.type
+            found += assembler.add(events, now) if is_held and assembler is not None else events
+            if size >= ROWS_PER_STEP:
+                yield feed, found
+                found, size = [], 0
+        if found:
+            yield feed, found
+
+    def _control(self, frame: _Frame, now: float) -> None:
         channel = self._by_number.get(frame.channel)
         match frame.type:
             case "SETUP":
+                self._keep_alive(frame.keepaliveTimeout)
                 self._ask_for_token()
             case "AUTH_STATE":
                 self._authorize(frame.state)
@@ -186,7 +249,7 @@ class DxLinkConnection:
                 channel.opened()
                 self._must_send = True
             case "CHANNEL_CLOSED" if channel is not None:
-                self._reopen(channel)
+                self._reopen(channel, now)
             case "FEED_CONFIG" if channel is not None:
                 channel.configure(frame.eventFields)
 
@@ -204,40 +267,71 @@ class DxLinkConnection:
         if not self._sent_token:
             self._sends_token = self._must_send = True
 
+    def _keep_alive(self, timeout: object) -> None:
+        """Send at least twice within the time after which the service disconnects a silent client."""
+        if isinstance(timeout, int | Decimal) and timeout > 0:
+            self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, float(min(timeout, 86400)) / 2))
+
+    def _warn_if_capped(self, channel: Channel) -> None:
+        if channel.capped and channel.type not in self._warned:
+            self._warned.add(channel.type)
+            logger.warning(
+                "market-data stream: %d subscriptions to %s wait until others end: the service takes no more at a time",
+                channel.capped, channel.type,
+            )  # fmt: skip
+
     def _fail(self, frame: _Frame, channel: Channel | None) -> None:
-        """Report an error: that of a channel leaves the connection open."""
-        if frame.error == "UNAUTHORIZED":
+        """Report an error: it informs, and the service ends the channel or the connection itself if it must."""
+        if frame.error == "UNAUTHORIZED" and channel is None:
             raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
         report = self._token.conceal_in(f"{frame.error}: {frame.message}")
         if channel is not None:
             logger.warning("market-data stream: %s: %s", channel.type, report)
-            channel.fail()
+            symbols = channel.fail(self._last_received)
+            self.interruptions.append(Interruption(channel.feed, report, str(frame.error), symbols))
             self._must_send = True
         elif frame.channel:  # of a channel that was closed in the meantime
             logger.warning("market-data stream: channel %d: %s", frame.channel, report)
         else:
-            raise TransportError(f"the market-data stream reported {report}")
+            logger.warning("market-data stream: %s", report)
+            self.complaint = report
 
-    def _channel(self, kind: str) -> Channel:
-        channel = self._channels.get(kind)
-        if channel is None:
-            channel = self._channels[kind] = Channel(kind)
+    def _remove(self, subscription: Subscription, but: str | None = None) -> None:
+        """End a subscription; under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
+        either = (AUTO, HISTORY) if subscription.contract in (AUTO, HISTORY) else (subscription.contract,)
+        for contract in either:
+            channel = self._channels.get((subscription.type, contract, subscription.aggregation))
+            if channel is not None and contract != but:
+                channel.remove(subscription)
+
+    def _channel(self, feed: Feed) -> Channel:
+        channel = self._channels.get(feed)
+        if channel is None or channel.is_refused:
+            channel = self._channels[feed] = Channel(feed, self._quota, self._held)
             self._number(channel)
         return channel
 
-    def _reopen(self, channel: Channel) -> None:
-        """Open a channel that the service has closed once more, under a new number.
+    def _reopen(self, channel: Channel, now: float) -> None:
+        """Open a channel that the service has closed once more, under a new number, unless it was never open.
 
         Raises:
             TransportError: it has closed the channel too often.
         """
+        if channel.is_refused:
+            return
+        reason = f"the service closed the channel of {channel.type}"
+        if channel.is_requested:
+            self.interruptions.append(Interruption(channel.feed, reason, "CLOSED", channel.fail(self._last_received)))
+            self._must_send = True
+            return
+        self.interruptions.append(Interruption(channel.feed, reason))
         channel.closures += 1
         if channel.closures > MAX_CLOSURES:
             raise TransportError(
                 f"the market-data stream closed the channel of {channel.type} {channel.closures} times"
             )
         del self._by_number[channel.number]
-        channel.reset()
+        channel.reset(now)
         self._number(channel)
         self._must_send = True
 
@@ -245,12 +339,6 @@ class DxLinkConnection:
         channel.number = self._next_number
         self._next_number += 2
         self._by_number[channel.number] = channel
-
-    def _assembler(self, kind: str) -> SnapshotAssembler:
-        found = self._assemblers.get(kind)
-        if found is None:
-            found = self._assemblers[kind] = SnapshotAssembler(MARKET_EVENTS[kind], self._channels[kind].wants)
-        return found
 
     def _check_alive(self, now: float) -> None:
         if now >= self._last_received + self._timing.silence:

@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from ..._generated import models
+from ..._portable import Portable
 from ..._values import Model
 
 __all__ = [
@@ -88,7 +89,7 @@ class EventFlag(enum.IntFlag):
 
 
 @attrs.frozen(kw_only=True)
-class AccountEvent:
+class AccountEvent(Portable):
     """Event of the account stream.
 
     Attributes:
@@ -116,7 +117,7 @@ class AccountEvent:
 
 
 @attrs.frozen(kw_only=True)
-class UnknownEvent:
+class UnknownEvent(Portable):
     """Market event of a type that the schema lacks.
 
     Attributes:
@@ -129,7 +130,7 @@ class UnknownEvent:
 
 
 @attrs.frozen(kw_only=True)
-class Gap:
+class Gap(Portable):
     """A stream was interrupted and goes on: events since ``since`` may be missing, and none of them is repeated.
 
     ``since`` is when the last message arrived before, None if there was none. ``reason`` is for people.
@@ -140,7 +141,7 @@ class Gap:
 
 
 @attrs.frozen(kw_only=True)
-class Snapshot:
+class Snapshot(Portable):
     """All rows of one symbol at one time, such as the candles since a start.
 
     Attributes:

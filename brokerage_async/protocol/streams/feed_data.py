@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -9,13 +10,17 @@ from typing import Any
 import msgspec
 
 from ..._values import raw_object
-from ..decoding.columns import ColumnDecoder
+from ..decoding.columns import MAX_COLUMNS, ColumnDecoder
 from ..decoding.issues import IGNORED, Issues, describe
 from ..decoding.lenient import structure_rows
 from ..registry import wires
+from .elements import elements_of
 from .events import MARKET_EVENTS, UnknownEvent
 
-__all__ = ["Columns", "default_columns", "events_of"]
+__all__ = ["ROWS_PER_STEP", "Columns", "default_columns", "events_of", "events_of_large"]
+
+ROWS_PER_STEP, VALUES_PER_STEP = 256, 8192
+"""Most rows, and values of rows, that are decoded in one step: a few ms where none of them fits."""
 
 EVENT_TYPE = "eventType"
 _TYPE = frozenset({EVENT_TYPE})
@@ -24,6 +29,10 @@ _UNASKED = frozenset({"eventTime"})
 
 Columns = Mapping[str, Sequence[str]]
 """Names of the columns of each event type."""
+
+_OBJECT = re.compile(r"\s*\{")
+_BLOCK = re.compile(r'\s*"([^"\\]{1,100})"\s*,\s*\[')
+_NEXT = re.compile(r"\s*([,\]])")
 
 
 @lru_cache(maxsize=64)
@@ -34,13 +43,13 @@ def default_columns(kind: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in _UNASKED)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)  # a server that announces other columns again and again must not fill the memory
 def _decoder(kind: str, columns: tuple[str, ...]) -> ColumnDecoder:
     return ColumnDecoder(MARKET_EVENTS[kind], columns, ignored=_TYPE)
 
 
 def events_of(data: Any, columns: Columns, issues: Issues) -> Iterator[tuple[str, list[Any]]]:
-    """Yield type and events of each block of rows in the ``data`` of a FEED_DATA message.
+    """Yield type and events of the rows in the ``data`` of a FEED_DATA message, at most `ROWS_PER_STEP` at a time.
 
     ``columns`` are those that the server announced. Rows may be objects, concatenated values or lists of values, and
     an older form announces the columns beside them. A block that cannot be read is reported and left out.
@@ -53,12 +62,42 @@ def events_of(data: Any, columns: Columns, issues: Issues) -> Iterator[tuple[str
         yield from _compact(data, columns, issues)
 
 
+def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the same from JSON text, which is parsed in steps; ``at`` is the position behind the bracket of ``data``.
+
+    The older form is not read here. What follows a block that cannot be read is left out, too.
+    """
+    try:
+        if _OBJECT.match(body, at):
+            for rows, _ in elements_of(body, at):
+                yield from _full(rows, issues)
+            return
+        while block := _BLOCK.match(body, at):
+            kind, rest, has_lists = block[1], list[Any](), body.startswith("[", block.end())
+            names = _names(kind, columns)
+            width = len(names) or 1
+            for values, end in elements_of(body, block.end()):
+                values = rest + (_flat(values) if has_lists else values)
+                whole = len(values) - len(values) % width
+                yield from _rows(kind, names, values[:whole], issues)
+                rest, at = values[whole:], end
+            yield from _rows(kind, names, rest, issues)
+            following = _NEXT.match(body, at)
+            if following is None or following[1] == "]":
+                return
+            at = following.end()
+        if not _NEXT.match(body, at):
+            raise ValueError("expected a type and its rows")
+    except (TypeError, ValueError) as error:
+        issues.report("$.data", str(error), IGNORED)
+
+
 def _full(rows: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
     """Yield the events of objects, those of one type in one block as far as they follow one another."""
     start = 0
     for end in range(1, len(rows) + 1):
         kind = _type_of(rows[start])
-        if end < len(rows) and _type_of(rows[end]) == kind:
+        if end < len(rows) and end - start < ROWS_PER_STEP and _type_of(rows[end]) == kind:
             continue
         objects = (row for row in rows[start:end] if isinstance(row, dict))
         block = [{key: value for key, value in row.items() if key != EVENT_TYPE} for row in objects]
@@ -84,22 +123,45 @@ def _compact(data: list[Any], columns: Columns, issues: Issues) -> Iterator[tupl
             issues.report("$.data", f"expected a type and its rows, got {describe(head)}", IGNORED)
             return
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            names = columns.get(head)
-        if names is None and head in MARKET_EVENTS:
-            names = default_columns(head)
+            names = _names(head, columns)
         try:
-            if values and isinstance(values[0], list):
-                values = [value for row in values for value in row]
-            yield head, _rows(head, tuple(names or ()), values, issues)
+            yield from _rows(head, tuple(names), _flat(values), issues)
         except (TypeError, ValueError) as error:
             issues.report(f"$.{head}", str(error), IGNORED)
+            yield head, []
 
 
-def _rows(kind: str, names: tuple[str, ...], values: list[Any], issues: Issues) -> list[Any]:
-    if kind in MARKET_EVENTS:
-        return _decoder(kind, names).decode(values, f"$.{kind}", issues)
+def _names(kind: str, columns: Columns) -> Sequence[str]:
+    return columns.get(kind) or (default_columns(kind) if kind in MARKET_EVENTS else ())
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    """Return the values of rows, which may be lists."""
+    return [value for row in values for value in row] if values and isinstance(values[0], list) else values
+
+
+def _rows(kind: str, names: Sequence[str], values: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the events of concatenated rows.
+
+    Raises:
+        ValueError: there are too many columns, or the values do not fill whole rows.
+    """
+    decoder = _decoder(kind, tuple(names)) if kind in MARKET_EVENTS else None
     width = len(names)
-    if not width or len(values) % width:
-        return [UnknownEvent(type=kind, fields=raw_object({"values": values}))]
-    rows = zip(*[iter(values)] * width, strict=True)
-    return [UnknownEvent(type=kind, fields=raw_object(dict(zip(names, row, strict=True)))) for row in rows]
+    is_whole = width and not len(values) % width
+    if len(names if is_whole or decoder else values) > MAX_COLUMNS:
+        raise ValueError(f"an event of an unknown type must have at most {MAX_COLUMNS} values")
+    if decoder is None and not is_whole:
+        if values:
+            yield kind, [UnknownEvent(type=kind, fields=raw_object({"values": values}))]
+        return
+    if not values:
+        yield kind, []
+    step = max(1, min(ROWS_PER_STEP, VALUES_PER_STEP // width)) * width if is_whole else len(values)
+    for start in range(0, len(values), step):
+        some = values[start : start + step]
+        if decoder is not None:
+            yield kind, decoder.decode(some, f"$.{kind}", issues)
+        else:
+            rows = zip(*[iter(some)] * width, strict=True)
+            yield kind, [UnknownEvent(type=kind, fields=raw_object(dict(zip(names, row, strict=True)))) for row in rows]

@@ -7,10 +7,16 @@ from typing import Any
 
 from .events import EventFlag, Snapshot
 
-__all__ = ["MAX_ROWS", "SnapshotAssembler"]
+__all__ = ["MAX_ROWS", "MAX_SECONDS", "HeldRows", "SnapshotAssembler"]
 
 MAX_ROWS = 500_000
-"""Rows of one snapshot that are held back; a longer one is delivered in part."""
+"""Rows that one connection holds back: the minute bars of a year. The snapshot that exceeds it is delivered in part."""
+
+MAX_UNSORTED = 50_000
+"""The same for a snapshot whose rows do not come newest first, and have to be sorted in one go."""
+
+MAX_SECONDS = 120.0
+"""Seconds for which rows are held back; a snapshot that has not ended until then is delivered in part."""
 
 _PENDING, _REMOVE = EventFlag.TX_PENDING.value, EventFlag.REMOVE_EVENT.value
 _BEGIN, _LAST = EventFlag.SNAPSHOT_BEGIN.value, EventFlag.SNAPSHOT_END.value | EventFlag.SNAPSHOT_SNIP.value
@@ -21,62 +27,91 @@ _GROUPED = _PENDING | _BEGIN | _LAST
 class _Group:
     """Rows held back for one symbol: a snapshot by index, or a transaction in order."""
 
-    __slots__ = ("is_partial", "is_snapshot", "rows", "sees_end")
+    __slots__ = ("began", "is_partial", "is_snapshot", "is_sorted", "last", "rows", "sees_end")
 
-    def __init__(self, *, is_snapshot: bool) -> None:
+    def __init__(self, *, is_snapshot: bool, began: float) -> None:
         self.is_snapshot = is_snapshot
+        self.began = began
         self.sees_end = self.is_partial = False
-        self.rows: dict[Any, Any] = {}
+        self.is_sorted, self.last = True, float("inf")
+        self.rows: dict[int, Any] = {}
+
+
+class HeldRows:
+    """Number of rows that all assemblers of one connection hold back."""
+
+    def __init__(self) -> None:
+        self.count: int = 0
 
 
 class SnapshotAssembler:
     """Assembler of the indexed events of one type; rows are held back only for symbols that are wanted."""
 
-    def __init__(self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True) -> None:
+    def __init__(
+        self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True, held: HeldRows | None = None
+    ) -> None:
         self._model = model
         self._is_wanted = is_wanted
+        self._held = held or HeldRows()
         self._groups: dict[str, _Group] = {}
 
-    def add(self, events: list[Any]) -> list[Any]:
+    def add(self, events: list[Any], now: float = 0.0) -> list[Any]:
         """Return the events that may be delivered, with a `Snapshot` in place of the rows of one."""
         groups, ready = self._groups, list[Any]()
         for event in events:
             flags = event.event_flags or 0
             if (flags & _GROUPED or event.event_symbol in groups) and self._is_wanted(event.event_symbol):
-                self._hold(event, flags, ready)
+                self._hold(event, flags, ready, now)
             else:
                 ready.append(event)
         return ready
 
     def drop(self, symbol: str) -> None:
         """Forget rows that are held back for a symbol."""
-        self._groups.pop(symbol, None)
+        if (group := self._groups.pop(symbol, None)) is not None:
+            self._held.count -= len(group.rows)
 
-    def _hold(self, event: Any, flags: int, ready: list[Any]) -> None:
+    def overdue(self, now: float) -> list[Any]:
+        """Return what is held back for too long, snapshots in part."""
+        ready = list[Any]()
+        for symbol, group in list(self._groups.items()):
+            if now < group.began + MAX_SECONDS:
+                break
+            group.is_partial = True
+            self._release(symbol, group, ready)
+        return ready
+
+    def _hold(self, event: Any, flags: int, ready: list[Any], now: float) -> None:
         symbol = event.event_symbol
         group = self._groups.get(symbol)
         if group is None or flags & _BEGIN:
-            group = self._groups[symbol] = _Group(is_snapshot=bool(flags & _BEGIN))
+            self.drop(symbol)
+            group = self._groups[symbol] = _Group(is_snapshot=bool(flags & _BEGIN), began=now)
+        rows, before = group.rows, len(group.rows)
+        index = event.index or 0
         if not group.is_snapshot:
-            group.rows[len(group.rows)] = event
+            rows[before] = event
         elif flags & _REMOVE:
-            group.rows.pop(event.index, None)  # the last row is often a mere marker
+            rows.pop(index, None)  # the last row is often a mere marker
         else:
-            group.rows[event.index] = event
-        if flags & _LAST or len(group.rows) >= MAX_ROWS:
+            group.is_sorted = group.is_sorted and (index < group.last or index in rows)
+            group.last = min(index, group.last)
+            rows[index] = event
+        self._held.count += len(rows) - before
+        is_full = self._held.count >= MAX_ROWS or (not group.is_sorted and len(rows) >= MAX_UNSORTED)
+        if flags & _LAST or is_full:
             group.sees_end = True
             group.is_partial = bool(flags & _SNIP) or not flags & _LAST
-        if flags & _PENDING and len(group.rows) < MAX_ROWS:
+        if flags & _PENDING and not is_full:
             return
-        if group.is_snapshot and not group.sees_end:
-            return
-        del self._groups[symbol]
-        if group.is_snapshot:
-            ready.append(self._snapshot(symbol, group))
-        else:
-            ready.extend(group.rows.values())
+        if not group.is_snapshot or group.sees_end:
+            self._release(symbol, group, ready)
 
-    def _snapshot(self, symbol: str, group: _Group) -> Snapshot:
-        indexes = sorted(group.rows, key=lambda index: index or 0)
-        rows = tuple([group.rows[index] for index in indexes])
-        return Snapshot(type=self._model, symbol=symbol, events=rows, is_partial=group.is_partial)
+    def _release(self, symbol: str, group: _Group, ready: list[Any]) -> None:
+        self.drop(symbol)
+        rows = group.rows
+        if not group.is_snapshot:
+            ready.extend(rows.values())
+            return
+        events = tuple(reversed(rows.values())) if group.is_sorted else tuple(rows[index] for index in sorted(rows))
+        ready.append(Snapshot(type=self._model, symbol=symbol, events=events, is_partial=group.is_partial))

@@ -68,12 +68,12 @@ def check(
         )
 
 
-def problems_of(model: object, *, strict: bool = False) -> tuple[ErrorDetail, ...]:
+def problems_of(model: object, *, strict: bool = False, service: bool = False) -> tuple[ErrorDetail, ...]:
     """Return all problems of a request model such as ``NewOrder``, in the order of its fields.
 
-    ``strict`` is as for :func:`check`. Never raises.
+    ``strict`` is as for :func:`check`; ``service`` adds the rules that `check` leaves to the service. Never raises.
     """
-    found = _Problems(type(model).__name__, strict)
+    found = _Problems(type(model).__name__, strict, service)
     _check_model(found, type(model), model, "")
     return found.distinct()
 
@@ -81,11 +81,12 @@ def problems_of(model: object, *, strict: bool = False) -> tuple[ErrorDetail, ..
 class _Problems:
     """Collector of the problems of one call."""
 
-    __slots__ = ("name", "problems", "strict")
+    __slots__ = ("name", "problems", "service", "strict")
 
-    def __init__(self, name: str, strict: bool) -> None:
+    def __init__(self, name: str, strict: bool, service: bool = False) -> None:
         self.name = name
         self.strict = strict
+        self.service = service
         self.problems: list[ErrorDetail] = []
 
     def add(self, code: str, message: str, domain: str) -> None:
@@ -229,6 +230,7 @@ class _Description:
 
     fields: tuple[BodyField, ...]
     rules: tuple[CompiledRule, ...]
+    service_rules: tuple[CompiledRule, ...]
 
 
 @functools.cache
@@ -237,7 +239,11 @@ def _described(model: Any) -> _Description | None:
     described = REQUEST_MODELS.get(model)
     if described is None:
         return None
-    return _Description(described.fields, tuple(map(CompiledRule.of, described.rules)))
+    return _Description(
+        described.fields,
+        tuple(map(CompiledRule.of, described.rules)),
+        tuple(map(CompiledRule.of, described.service_rules)),
+    )
 
 
 def _check_model(found: _Problems, expected: Any, model: object, prefix: str) -> None:
@@ -255,7 +261,7 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
             _check_value(found, field, value, dot + field.wire)
         if field.wire in extra:  # it would be sent instead of the field
             found.add("wrong_type", "must not be set in extra", dot + field.wire)
-    for rule in described.rules:
+    for rule in (*described.rules, *described.service_rules) if found.service else described.rules:
         for code, place in rule.broken(values):
             found.add(code, rule.rule.message, dot + place)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import TransactionWire
-from ..._generated.models import LegAction
+from ..._generated.models import LegAction, TransactionSubType, TransactionType
 from ..api.wire import Dialect, dumps, money, timestamp
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
@@ -46,8 +46,8 @@ def cash_movement(
     """
     movement = TransactionWire(
         account_number=account_number,
-        transaction_type="Money Movement",
-        transaction_sub_type=kind,
+        transaction_type=TransactionType.MONEY_MOVEMENT,
+        transaction_sub_type=TransactionSubType(kind),
         description=kind,
         **amounts(value=amount, net_value=amount),
         is_estimated_fee=False,
@@ -93,8 +93,8 @@ def trade(
         symbol=instrument.symbol,
         instrument_type=instrument.instrument_type,
         underlying_symbol=instrument.underlying,
-        transaction_type="Receive Deliver" if delivered else "Trade",
-        transaction_sub_type=what,
+        transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
+        transaction_sub_type=TransactionSubType(what),
         description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
         action=execution.action,
         quantity=format(execution.quantity, "f"),

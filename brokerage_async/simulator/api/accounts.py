@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal
+from typing import TypeVar
 
 from ..._generated.converters import (
     AccountWire,
@@ -23,11 +24,27 @@ from .access import Access
 from .parsed_request import ParsedRequest
 from .wire import Dialect, dumps, item, items, timestamp
 
-__all__ = ["Accounts"]
+__all__ = ["Accounts", "current_fields"]
+
+T = TypeVar("T")
 
 _DAY = 86400.0
 _LEVELS: Mapping[str, str] = {"Margin": "No Restrictions", "Cash": "Covered And Cash Secured"}
+_DAY_TRADING = (
+    "day_trade_count", "day_trade_excess", "day_trader_status", "day_trading_buying_power", "day_trading_call_value",
+    "is_in_day_trade_equity_maintenance_call", "is_pattern_day_trader",
+)  # fmt: skip
+"""Fields of the rule about pattern day traders."""
 _MARGIN_TYPES = (("Cash", False), ("Reg T", True))
+
+
+def current_fields(wire: T, has: Callable[[str], bool]) -> T:
+    """Return a row, without the fields of the retired rule about day traders if they do not arrive any more."""
+    if not has("day_trader_fields_still_arrive"):
+        for name in _DAY_TRADING:
+            if hasattr(wire, name):
+                setattr(wire, name, None)
+    return wire
 
 
 class Accounts:
@@ -36,7 +53,8 @@ class Accounts:
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, dialect: Dialect, opened: float) -> None:
+    def __init__(self, access: Access, dialect: Dialect, opened: float, has: Callable[[str], bool]) -> None:
+        self._has = has
         self._access = access
         self._dialect = dialect
         self._opened = opened - 400 * _DAY
@@ -95,7 +113,7 @@ class Accounts:
     def status(self, account: books.Account, now: float) -> TradingStatusWire:
         """Return the restrictions of an account as a wire struct."""
         on_margin = account.kind == "Margin"
-        return TradingStatusWire(
+        wire = TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
             account_number=account.number,
             are_far_otm_net_options_restricted=False,
@@ -127,9 +145,10 @@ class Accounts:
             small_notional_futures_margin_rate_multiplier=Decimal("1.0"),
             updated_at=timestamp(self._opened),
         )
+        return current_fields(wire, self._has)
 
     def _account(self, account: books.Account) -> AccountWire:
-        return AccountWire(
+        wire = AccountWire(
             account_number=account.number,
             account_type_name="Individual",
             created_at=timestamp(self._opened),
@@ -145,6 +164,7 @@ class Accounts:
             opened_at=timestamp(self._opened),
             suitable_options_level=_LEVELS[account.kind],
         )
+        return current_fields(wire, self._has)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return every account of the customer, all owned."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import itemgetter
@@ -19,6 +19,7 @@ from ..market.calendar import local_date
 from ..market.future_products import FUTURES
 from ..market.prices import Prices
 from .access import Access
+from .accounts import current_fields
 from .parsed_request import ParsedRequest
 from .snapshots import Snapshot, intervals, snapshots
 from .wire import Dialect, RefusedError, dumps, item, items, money, timestamp
@@ -27,11 +28,8 @@ __all__ = ["Balances"]
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
-_DEFAULT_PAGE = 250
 _SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
-_LIST_SINCE = "20240501"
-"""Interface version from which on the balances are a list."""
 
 _VALUE_NAMES = {
     InstrumentType.EQUITY: "equity",
@@ -48,7 +46,10 @@ class Balances:
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect) -> None:
+    def __init__(
+        self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect, has: Callable[[str], bool]
+    ) -> None:
+        self._has = has
         self._access = access
         self._calculator = calculator
         self._prices = prices
@@ -68,7 +69,7 @@ class Balances:
         chosen = self._chosen(request, account) if in_dollars else []
         times = [snapshot.at for snapshot in chosen]
         is_default = in_dollars and not _SNAPSHOT_FILTERS & request.query.keys()
-        page = request.slice(len(chosen) + is_default, default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen) + is_default)
         rows: list[bytes] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
             balance = self.balance(past, snapshot.at)
@@ -134,7 +135,7 @@ class Balances:
             "used_derivative_buying_power": equity - buying_power,
             **self._values(account, now),
         }
-        return AccountBalanceWire(
+        wire = AccountBalanceWire(
             account_number=account.number,
             currency=_CURRENCY,
             snapshot_date=local_date(now),
@@ -142,6 +143,7 @@ class Balances:
             **_ABSENT,
             **_dollars(figures),
         )
+        return current_fields(wire, self._has)
 
     def _values(self, account: Account, now: float) -> dict[str, Decimal]:
         """Return the long and short value of each instrument type; that of futures is their gain, or negative."""
@@ -156,9 +158,9 @@ class Balances:
         return values
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the balance: one object by default, a list in dated versions."""
+        """Return the balance: one object if no version was asked for, a list in dated versions."""
         balance = self.balance(self._access.account(request), request.now)
-        if (request.version or "") >= _LIST_SINCE:
+        if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)
 

@@ -7,15 +7,15 @@ virtual clock alike. The same seed, requests and times give the same responses.
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from ..._generated.converters import TokenErrorBodyWire
 from ..._generated.operations import OPERATIONS, REQUEST_MODELS
-from ...operation import Operation, Shape
+from ...operation import PUBLISHED_RATES, PUBLISHED_TOTAL, Operation, Shape
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
@@ -86,18 +86,19 @@ class Brokerage:
         settings: Settings,
         *,
         wire: WireForm = "observed",
-        rate_limit: float | None = None,
+        rate_limit: float | Literal["published"] | None = None,
         sources: Mapping[str, PriceSource] | None = None,
+        versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
     ) -> None:
-        self._dialect = dialect = Dialect(wire)
+        self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
         self.settings: Settings = settings
         self.faults: FaultPlan = FaultPlan()
         self.sources: Mapping[str, PriceSource] = dict(sources or {})
-        self.rate_limit: float | None = rate_limit
-        self.versions: InterfaceVersions = InterfaceVersions(withdrawn_versions)
-        self._accepted: deque[float] = deque()
-        self._request_parser = RequestParser(REQUEST_MODELS, dialect)
+        self.rate_limit: float | Literal["published"] | None = rate_limit
+        self.versions: InterfaceVersions = InterfaceVersions(settings, versions, withdrawn_versions)
+        self._accepted: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._request_parser = RequestParser(REQUEST_MODELS, dialect, settings.has)
         self._router = Router(OPERATIONS.values())
         self.hosts: frozenset[str] = frozenset(each.host for each in OPERATIONS.values() if each.host is not None)
         self.recording: Recording = Recording()
@@ -165,7 +166,7 @@ class Brokerage:
             StateError: a request creates other orders than it did, or an action is not possible.
         """
         rate_limit, versions = self.rate_limit, self.versions
-        self.rate_limit, self.versions, self.recording = None, InterfaceVersions(()), Recording()
+        self.rate_limit, self.versions, self.recording = None, versions.without(()), Recording()
         self._build()
         try:
             for entry in entries:
@@ -220,7 +221,7 @@ class Brokerage:
         return response
 
     def _answer(self, arrival: _Arrival) -> Response:
-        if not self._is_within_rate_limit(arrival.now):
+        if not self._is_within_rate_limit(arrival):
             return Response(status=429, headers={}, body=b"")
         if arrival.path == AUTH_PAGE:
             return self._redirect_with_code(arrival)
@@ -230,7 +231,8 @@ class Brokerage:
             return html(401, "Authorization Required")
         if _USER_AGENT.fullmatch(user_agent) is None:
             raise RefusedError(401, "unauthorized", "User-Agent must have the form product/version")
-        version = self.versions.require(headers.get("accept-version"))
+        asked = headers.get("accept-version")
+        version = self.versions.require(asked)
         operation, customer = arrival.operation, _ANONYMOUS
         authorization = headers.get("authorization")
         is_open = operation is not None and (operation.scope is None or (operation.is_public and authorization is None))
@@ -239,6 +241,7 @@ class Brokerage:
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             raise self._not_served(arrival)
         parsed = self._parse(arrival, operation, customer, version)
+        parsed.asked_version = asked
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)
 
@@ -257,9 +260,7 @@ class Brokerage:
         target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
         return Response(status=302, headers={"location": target}, body=b"")
 
-    def _parse(
-        self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str | None
-    ) -> ParsedRequest:
+    def _parse(self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str) -> ParsedRequest:
         """Return the request with its query and body validated."""
         body, broken_rules = self._request_parser.body(operation, arrival.request.body)
         if broken_rules:
@@ -272,7 +273,7 @@ class Brokerage:
             query=self._request_parser.query(operation, arrival.query),
             body=body,
             customer=customer,
-            version=version,
+            behaviours=self.versions.behaviours(version),
             record=arrival.record,
         )
 
@@ -285,16 +286,28 @@ class Brokerage:
             raise RefusedError.not_permitted(f"The token lacks the scope {operation.scope}")
         return identity
 
-    def _is_within_rate_limit(self, now: float) -> bool:
-        """Return whether the rate limit, a sliding window of one second, admits another request."""
+    def _is_within_rate_limit(self, arrival: _Arrival) -> bool:
+        """Return whether a sliding window, of all requests and of this operation's, admits another one.
+
+        Under the published rates it is a tenth shorter than a second: those who space their requests by a second are
+        not refused for what the network added to one and not to the next.
+        """
         if self.rate_limit is None:
             return True
-        accepted = self._accepted
-        while accepted and accepted[0] <= now - 1:
-            accepted.popleft()
-        if len(accepted) >= self.rate_limit:
-            return False
-        accepted.append(now)
+        if self.rate_limit != "published":
+            window, bounds = 1.0, {"": self.rate_limit}
+        else:
+            window, bounds = 0.9, {"": PUBLISHED_TOTAL}
+            if arrival.operation is not None and arrival.operation.name in PUBLISHED_RATES:
+                bounds[arrival.operation.name] = PUBLISHED_RATES[arrival.operation.name]
+        for name, bound in bounds.items():
+            accepted = self._accepted[name]
+            while accepted and accepted[0] <= arrival.now - window:
+                accepted.popleft()
+            if len(accepted) >= bound:
+                return False
+        for name in bounds:
+            self._accepted[name].append(arrival.now)
         return True
 
     def _identify_operation(self, record: RequestRecord) -> None:

@@ -19,8 +19,6 @@ from .wire import Dialect, RefusedError, dumps, item, items
 
 __all__ = ["ComplexOrders"]
 
-_DEFAULT_PAGE = 10
-
 
 class ComplexOrders:
     """Handles requests about complex orders.
@@ -113,6 +111,6 @@ class ComplexOrders:
     def list(self, request: ParsedRequest) -> Response:
         """Return a page of the complex orders of an account, newest first."""
         found = self._desk.of(self._access.account(request))
-        page = request.slice(len(found), default=_DEFAULT_PAGE)
+        page = request.slice(len(found))
         rows = (dumps(each.wire(self._dialect)) for each in found[page.start : page.stop])
         return items(rows, request.context, page)

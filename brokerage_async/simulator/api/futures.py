@@ -19,7 +19,6 @@ from .wire import RefusedError, dumps, item, items
 
 __all__ = ["FutureInstruments"]
 
-_DEFAULT_PAGE = 1_000
 
 T = TypeVar("T")
 
@@ -48,7 +47,7 @@ class FutureInstruments:
             )
         if query.get("only_active_futures", True):
             chosen = table.select(chosen, lambda row: row.expires >= today)
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen))
         return items(table.rows(chosen[page.start : page.stop]), request.context, page)
 
     def future(self, request: ParsedRequest) -> Response:
@@ -104,7 +103,7 @@ class FutureInstruments:
             if exchange in (None, chain.product.exchange):
                 positions = range(len(chain.table)) if symbols is None else chain.table.positions(symbols)
                 chosen += [(chain.table, position) for position in chain.table.select(positions, passes)]
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen))
         rows = (table.rows([position])[0] for table, position in chosen[page.start : page.stop])
         return items(rows, request.context, page)
 
@@ -151,7 +150,7 @@ def _product_with_options(product: FutureProduct) -> FutureProductWire:
 
 def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
     """Return a page of rows that are rendered each time."""
-    page = request.slice(len(definitions), default=_DEFAULT_PAGE)
+    page = request.slice(len(definitions))
     rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
     return items(rows, request.context, page)
 

@@ -17,7 +17,6 @@ from .wire import RefusedError, dumps, item, items
 
 __all__ = ["Instruments"]
 
-_DEFAULT_PAGE = 1_000
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 _CURRENCY_PAIRS = (
     ("EUR/USD", "Euro to US Dollar"),
@@ -59,7 +58,7 @@ class Instruments(FutureInstruments):
         if wanted:
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
         chosen = positions if isinstance(positions, range) else list(positions)
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen))
         return items(table.rows(chosen[page.start : page.stop]), request.context, page)
 
     def equity_options(self, request: ParsedRequest) -> Response:
@@ -73,7 +72,12 @@ class Instruments(FutureInstruments):
         active = request.query.get("active")
         if active is not None:
             positions = table.select(positions, lambda row: row.active == active)
-        return items(table.rows(positions), request.context)
+        page = None
+        if "equity_options_in_pages" in request.behaviours:
+            positions = list(positions)
+            page = request.slice(len(positions))
+            positions = positions[page.start : page.stop]
+        return items(table.rows(positions), request.context, page)
 
     def equity(self, request: ParsedRequest) -> Response:
         """Return one equity."""
@@ -85,7 +89,7 @@ class Instruments(FutureInstruments):
         chosen = table.select(
             range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
         )
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen))
         return items(table.rows(chosen[page.start : page.stop]), request.context, page)
 
     def equity_option(self, request: ParsedRequest) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from ..._generated.converters import MarketDataSnapshotWire, QuoteTokenWire
-from ..._generated.models import InstrumentCollection, InstrumentType
+from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType
 from ...protocol.response import Response
 from ..market.calendar import CALENDARS, local_date
 from ..market.catalogue import Catalogue
@@ -25,15 +25,16 @@ _INDEX = InstrumentType.INDEX
 class MarketData:
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens) -> None:
+    def __init__(self, catalogue: Catalogue, prices: Prices, quote_tokens: QuoteTokens, level: str) -> None:
         self._catalogue = catalogue
         self._prices = prices
         self._quote_tokens = quote_tokens
+        self._level = level
 
     def quote_token(self, request: ParsedRequest) -> Response:
         """Return a token for the market-data streamer, and its address."""
         token = self._quote_tokens.issue(request.customer, request.now)
-        return item(QuoteTokenWire(token=token, dxlink_url=self._quote_tokens.url, level="api"), request.context)
+        return item(QuoteTokenWire(token=token, dxlink_url=self._quote_tokens.url, level=self._level), request.context)
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""
@@ -63,8 +64,8 @@ class MarketData:
             symbol=symbol,
             instrument_type=instrument_type,
             updated_at=timestamp(now),
-            close_price_type="Regular",
-            prev_close_price_type="Final",
+            close_price_type=ClosePriceType.REGULAR,
+            prev_close_price_type=ClosePriceType.FINAL,
             summary_date=today,
             prev_close_date=previous.day,
             halt_start_time=-1,

@@ -14,18 +14,19 @@ from ..._generated.converters import (
     NestedOptionChainWire,
     OptionExpirationWire,
     OptionStrikeWire,
-    TickSizeWire,
 )
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
+from ..market.equities import tick_rows
+from ..market.instrument import OPTION_TICKS
 from .parsed_request import ParsedRequest
 from .wire import RefusedError, dumps, item, items
 
 __all__ = ["OptionChains"]
 
-_TICKS = [TickSizeWire(value="0.01", threshold="3.0"), TickSizeWire(value="0.05")]
+_TICKS = tick_rows(OPTION_TICKS)
 
 
 class OptionChains:

@@ -89,7 +89,7 @@ def _write_terms(wire: OrderWire, order: Order, dialect: Dialect) -> None:
     wire.value = money(terms.value)
     wire.value_effect = terms.value_effect
     wire.gtc_date = terms.gtc_date
-    wire.external_identifier = terms.external_identifier
+    wire.external_identifier = terms.external_identifier if dialect.echoes_identifiers else None
     wire.preflight_id = terms.preflight_id
     wire.source = terms.source
     if terms.rules is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
 
-from ..._generated.models import OrderType, TimeInForce
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..market.calendar import local_date
@@ -16,24 +16,16 @@ from .access import Access
 from .order_wires import order_json
 from .parsed_request import ParsedRequest
 from .request_parser import RequestParser, RequestProblem
-from .wire import Dialect, RefusedError, Slice, item, items
+from .wire import Dialect, RefusedError, item, items
 
 __all__ = ["Orders", "broken_rules_error"]
 
-_DEFAULT_LIST_PAGE, _DEFAULT_SEARCH_PAGE, _DEFAULT_LIVE_PAGE = 100, 10, 200
-_RANGE_REQUIRED_SINCE = "20261012"
-
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
-    """Return the error for fields that contradict each other.
-
-    One such combination fails the preflight instead.
-    """
-    for problem in problems:
-        values = set() if problem.rule is None else {value for values in problem.rule.when.values() for value in values}
-        if {OrderType.MARKET, TimeInForce.GTC} <= values:
-            return preflight_error([Message("gtc_market_orders_not_supported", problem.message)])
-    return request_parser.error(problems)
+    """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
+    coded = {Message(each.rule.code, each.message): None for each in problems if each.rule and each.rule.code}
+    all_coded = all(each.rule is not None and each.rule.code for each in problems)
+    return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
 class Orders:
@@ -42,11 +34,20 @@ class Orders:
     ``list`` comes last because it hides the builtin within the class.
     """
 
-    def __init__(self, access: Access, order_desk: OrderDesk, order_store: OrderStore, dialect: Dialect) -> None:
+    def __init__(
+        self,
+        access: Access,
+        order_desk: OrderDesk,
+        order_store: OrderStore,
+        dialect: Dialect,
+        *,
+        eastern_days: bool = True,
+    ) -> None:
         self._access = access
         self._order_desk = order_desk
         self._order_store = order_store
         self._dialect = dialect
+        self._eastern_days = eastern_days
         self._last_live: tuple[object, Response] | None = None
 
     def dry_run(self, request: ParsedRequest) -> Response:
@@ -89,30 +90,26 @@ class Orders:
         """Return orders of several accounts, of any age and status."""
         _require_start(request)
         accounts = self._access.accounts(request, request.query["account_numbers"])
-        return self._page(request, self._matching(request, self._order_store.of(accounts)), _DEFAULT_SEARCH_PAGE)
+        return self._page(request, self._matching(request, self._order_store.of(accounts)))
 
     def live(self, request: ParsedRequest) -> Response:
-        """Return today's orders of several accounts, of any status, newest first."""
+        """Return the orders of several accounts that work or are of today."""
         accounts = self._access.accounts(request, request.query["account_numbers"])
         # Pollers repeat the request while nothing changes: the response is kept until something does.
-        wanted = (request.version, request.context, request.query.get("page_offset"), request.query.get("per_page"))
-        key = (self._order_store.version, local_date(request.now), *wanted, *(a.number for a in accounts))
+        paged = "customer_live_list_in_pages" in request.behaviours
+        key = (self._order_store.version, local_date(request.now), paged, request.context, str(request.query))
         if self._last_live is None or self._last_live[0] != key:
-            self._last_live = key, self._live(request, accounts)
+            self._last_live = key, self._live(request, accounts, paged=paged)
         return self._last_live[1]
 
     def list_live(self, request: ParsedRequest) -> Response:
-        """Return today's orders of one account."""
-        orders = self._order_store.today([self._access.account(request)], request.now)
-        return self._page(request, self._matching(request, reversed(orders)), _DEFAULT_LIST_PAGE)
+        """Return the orders of one account that work or are of today."""
+        paged = "account_live_list_in_pages" in request.behaviours
+        return self._live(request, [self._access.account(request)], paged=paged)
 
-    def _live(self, request: ParsedRequest, accounts: Iterable[Account]) -> Response:
-        orders = self._order_store.today(accounts, request.now)
-        page = None
-        if (request.version or "") >= _RANGE_REQUIRED_SINCE:
-            page = request.slice(len(orders), default=_DEFAULT_LIVE_PAGE)
-            orders = orders[page.start : page.stop]
-        return items((order_json(order, self._dialect) for order in orders), request.context, page)
+    def _live(self, request: ParsedRequest, accounts: Iterable[Account], *, paged: bool) -> Response:
+        orders = self._order_store.live(accounts, request.now)
+        return self._page(request, self._matching(request, orders), paged=paged)
 
     def _order(self, request: ParsedRequest) -> Order:
         order = self._order_store.get(self._access.account(request), request.path["id"])
@@ -133,12 +130,13 @@ class Orders:
         start, end = query.get("start_at"), query.get("end_at")
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
+        day_of = local_date if self._eastern_days else _utc_date
         for order in orders:
             received = order.received_at or 0.0
             if (
                 (not statuses or order.status.value in statuses)
-                and (first is None or local_date(received) >= first)
-                and (last is None or local_date(received) <= last)
+                and (first is None or day_of(received) >= first)
+                and (last is None or day_of(received) <= last)
                 and (start is None or received >= start)
                 and (end is None or received <= end)
                 and underlying in (None, order.underlying)
@@ -147,27 +145,32 @@ class Orders:
             ):
                 yield order
 
-    def _page(self, request: ParsedRequest, matching: Iterator[Order], default: int) -> Response:
-        """Return one page of orders, given oldest first, in the requested direction."""
+    def _page(self, request: ParsedRequest, matching: Iterator[Order], *, paged: bool = True) -> Response:
+        """Return one page of orders, or all if they do not come in pages; given oldest first, sent as requested."""
         chosen = [*matching]
         if not request.ascending:
             chosen.reverse()
-        page: Slice = request.slice(len(chosen), default=default)
-        rows = (order_json(order, self._dialect) for order in chosen[page.start : page.stop])
-        return items(rows, request.context, page)
+        page = request.slice(len(chosen)) if paged else None
+        shown = chosen if page is None else chosen[page.start : page.stop]
+        return items((order_json(order, self._dialect) for order in shown), request.context, page)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return orders of one account, of any age and status."""
         _require_start(request)
         account = self._access.account(request)
-        return self._page(request, self._matching(request, self._order_store.of([account])), _DEFAULT_LIST_PAGE)
+        return self._page(request, self._matching(request, self._order_store.of([account])))
 
 
 def _require_start(request: ParsedRequest) -> None:
     """Raise a 400 error if the interface version demands a range and the request has none."""
-    if (request.version or "") >= _RANGE_REQUIRED_SINCE and not {"start_date", "start_at"} & set(request.query):
+    needed = "order_searches_need_a_start" in request.behaviours
+    if needed and not {"start_date", "start_at"} & set(request.query):
         reason = f"{request.wire('start_date')} or {request.wire('start_at')} is missing"
         raise RefusedError.invalid([request.problem("start_date", reason)], 400)
+
+
+def _utc_date(seconds: float) -> date:
+    return datetime.fromtimestamp(seconds, UTC).date()
 
 
 def _futures_symbols(order: Order) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import attrs
@@ -22,7 +22,7 @@ class ParsedRequest:
 
     ``query`` holds parsed values by the Python names of the parameters (integers, booleans, dates, epoch seconds for
     date-times, lists for arrays), ``body`` the validated request model (None without a body), ``record`` the ledger's
-    record of the request.
+    record of the request. ``behaviours`` are those of the interface version that serves it.
     """
 
     operation: Operation[Any]
@@ -32,12 +32,13 @@ class ParsedRequest:
     query: Mapping[str, Any]
     body: Any
     customer: Customer
-    version: str | None
+    behaviours: Collection[str]
     record: RequestRecord
+    asked_version: str | None = None
 
-    def slice(self, total: int, *, default: int) -> Slice:
-        """Return the requested page of ``total`` rows, by default of ``default`` rows."""
-        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", default), total)
+    def slice(self, total: int) -> Slice:
+        """Return the requested page of ``total`` rows."""
+        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:
         """Return the error entry for one query parameter."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -126,12 +126,17 @@ _CheckedBody = tuple[Any, list[RequestProblem], list[RequestProblem]]
 class RequestParser:
     """Parses queries and bodies."""
 
-    def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect) -> None:
+    def __init__(self, models: Mapping[type, RequestModel], dialect: Dialect, has: Callable[[str], bool]) -> None:
         self._rules_of = {  # not the library's own safeguards: the service judges signs in its preflight
-            model: tuple(CompiledRule.of(rule) for rule in spec.rules if not rule.library)
+            model: tuple(
+                CompiledRule.of(rule)
+                for rule in (*spec.rules, *spec.service_rules)
+                if not rule.library and (rule.behaviour is None or has(rule.behaviour))
+            )
             for model, spec in models.items()
         }
         self._dialect = dialect
+        self._page_maxima = has("pages_have_maxima")
         self._fields = {model: {field.wire: field for field in spec.fields} for model, spec in models.items()}
         # A dry-run and the submission that follows carry the same bytes.
         self._cached_check = lru_cache(maxsize=256)(self._check)
@@ -145,6 +150,8 @@ class RequestParser:
             parameter = parameters.get(key)
             if parameter is None:
                 continue
+            if parameter.name == "per_page" and not self._page_maxima:
+                parameter = attrs.evolve(parameter, maximum=None)
             try:
                 value = (
                     [_parse(parameter, part) for part in raw.split(",")] if parameter.joined else _parse(parameter, raw)

@@ -18,7 +18,6 @@ from .wire import RefusedError, dumps, item, items
 
 __all__ = ["Risk"]
 
-_DEFAULT_PAGE = 1_000
 _EXCHANGES = {"CME": InstrumentCollection.CME, "CFE": InstrumentCollection.CFE}
 _WIDTH = 80
 
@@ -53,7 +52,7 @@ class Risk:
             raise RefusedError.invalid([request.problem("exchange", "exchange must be CME or CFE")])
         session = CALENDARS[_EXCHANGES[exchange]].session(day)
         lines = list(self._lines(exchange, day, session.close)) if session and session.close <= request.now else []
-        page = request.slice(len(lines), default=_DEFAULT_PAGE)
+        page = request.slice(len(lines))
         rows = (
             SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
             for number in range(page.start, page.stop)

@@ -18,7 +18,6 @@ from .wire import RefusedError, item, items
 
 __all__ = ["Transactions"]
 
-_DEFAULT_PAGE = 250
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
 
 
@@ -53,7 +52,7 @@ class Transactions:
         chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
         if not request.ascending:
             chosen.reverse()
-        page = request.slice(len(chosen), default=_DEFAULT_PAGE)
+        page = request.slice(len(chosen))
         return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
 
 

@@ -1,17 +1,27 @@
-"""Interface versions that the service serves, by the ``Accept-Version`` header."""
+"""Interface versions that the service serves, by the ``Accept-Version`` header, and what each of them changed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 
+from ..state import Settings
 from .wire import RefusedError
 
-__all__ = ["OLDEST_VERSION", "InterfaceVersions"]
+__all__ = ["CHANGES", "VERSIONS", "InterfaceVersions"]
 
-OLDEST_VERSION = "20240501"
-"""Oldest version that is served. All later dates are versions too, also those to come."""
+VERSIONS: tuple[str, ...] = ("20240501", "20250715", "20250813", "20261012")
+"""Versions that are alive by default, oldest first."""
+
+CHANGES: Mapping[str, str] = {
+    "balances_are_a_list": "20240501",
+    "equity_options_in_pages": "20250715",
+    "account_live_list_in_pages": "20250813",
+    "customer_live_list_in_pages": "20261012",
+    "order_searches_need_a_start": "20261012",
+}
+"""Recorded behaviours that began with a version."""
 
 _DATE = re.compile(r"[0-9]{8}")
 _MARKET_SESSIONS_VERSION = "2.0.1"
@@ -27,24 +37,36 @@ def _is_version(text: str) -> bool:
 
 
 class InterfaceVersions:
-    """All versions that exist, but for the withdrawn ones."""
+    """The versions that are alive, but for the withdrawn ones, and the behaviours of each."""
 
-    def __init__(self, withdrawn: Iterable[str] = ()) -> None:
+    def __init__(self, settings: Settings, alive: Iterable[str] | None = None, withdrawn: Iterable[str] = ()) -> None:
+        self._settings = settings
+        self.alive: tuple[str, ...] = tuple(sorted(VERSIONS if alive is None else alive))
         self.withdrawn: frozenset[str] = frozenset(withdrawn)
-        for version in self.withdrawn:
-            if not _is_version(version):
-                raise ValueError(f"withdrawn versions must be dates of the form YYYYMMDD, got {version!r}")
+        for name, versions in (("versions", self.alive), ("withdrawn versions", self.withdrawn)):
+            for version in versions:
+                if not _is_version(version):
+                    raise ValueError(f"{name} must be dates of the form YYYYMMDD, got {version!r}")
 
-    def require(self, version: str | None) -> str | None:
-        """Return the version that a request asks for, None for the service's choice.
+    def without(self, withdrawn: Iterable[str]) -> InterfaceVersions:
+        """Return the same versions with others withdrawn."""
+        return InterfaceVersions(self._settings, self.alive, withdrawn)
+
+    def require(self, asked: str | None) -> str:
+        """Return the version that serves a request: the newest that is not newer than the one asked for.
 
         Raises:
-            RefusedError: 406, with an integer code, for a version that does not exist.
+            RefusedError: 406, with an integer code, for no version, and for one that is older than all.
         """
-        if version is None:
-            return None
-        is_market_sessions = version == _MARKET_SESSIONS_VERSION
-        too_old = not is_market_sessions and version < OLDEST_VERSION
-        if not _is_version(version) or too_old or version in self.withdrawn:
-            raise RefusedError(406, 406, f"Version {version} is no longer supported")
-        return None if is_market_sessions else version
+        alive = [version for version in self.alive if version not in self.withdrawn]
+        has, gone = self._settings.has, asked in self.withdrawn or not alive
+        if asked in (None, _MARKET_SESSIONS_VERSION) and not gone:
+            return alive[0] if has("no_version_gets_the_oldest") else alive[-1]
+        found = [version for version in alive if asked is not None and version <= asked]
+        if gone or asked is None or not _is_version(asked) or (not found and has("older_versions_get_a_406")):
+            raise RefusedError(406, 406, f"Version {asked} is no longer supported")
+        return found[-1] if found else alive[0]
+
+    def behaviours(self, version: str) -> Collection[str]:
+        """Return those of `CHANGES` that are in force in a version."""
+        return frozenset(name for name, since in CHANGES.items() if version >= since and self._settings.has(name))

@@ -80,6 +80,7 @@ class Dialect:
     """Renders the fields whose JSON type differs between recordings and the document."""
 
     form: WireForm = "observed"
+    echoes_identifiers: bool = True
 
     def identifier(self, number: int | None) -> int | str | None:
         """Return the identifier of an order: an integer as recorded, a string as documented."""

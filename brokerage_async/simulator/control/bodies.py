@@ -217,7 +217,7 @@ class StateView(View):
     """All that the page shows at a glance."""
 
     clock: ClockView
-    rate_limit: float | None
+    rate_limit: float | str | None
     faults: list[FaultRule]
     prices: list[PriceView]
     orders: list[OrderView]

@@ -125,7 +125,7 @@ function show(state) {
   byId("speed").className = `pill ${state.clock.speed ? "good" : "wait"}`;
   for (const each of document.querySelectorAll("[data-speed]")) each.setAttribute("aria-pressed", Number(each.dataset.speed) === state.clock.speed);
   byId("pause").setAttribute("aria-pressed", state.clock.speed === 0);
-  byId("limit").textContent = state.rate_limit === null ? "" : `at most ${state.rate_limit} per second`;
+  byId("limit").textContent = state.rate_limit === null ? "" : state.rate_limit === "published" ? "published rates" : `at most ${state.rate_limit} per second`;
   const on = new Set(state.faults.filter((each) => each.times === null && each.method === "*" && each.path === ".*").map((each) => each.fault));
   for (const box of document.querySelectorAll("[data-fault]")) box.checked = on.has(box.dataset.fault);
   rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), pill(each.status), num(`${each.filled} / ${each.size}`), actions(each)]);

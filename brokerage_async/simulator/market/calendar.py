@@ -143,10 +143,6 @@ class TradingSession:
             return MarketState.PRE_MARKET
         return MarketState.AFTER_HOURS if self.close <= now < self.close_ext else MarketState.CLOSED
 
-    def spans(self, now: float, *, extended: bool) -> bool:
-        """Return whether orders are matched at ``now``, in regular or ``extended`` hours."""
-        return self.start <= now < self.close_ext if extended else self.open <= now < self.close
-
 
 @attrs.frozen
 class Calendar:
@@ -188,13 +184,6 @@ class Calendar:
         tomorrow = self.session(today + _DAY)
         return tomorrow if tomorrow is not None and tomorrow.start <= now else session
 
-    def trading(self, now: float, *, extended: bool = False) -> TradingSession:
-        """Return the session in which an order of ``now`` works: the current or the next one."""
-        session = self.current(now)
-        if session is not None and now < (session.close_ext if extended else session.close):
-            return session
-        return self.following(session.day if session is not None else local_date(now))
-
     def _walk(self, day: date, step: timedelta) -> TradingSession:
         while True:
             day += step
@@ -215,6 +204,7 @@ CALENDARS = {
     calendar.collection: calendar
     for calendar in (
         Calendar(InstrumentCollection.EQUITY, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
+        Calendar(InstrumentCollection.EQUITY_INDEX, (8.0, 9.5, 16.0, 20.0), (8.0, 9.5, 13.0, 17.0)),
         Calendar(InstrumentCollection.CME, (-6.0, -6.0, 17.0, 17.0), (-6.0, -6.0, 13.25, 13.25)),
         Calendar(InstrumentCollection.CFE, (-6.0, 9.5, 16.25, 17.0), (-6.0, 9.5, 13.25, 13.25)),
     )

@@ -16,7 +16,7 @@ from ..._generated.models import InstrumentCollection, InstrumentType, Lendabili
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_epoch, monthly_expiration
-from .instrument import Instrument, occ_symbol
+from .instrument import EQUITY_TICKS, OPTION_TICKS, Instrument, Ticks, occ_symbol
 
 __all__ = [
     "EquityDefinition",
@@ -29,6 +29,7 @@ __all__ = [
     "monthly_expirations",
     "option_row",
     "strike_step",
+    "tick_rows",
     "warrant_row",
     "warrants",
 ]
@@ -60,8 +61,11 @@ _EXPIRATIONS = 10
 _STRIKES = 25
 _LENDABILITY = (Lendability.EASY_TO_BORROW, Lendability.LOCATE_REQUIRED, Lendability.PREBORROW)
 _MARKETS = ("XNAS", "XNYS", "ARCX")
-_TICKS = [TickSizeWire(threshold="1.0", value="0.0001"), TickSizeWire(value="0.01")]
-_OPTION_TICKS = [TickSizeWire(threshold="3.0", value="0.05"), TickSizeWire(value="0.1")]
+
+
+def tick_rows(ticks: Ticks) -> list[TickSizeWire]:
+    """Return the rows of a tick table."""
+    return [TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
 
 
 @attrs.frozen(kw_only=True)
@@ -87,7 +91,13 @@ class EquityDefinition:
             halted=self.halted,
             closing_only=self.closing_only,
             hard_to_borrow=self.lendability is not Lendability.EASY_TO_BORROW,
+            fractional=self.fractional,
         )
+
+    @property
+    def fractional(self) -> bool:
+        """Whether parts of a share are traded."""
+        return not self.is_index and self.price < 10_000
 
 
 @attrs.frozen(kw_only=True)
@@ -200,7 +210,7 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
         is_closing_only=definition.closing_only,
         is_options_closing_only=definition.closing_only,
         active=True,
-        is_fractional_quantity_eligible=not definition.is_index,
+        is_fractional_quantity_eligible=definition.fractional,
         is_illiquid=definition.closing_only,
         is_etf=definition.is_etf,
         bypass_manual_review=False,
@@ -211,8 +221,8 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
         pre_ipo=False,
         underlying_product_type="Index" if definition.is_index else "Equity",
         streamer_symbol=definition.symbol,
-        tick_sizes=_TICKS,
-        option_tick_sizes=_OPTION_TICKS,
+        tick_sizes=tick_rows(EQUITY_TICKS),
+        option_tick_sizes=tick_rows(OPTION_TICKS),
     )
 
 

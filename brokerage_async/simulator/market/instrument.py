@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import TypeAlias
 
 import attrs
 
@@ -12,7 +14,7 @@ from ..._generated.models import InstrumentCollection, InstrumentType, OptionTyp
 from .calendar import local_epoch
 from .future_products import product_of
 
-__all__ = ["Instrument", "day_of", "occ_symbol", "parse_occ"]
+__all__ = ["EQUITY_TICKS", "OPTION_TICKS", "Instrument", "Ticks", "day_of", "occ_symbol", "parse_occ"]
 
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
@@ -22,13 +24,25 @@ _UNDERLYING_TYPES = {
 }
 
 
+Ticks: TypeAlias = Sequence[tuple[Decimal | None, Decimal]]
+"""Ranges of a tick table, lowest first: the price at which it ends (None: never), and the tick."""
+
+EQUITY_TICKS: Ticks = ((Decimal("1.0"), Decimal("0.0001")), (None, Decimal("0.01")))
+OPTION_TICKS: Ticks = ((Decimal("3.0"), Decimal("0.01")), (None, Decimal("0.05")))
+_TICKS: Mapping[InstrumentType, Ticks] = {
+    InstrumentType.EQUITY: EQUITY_TICKS,
+    InstrumentType.EQUITY_OPTION: OPTION_TICKS,
+    InstrumentType.FUTURE_OPTION: ((None, Decimal("0.01")),),
+}
+
+
 @attrs.frozen(kw_only=True)
 class Instrument:
     """Tradable instrument.
 
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
     options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
-    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short.
+    be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short, ``fractional`` ones in parts.
     """
 
     symbol: str
@@ -43,11 +57,17 @@ class Instrument:
     halted: bool = False
     closing_only: bool = False
     hard_to_borrow: bool = False
+    fractional: bool = False
 
     @property
     def expires_at(self) -> float | None:
         """Time of expiration in epoch seconds."""
         return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
+
+    def is_on_tick(self, price: Decimal) -> bool:
+        """Return whether its venue takes a price."""
+        ticks = _TICKS.get(self.instrument_type, ((None, self.tick),))
+        return price % next(tick for end, tick in ticks if end is None or price < end) == 0
 
     @property
     def is_option(self) -> bool:

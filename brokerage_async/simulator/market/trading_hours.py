@@ -1,48 +1,70 @@
-"""When an instrument trades: sessions, openings and closings by its exchange's calendar."""
+"""When an instrument trades: sessions, openings and closings by its exchange's calendar and the hours of an order."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
+from typing import Literal, TypeAlias
 
-from ..._generated.models import InstrumentCollection
+import attrs
+
+from ..._generated.models import InstrumentCollection, TimeInForce
 from .calendar import CALENDARS, TradingSession, local_date, local_epoch
 from .instrument import Instrument
 
-__all__ = ["closing", "is_open", "opening", "trading_session"]
+__all__ = ["Hours", "closing", "hours_of", "is_open", "opening", "trading_session"]
+
+Hours: TypeAlias = Literal["regular", "extended", "overnight"]
+"""Hours in which an order works."""
+
+_EXTENDED_START, _NIGHT_START = 7.0, -4.0
+"""Hours from midnight in New York, on the day of the session: 6 and, on the evening before, 19 in Chicago."""
 
 
-def is_open(instrument: Instrument, now: float, *, extended: bool) -> bool:
+def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
+    """Return the hours in which an order works."""
+    if "Overnight" in time_in_force and has("overnight_orders_work_at_night"):
+        return "overnight"
+    return "extended" if "Ext" in time_in_force else "regular"
+
+
+def is_open(instrument: Instrument, now: float, *, hours: Hours) -> bool:
     """Return whether orders for ``instrument`` are matched at ``now``."""
-    session = trading_session(instrument, now, extended=extended)
-    return session is None or session.spans(now, extended=extended)
+    return opening(instrument, now, hours=hours) <= now
 
 
-def trading_session(instrument: Instrument, now: float, *, extended: bool) -> TradingSession | None:
-    """Return the session in which an order of ``now`` works.
+def trading_session(instrument: Instrument, now: float, *, hours: Hours) -> TradingSession | None:
+    """Return the session in which an order of ``now`` works: its ``open`` and ``close`` are the ends of these hours.
 
     None if the instrument trades around the clock.
     """
     collection = instrument.collection
-    return None if collection is None else _trading(collection, now, extended)
+    return None if collection is None else _trading(collection, now, hours)
 
 
 @lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
-def _trading(collection: InstrumentCollection, now: float, extended: bool) -> TradingSession:
-    return CALENDARS[collection].trading(now, extended=extended)
+def _trading(collection: InstrumentCollection, now: float, hours: Hours) -> TradingSession:
+    calendar = CALENDARS[collection]
+    day = local_date(now)
+    session = calendar.session(day) or calendar.following(day)
+    if (session.close if hours == "regular" else session.close_ext) <= now:
+        session = calendar.following(session.day)
+    if hours == "regular":
+        return session
+    start = session.start
+    if collection is InstrumentCollection.EQUITY:
+        start = local_epoch(session.day, _EXTENDED_START if hours == "extended" else _NIGHT_START)
+    return attrs.evolve(session, open=start, close=session.close_ext)
 
 
-def opening(instrument: Instrument, now: float, *, extended: bool) -> float:
+def opening(instrument: Instrument, now: float, *, hours: Hours) -> float:
     """Return the earliest time, from ``now`` on, at which an order can be matched."""
-    session = trading_session(instrument, now, extended=extended)
-    if session is None:
-        return now
-    return max(now, session.start if extended else session.open)
+    session = trading_session(instrument, now, hours=hours)
+    return now if session is None else max(now, session.open)
 
 
-def closing(instrument: Instrument, now: float, *, extended: bool) -> float:
+def closing(instrument: Instrument, now: float, *, hours: Hours) -> float:
     """Return when a day order of ``now`` expires, in epoch seconds."""
-    session = trading_session(instrument, now, extended=extended)
-    if session is None:
-        return local_epoch(local_date(now) + timedelta(days=1), 0)
-    return session.close_ext if extended else session.close
+    session = trading_session(instrument, now, hours=hours)
+    return local_epoch(local_date(now) + timedelta(days=1), 0) if session is None else session.close

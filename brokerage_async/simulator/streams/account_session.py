@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..accounts.accounts import Accounts
@@ -23,9 +24,17 @@ class AccountSession(Session):
     """
 
     def __init__(
-        self, server: AuthorizationServer, accounts: Accounts, faults: StreamFaults, now: float, number: int
+        self,
+        server: AuthorizationServer,
+        accounts: Accounts,
+        faults: StreamFaults,
+        now: float,
+        number: int,
+        *,
+        has: Callable[[str], bool],
     ) -> None:
         super().__init__(faults, now)
+        self._has = has
         self._server = server
         self._all_accounts = accounts
         self._id = f"{number:08x}"
@@ -36,7 +45,11 @@ class AccountSession(Session):
     def _process(self, message: dict[str, Any] | None, now: float) -> None:
         if message is None or not isinstance(action := message.get("action"), str):
             return
-        token = str(message.get("auth-token") or "").removeprefix("Bearer ")
+        value = str(message.get("auth-token") or "")
+        if not value.startswith("Bearer ") and self._has("account_stream_unknown_domain"):
+            self._answer(action, {}, "Unknown domain")
+            return
+        token = value.removeprefix("Bearer ")
         identity = None if self._faults.refuses() else self._server.identify(token, now)
         if identity is None:
             self._answer(action, {}, "failed")
@@ -59,13 +72,18 @@ class AccountSession(Session):
 
     def _connect(self, message: dict[str, Any]) -> None:
         value = message.get("value")
+        if not value and self._has("account_stream_missing_value"):
+            self._answer("connect", message, "value missing or not valid")
+            return
         asked = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         own = [str(number) for number in asked if self._is_own(str(number))]
         if not own:
             self._answer("connect", message, "failed")
             return
         self.accounts |= frozenset(own)
-        self._answer("connect", message, value=own)
+        names_them = len(own) < len(asked) or not self._has("account_stream_answer_without_value")
+        more: dict[str, Any] = {"value": own} if names_them else {}
+        self._answer("connect", message, None, **more)
 
     def _is_own(self, number: str) -> bool:
         account = self._all_accounts.get(number)

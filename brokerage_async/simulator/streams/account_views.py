@@ -37,8 +37,8 @@ class AccountViews:
         access = Access(state.accounts, numbers=not state.settings.has("customer_is_me"))
         self._dialect = state.dialect
         self._positions = Positions(access, state.prices, state.dialect)
-        self._balances = Balances(access, state.margin_calculator, state.prices, state.dialect)
-        self._accounts = AccountHandlers(access, state.dialect, state.settings.start)
+        self._balances = Balances(access, state.margin_calculator, state.prices, state.dialect, state.settings.has)
+        self._accounts = AccountHandlers(access, state.dialect, state.settings.start, state.settings.has)
 
     def position(self, account: Account, instrument: Instrument, order: Order, now: float) -> dict[str, Any]:
         """Return the position in an instrument after a fill; a closed one has quantity 0 and direction ``Zero``."""

@@ -2,51 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Protocol
 
 import attrs
 
+from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
+from ..accounts.accounts import Customer
 from ..quote_tokens import QuoteTokens
 from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
 
-__all__ = ["DxLinkSession"]
+__all__ = ["DxLinkHost", "DxLinkSession"]
 
 _VERSION = "1.0-1.2.1-simulator"
 _NAN = "NaN"
+_MINUTE = 60.0
+_AGGREGATION = 0.1
+
+CONTRACTS = ("AUTO", "TICKER", "STREAM", "HISTORY")
+
+EVENT_TYPES = frozenset({
+    "Quote", "Trade", "TradeETH", "Summary", "Profile", "Greeks", "TimeAndSale", "Candle", "Underlying", "TheoPrice",
+    "Series", "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message",
+})  # fmt: skip
+"""Event types of the protocol; the simulator has no rows of some."""
+
+
+class DxLinkHost(Protocol):
+    """Server of a session: its behaviours, its clock, and the other sessions."""
+
+    def has(self, behaviour: str) -> bool:
+        """Return whether the server behaves as an entry of the list of recorded behaviour says."""
+        ...
+
+    def later(self, when: float, action: Callable[[float], None]) -> None:
+        """Call ``action`` at a time."""
+        ...
+
+    def sessions_of(self, customer: Customer) -> int:
+        """Return how many sessions of the market-data stream a customer has."""
+        ...
 
 
 @attrs.define
 class _Channel:
     number: int
+    contract: str = "AUTO"
+    aggregation: float = _AGGREGATION
     is_compact: bool = True
     fields: dict[str, list[str]] = attrs.field(factory=dict)
     announced: set[str] = attrs.field(factory=set)
     subscriptions: dict[tuple[str, str], int | None] = attrs.field(factory=dict)
+    next_push: float = 0.0
+    merged: dict[tuple[str, str], None] | None = None
 
 
 class DxLinkSession(Session):
-    """Session that pushes market events on the channels that the client opens."""
+    """Session that pushes market events on the channels that the client opens.
 
-    def __init__(self, tokens: QuoteTokens, rows: MarketRows, faults: StreamFaults, now: float) -> None:
+    Attributes:
+        customer: customer whose token was accepted.
+    """
+
+    def __init__(
+        self, tokens: QuoteTokens, rows: MarketRows, faults: StreamFaults, now: float, *, host: DxLinkHost
+    ) -> None:
         super().__init__(faults, now)
+        self._host = host
         self._tokens = tokens
         self._rows = rows
         self._channels: dict[int, _Channel] = {}
-        self._is_set_up = self._is_authorized = False
+        self._is_set_up = False
+        self._changes: deque[tuple[float, int]] = deque()
+        self._keepalive = SILENCE
+        self.customer: Customer | None = None
 
     def price_changed(self, underlying: str | None, now: float) -> None:
-        """Push the events of an underlying whose price was set; those of all for None."""
+        """Push the events of an underlying whose price was set; those of all for None.
+
+        Those of one aggregation period are merged, but under contract ``STREAM``.
+        """
         for channel in list(self._channels.values()):
-            rows: dict[str, list[dict[str, Any]]] = {}
-            for kind, symbol in channel.subscriptions:
-                if underlying is None or self._rows.underlying(symbol) == underlying:
-                    row = self._rows.row(kind, symbol, now)
-                    if row is not None:
-                        rows.setdefault(kind, []).append(row)
-            self._feed(channel, rows)
+            keys = dict.fromkeys(
+                (kind, symbol)
+                for kind, symbol in channel.subscriptions
+                if underlying is None or self._rows.underlying(symbol) == underlying
+            )
+            if channel.merged is not None:
+                channel.merged |= keys
+            elif now < channel.next_push and channel.contract != "STREAM" and self._host.has("dxlink_aggregation"):
+                channel.merged = keys
+                self._host.later(channel.next_push, partial(self._push_merged, channel))
+            elif keys:
+                self._push(channel, keys, now)
+
+    def _push_merged(self, channel: _Channel, now: float) -> None:
+        keys, channel.merged = channel.merged or {}, None
+        if channel.number in self._channels:
+            self._push(channel, [key for key in keys if key in channel.subscriptions], now)
+
+    def _push(self, channel: _Channel, keys: Iterable[tuple[str, str]], now: float) -> None:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for kind, symbol in keys:
+            if (row := self._rows.row(kind, symbol, now)) is not None:
+                rows.setdefault(kind, []).append(row)
+        channel.next_push = now + channel.aggregation
+        self._feed(channel, rows)
 
     def _process(self, message: dict[str, Any] | None, now: float) -> None:
         kind = None if message is None else message.get("type")
@@ -54,12 +119,14 @@ class DxLinkSession(Session):
         if message is None or not isinstance(kind, str) or not isinstance(channel, int):
             self._error(0, "INVALID_MESSAGE", "not a message of the protocol")
         elif kind == "SETUP":
-            self._set_up(message)
+            self._set_up(message, now)
+        elif kind in ("KEEPALIVE", "ERROR"):
+            self.push({"type": "KEEPALIVE", "channel": 0})
+        elif not self._is_set_up and self._host.has("dxlink_order_of_setup"):
+            self._error(0, "BAD_ACTION", "SETUP must come first")
         elif kind == "AUTH":
             self._authorize(str(message.get("token", "")), now)
-        elif kind == "KEEPALIVE":
-            self.push({"type": "KEEPALIVE", "channel": 0})
-        elif not self._is_authorized:
+        elif self.customer is None:
             self._error(0, "UNAUTHORIZED", "authorize first")
         elif kind == "CHANNEL_REQUEST":
             self._open(channel, message)
@@ -72,41 +139,71 @@ class DxLinkSession(Session):
             self._configure(found, message)
         elif kind == "FEED_SUBSCRIPTION":
             self._subscribe(found, message, now)
+        else:
+            self._error(channel, "INVALID_MESSAGE", f"unknown message {kind}")
 
-    def _set_up(self, message: dict[str, Any]) -> None:
+    def _set_up(self, message: dict[str, Any], now: float) -> None:
         if not str(message.get("version", "")).startswith(("0.1", "1.0")):
             self._error(0, "UNSUPPORTED_PROTOCOL", "version must be 0.1 or 1.0")
             return
+        timeout = message.get("keepaliveTimeout")
+        if isinstance(timeout, int | float) and 1 <= timeout < self._keepalive:
+            self._keepalive = float(timeout)
+        if not self._is_set_up and self._host.has("dxlink_keepalive"):
+            self._host.later(now + self._keepalive / 2, self._keep_alive)
         self._is_set_up = True
         silence = round(SILENCE)
         setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
         self.push({"type": "SETUP", "channel": 0, **setup})
         self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
 
+    def _keep_alive(self, now: float) -> None:
+        """Send something before the client's timeout."""
+        if not self.is_closed:
+            self.push({"type": "KEEPALIVE", "channel": 0})
+            self._host.later(now + self._keepalive / 2, self._keep_alive)
+
     def _authorize(self, token: str, now: float) -> None:
         customer = None if self._faults.refuses() else self._tokens.identify(token, now)
         if customer is None:
             self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
+            if self._host.has("dxlink_refused_token_closes"):
+                self.close()
             return
-        self._is_authorized = True
+        is_new = self.customer is None
+        if is_new and self._host.has("dxlink_sessions_cap") and self._host.sessions_of(customer) >= SESSIONS:
+            self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
+            self.close()
+            return
+        self.customer = customer
         self.push({"type": "AUTH_STATE", "channel": 0, "state": "AUTHORIZED", "userId": str(customer.number)})
 
     def _open(self, number: int, message: dict[str, Any]) -> None:
+        parameters = message.get("parameters")
+        parameters = {"contract": "AUTO", **(parameters if isinstance(parameters, dict) else {}), "subFormat": "LIST"}
+        is_strict = self._host.has("dxlink_unknown_is_an_error")
         if number % 2 == 0 or number in self._channels:
             self._error(0, "BAD_ACTION", "channel must be odd and new")
-            return
-        self._channels[number] = _Channel(number)
-        parameters = {"contract": "AUTO", **(message.get("parameters") or {}), "subFormat": "LIST"}
-        self.push({"type": "CHANNEL_OPENED", "channel": number, "service": "FEED", "parameters": parameters})
+        elif is_strict and (service := message.get("service", "FEED")) != "FEED":
+            self._error(number, "BAD_ACTION", f"unsupported service {service}")
+        elif is_strict and parameters["contract"] not in CONTRACTS:
+            self._error(number, "INVALID_MESSAGE", f"contract must be one of {', '.join(CONTRACTS)}")
+        else:
+            self._channels[number] = _Channel(number, str(parameters["contract"]))
+            self.push({"type": "CHANNEL_OPENED", "channel": number, "service": "FEED", "parameters": parameters})
 
     def _configure(self, channel: _Channel, message: dict[str, Any]) -> None:
         channel.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
-        channel.fields |= message.get("acceptEventFields") or {}
+        period = message.get("acceptAggregationPeriod")
+        if isinstance(period, int | float) and period >= 0 and self._host.has("dxlink_aggregation"):
+            channel.aggregation = period
+        fields = message.get("acceptEventFields")
+        channel.fields |= fields if isinstance(fields, dict) else {}
         self._announce(channel)
 
     def _announce(self, channel: _Channel, kinds: Iterable[str] = ()) -> None:
         config: dict[str, Any] = {
-            "type": "FEED_CONFIG", "channel": channel.number, "aggregationPeriod": 0.1,
+            "type": "FEED_CONFIG", "channel": channel.number, "aggregationPeriod": channel.aggregation,
             "dataFormat": "COMPACT" if channel.is_compact else "FULL",
         }  # fmt: skip
         fields = {kind: channel.fields[kind] for kind in kinds if kind in channel.fields}
@@ -118,10 +215,11 @@ class DxLinkSession(Session):
         for each in _entries(message, "remove"):
             channel.subscriptions.pop((each["type"], each["symbol"]), None)
         rows: dict[str, list[dict[str, Any]]] = {}
-        for each in _entries(message, "add"):
+        has_history = channel.contract == "HISTORY" or not self._host.has("candle_history_contract")
+        for each in self._accepted(channel, message, now):
             kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
             channel.subscriptions[kind, symbol] = from_time
-            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now))
+            rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
         for kind, some in rows.items():
             if some:  # a client without wishes gets all columns
                 channel.fields.setdefault(kind, list(some[0]))
@@ -129,6 +227,34 @@ class DxLinkSession(Session):
             channel.announced.update(new)
             self._announce(channel, new)
         self._feed(channel, rows)
+
+    def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
+        """Yield the entries of ``add`` within the caps; the others are refused with one error each reason."""
+        refused: dict[str, None] = {}
+        added = _entries(message, "add")
+        counts = Counter(kind for each in self._channels.values() for kind, _ in each.subscriptions)
+        while self._changes and now >= self._changes[0][0] + _MINUTE:
+            self._changes.popleft()
+        left = CHANGES_PER_MINUTE - sum(count for _, count in self._changes)
+        self._changes.append((now, min(left, len(added) + len(_entries(message, "remove")))))
+        for each in added:
+            kind = each["type"]
+            is_new = (kind, each["symbol"]) not in channel.subscriptions
+            limit = SUBSCRIPTIONS_BY_TYPE.get(kind, SUBSCRIPTIONS)
+            if kind not in EVENT_TYPES and self._host.has("dxlink_unknown_is_an_error"):
+                refused[f"unknown event type {kind}"] = None
+            elif not self._host.has("dxlink_subscriptions_cap"):
+                yield each
+            elif is_new and (counts.total() >= SUBSCRIPTIONS or counts[kind] >= limit):
+                refused[f"subscription size of {kind} is too big: at most {limit}"] = None
+            elif left <= 0:
+                refused[f"too many changes: at most {CHANGES_PER_MINUTE} a minute"] = None
+            else:
+                left -= 1
+                counts[kind] += is_new
+                yield each
+        for reason in refused:
+            self._error(channel.number, "BAD_ACTION", reason)
 
     def _feed(self, channel: _Channel, rows: dict[str, list[dict[str, Any]]]) -> None:
         """Push rows, one type per message."""
@@ -139,6 +265,9 @@ class DxLinkSession(Session):
             if channel.is_compact:
                 names = channel.fields.setdefault(kind, list(some[0]))
                 data = [kind, [_value(row, name) for row in some for name in names]]
+            elif kind in channel.fields and self._host.has("dxlink_full_fields"):
+                named = {"eventType", "eventSymbol", *channel.fields[kind]}
+                data = [{name: value for name, value in row.items() if name in named} for row in some]
             self.push({"type": "FEED_DATA", "channel": channel.number, "data": data}, kind=kind)
 
     def _timed_out(self) -> None:

@@ -19,6 +19,7 @@ MAX_CANDLES = 2_000
 """Candles of one history; older ones are cut off."""
 
 _NAN = "NaN"
+_PRICES = ("open", "high", "low", "close", "volume", "VWAP")
 _OPTION = re.compile(r"\.(?P<root>[A-Z0-9/.]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]+(?:\.[0-9]+)?)")
 _FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A-Z]+")
 _CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
@@ -55,9 +56,17 @@ class MarketRows:
         instrument = self._instrument(match["symbol"] if match else streamer_symbol)
         return None if instrument is None else instrument.underlying
 
-    def rows(self, kind: str, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state."""
-        if kind == "Candle":
+    def rows(
+        self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows that a new subscription gets: a snapshot of candles, else the present state.
+
+        Without a history the snapshot is a single row that begins, removes and ends.
+        """
+        if kind == "Candle" and from_time is not None and not has_history:
+            for candle in self._candles(symbol, None, now):
+                yield candle | {"eventFlags": 14} | dict.fromkeys(_PRICES, _NAN)
+        elif kind == "Candle":
             yield from self._candles(symbol, from_time, now)
         elif (row := self.row(kind, symbol, now)) is not None:
             yield row
@@ -82,14 +91,20 @@ class MarketRows:
             return find(InstrumentType.FUTURE, f"{future['root']}{future['year']}")
         if ":" in symbol:
             return find(InstrumentType.CRYPTOCURRENCY, symbol.partition(":")[0])
-        return find(InstrumentType.EQUITY, symbol)
+        equity = self._catalogue.equity(symbol)
+        is_index = equity is not None and equity.is_index
+        return equity.instrument() if equity is not None and is_index else find(InstrumentType.EQUITY, symbol)
 
     def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
         price = self._prices.price(instrument, now)
+        equity = self._catalogue.equity(instrument.symbol)
+        is_index = equity is not None and equity.is_index  # nobody trades it, so that its quote has no sizes
         half = max(instrument.tick, (price * Decimal("0.0001")).quantize(instrument.tick))
+        bid_size, ask_size = (_NAN, _NAN) if is_index else (100.0, 200.0)
         return {
             "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(price - half),
-            "bidSize": 100.0, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half), "askSize": 200.0,
+            "bidSize": bid_size, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half),
+            "askSize": ask_size,
         }  # fmt: skip
 
     def _trade(self, instrument: Instrument, now: float) -> dict[str, Any]:
@@ -146,7 +161,7 @@ class MarketRows:
     def _underlying(self, instrument: Instrument, now: float) -> dict[str, Any]:
         return self._indexed(now) | {
             "volatility": 0.2, "frontVolatility": 0.22, "backVolatility": 0.19, "callVolume": 1000.0,
-            "putVolume": 800.0, "putCallRatio": 0.8,
+            "putVolume": 800.0, "putCallRatio": 0.8, "optionVolume": 1800,
         }  # fmt: skip
 
     def _indexed(self, now: float) -> dict[str, Any]:
@@ -173,7 +188,7 @@ class MarketRows:
             )
         if from_time is not None:
             marker = self._candle(symbol, instrument, start - count * step, step, 16 if is_cut else 10)
-            yield marker | dict.fromkeys(("open", "high", "low", "close", "volume", "VWAP"), _NAN)
+            yield marker | dict.fromkeys(_PRICES, _NAN)
 
     def _candle(self, symbol: str, instrument: Instrument, start: float, length: float, flags: int) -> dict[str, Any]:
         points = [start, start + min(PRICE_INTERVAL, length / 2), start + max(0.0, length - 1)]

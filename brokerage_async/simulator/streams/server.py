@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Account
+from ..accounts.accounts import Account, Customer
 from ..accounts.day_trades import day_trade_count
 from ..accounts.transactions import Transaction
 from ..api.order_wires import order_json
@@ -73,15 +73,27 @@ class StreamServer:
         self._opened += 1
         session: Session
         if path == MARKET_PATH:
-            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now)
+            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, host=self)
         elif path == ACCOUNT_PATH:
             server, accounts = self._state.authorization_server, self._state.accounts
-            session = AccountSession(server, accounts, self.faults, now, self._opened)
+            session = AccountSession(server, accounts, self.faults, now, self._opened, has=self.has)
         else:
             return None
         self.sessions.append(session)
         self._schedule(now)
         return session
+
+    def has(self, behaviour: str) -> bool:
+        """Return whether the streams behave as an entry of the list of recorded behaviour says."""
+        return self._state.settings.has(behaviour)
+
+    def later(self, when: float, action: Callable[[float], None]) -> None:
+        """Call ``action`` at a time."""
+        self._state.event_queue.at(when, action)
+
+    def sessions_of(self, customer: Customer) -> int:
+        """Return how many sessions of the market-data stream a customer has."""
+        return sum(isinstance(each, DxLinkSession) and each.customer is customer for each in self.sessions)
 
     def forget(self, session: Session) -> None:
         """Drop a session whose connection has ended."""
@@ -96,6 +108,11 @@ class StreamServer:
         """Close every connection now."""
         for session in list(self.sessions):
             session.close()
+
+    def mute(self) -> None:
+        """Push no further event over the connections that are open now, which answer heartbeats as before."""
+        for session in self.sessions:
+            session.is_mute = True
 
     def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
         """Push an event to all who have connected the account."""

@@ -23,6 +23,7 @@ class Session(ABC):
 
     Attributes:
         is_closed: whether the server has closed it.
+        is_mute: whether it answers the client, but pushes no event.
     """
 
     def __init__(self, faults: StreamFaults, now: float) -> None:
@@ -32,6 +33,7 @@ class Session(ABC):
         self._close: Callable[[], None] | None = None
         self._held: list[str] = []
         self.is_closed: bool = False
+        self.is_mute: bool = False
 
     def connect(self, send: Send, close: Callable[[], None]) -> None:
         """Deliver messages with ``send(message, delay)``, and end the connection with ``close()``."""
@@ -72,7 +74,7 @@ class Session(ABC):
 
     def push(self, message: dict[str, Any], *, kind: str = "") -> None:
         """Send a message as the faults have it; ``kind`` is that of an event, empty for protocol messages."""
-        if self.is_closed or self._faults.is_half_open:
+        if self.is_closed or self._faults.is_half_open or (self.is_mute and kind):
             return
         delivery = self._faults.deliver(kind)
         text = msgspec.json.encode(message).decode()

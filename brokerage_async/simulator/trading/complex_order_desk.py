@@ -166,6 +166,8 @@ class ComplexOrderDesk:
         parent.released = True
         for order in parent.orders:
             if order.is_held:
+                if parent.trigger is not None:
+                    self._preflight.reopen(order)
                 self._exchange.unhold(order, now)
 
     def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:

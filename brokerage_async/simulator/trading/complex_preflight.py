@@ -8,18 +8,17 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import PlacedOrderResponseWire
-from ..._generated.models import ComplexOrderType, NewComplexOrder, NewOrder
+from ..._generated.models import NewComplexOrder, NewOrder
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.wire import Dialect, money
 from .complex_orders import EXCLUSIVE, ComplexOrder, tag_of
 from .fees import Fees
 from .orders import Order, Terms
-from .preflight import Message, Preflight, PreflightResult, preflight_error
+from .preflight import Message, Preflight, PreflightResult, closing_wire, preflight_error
 
 __all__ = ["ComplexPreflightResult", "check_complex", "placed_wire"]
 
-_UNSUPPORTED = Message("unsupported_complex_order_type", "Complex orders of this type are not accepted any more")
 _SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
 
 
@@ -63,8 +62,7 @@ class ComplexPreflightResult:
         wire = placed_wire(self.draft, self.impact, dialect)
         wire.warnings = [warning.wire(dialect.identifier(number)) for number, warning in warnings]
         wire.errors = [error.wire(dialect.identifier(number)) for number, error in self.errors]
-        closing = sum((result.closing_fees.total for result in self.counted), Decimal(0))
-        wire.closing_fee_calculation = money(closing)
+        wire.closing_fee_calculation = closing_wire(sum((each.closing_fees for each in self.counted), Fees()), dialect)
         wire.order_costs = money(self.impact.fees.total)
         return wire
 
@@ -84,10 +82,8 @@ def placed_wire(shown: ComplexOrder, impact: BuyingPowerImpact, dialect: Dialect
 def check_complex(
     preflight: Preflight, account: Account, requested: NewComplexOrder, now: float
 ) -> ComplexPreflightResult:
-    """Check a whole complex order. Raise RefusedError for a type or an instrument that is not served."""
+    """Check a whole complex order. Raise RefusedError for an instrument that is not served."""
     kind = requested.type
-    if kind is ComplexOrderType.BLAST:
-        raise preflight_error([_UNSUPPORTED])
     draft = ComplexOrder(
         number=0,
         account=account,
@@ -116,9 +112,7 @@ def _component(
         raise preflight_error(problems)
     order = Order(number=0, account=draft.account, legs=legs, terms=terms)
     order.complex_order, order.tag = draft, tag
-    advanced = requested.advanced_instructions
-    strict = advanced is not None and bool(advanced.strict_position_effect_validation)
-    return preflight.check(order, now, strict_effects=strict, deferred=draft.trigger is not None)
+    return preflight.check(order, now, deferred=draft.trigger is not None)
 
 
 def _counted(draft: ComplexOrder, components: Sequence[PreflightResult]) -> list[PreflightResult]:

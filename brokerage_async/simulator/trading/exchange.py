@@ -48,7 +48,9 @@ class Exchange:
         prices: Prices,
         event_queue: EventQueue,
         random: KeyedRandom,
+        has: Callable[[str], bool],
     ) -> None:
+        self._has = has
         self._order_store = order_store
         self._bookkeeping = bookkeeping
         self._prices = prices
@@ -77,7 +79,7 @@ class Exchange:
         """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
-        opening = trading_hours.opening(order.legs[0].instrument, earliest, extended=order.terms.is_extended)
+        opening = trading_hours.opening(order.legs[0].instrument, earliest, hours=self._hours(order))
         self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
@@ -126,6 +128,9 @@ class Exchange:
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
+    def _hours(self, order: Order) -> trading_hours.Hours:
+        return trading_hours.hours_of(order.terms.time_in_force, self._has)
+
     # Scheduled events
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
@@ -149,7 +154,7 @@ class Exchange:
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = trading_hours.closing(instrument, now, extended=terms.is_extended)
+            end = trading_hours.closing(instrument, now, hours=self._hours(order))
             if terms.gtc_date is not None:
                 last, collection = terms.gtc_date, instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
@@ -164,6 +169,8 @@ class Exchange:
         if order.route_after is not None:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
+        if reason is None and self._has("off_tick_rejected_at_routing") and _is_off_tick(order):
+            reason = "The price is between two ticks (text of the simulator)"
         if reason is not None:
             order.reject_reason = reason
             self._order_store.move(order, OrderStatus.REJECTED, now)
@@ -189,9 +196,9 @@ class Exchange:
         """
         self._unschedule(order, "next", "evaluate")
         instrument = order.legs[0].instrument
-        extended = order.terms.is_extended
-        if not trading_hours.is_open(instrument, now, extended=extended):
-            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, extended=extended), self.evaluate)
+        hours = self._hours(order)
+        if not trading_hours.is_open(instrument, now, hours=hours):
+            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, hours=hours), self.evaluate)
         elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -228,7 +235,7 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        is_open = trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended)
+        is_open = trading_hours.is_open(order.legs[0].instrument, now, hours=self._hours(order))
         if not is_open or not self.is_marketable(order, now):
             self.evaluate(order, now)
             return
@@ -310,6 +317,12 @@ class Exchange:
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)
+
+
+def _is_off_tick(order: Order) -> bool:
+    """Return whether the price of a single leg is between two ticks. Spreads have tables of which nothing is known."""
+    price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
+    return price is not None and not order.legs[0].instrument.is_on_tick(price)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:

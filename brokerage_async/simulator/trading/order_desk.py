@@ -35,9 +35,7 @@ class OrderDesk:
         if problems:
             raise preflight_error(problems)
         draft = Order(number=0, account=account, legs=legs, terms=terms)
-        advanced = requested.advanced_instructions
-        strict = advanced is not None and bool(advanced.strict_position_effect_validation)
-        return self._require_no_errors(self._preflight.check(draft, now, strict_effects=strict))
+        return self._require_no_errors(self._preflight.check(draft, now))
 
     def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
         """Accept a new order.
@@ -76,7 +74,7 @@ class OrderDesk:
                 problems.append(Message("invalid_legs", "Only price, order type and time in force can be changed"))
                 raise preflight_error(problems)
         draft = Order(number=0, account=order.account, legs=legs, terms=terms)
-        draft.replaces, draft.edited = order, True
+        draft.replaces, draft.edited, draft.complex_order = order, True, order.complex_order
         return self._require_no_errors(self._preflight.check(draft, now, freed=order.reserved))
 
     def replace(self, order: Order, edit: OrderEdit, now: float) -> Order:
@@ -103,6 +101,7 @@ class OrderDesk:
             external_identifier=terms.external_identifier or old.external_identifier,
             source=terms.source or old.source,
             rules=old.rules,
+            advanced_instructions=old.advanced_instructions,
         )
 
     def _follow_replaced(self, order: Order, now: float) -> None:

@@ -21,10 +21,12 @@ _FIRST_NUMBER = 400_000_000
 class OrderStore:
     """Stores orders, finds them, and notifies the ledger and listeners of every change."""
 
-    def __init__(self, ledger: Ledger, random: KeyedRandom) -> None:
+    def __init__(self, ledger: Ledger, random: KeyedRandom, *, lists_working: bool = True) -> None:
         self._ledger = ledger
         self._orders: dict[str, Order] = {}
         self._by_account: dict[str, list[Order]] = {}
+        self._lists_working = lists_working
+        self._working: dict[str, dict[int, Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
         self._listeners: list[Callable[[Order, float], None]] = []
@@ -95,12 +97,14 @@ class OrderStore:
             return lists[0]
         return sorted((order for orders in lists for order in orders), key=lambda order: order.number)
 
-    def today(self, accounts: Iterable[Account], now: float) -> list[Order]:
-        """Return orders of accounts created or updated today, newest first."""
-        orders = [
-            order for account in accounts for order in self._orders_of_day(account.number, local_date(now)).values()
-        ]
-        return sorted(orders, key=lambda order: order.number, reverse=True)
+    def live(self, accounts: Iterable[Account], now: float) -> list[Order]:
+        """Return orders of accounts that work, or were created or updated today, oldest first."""
+        orders: dict[int, Order] = {}
+        for account in accounts:
+            orders |= self._orders_of_day(account.number, local_date(now))
+            if self._lists_working:
+                orders |= self._working.get(account.number, {})
+        return [orders[number] for number in sorted(orders)]
 
     def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
         cached_day, orders = self._today.get(account_number, (day, {}))
@@ -125,6 +129,11 @@ class OrderStore:
     def _notify(self, order: Order, now: float) -> None:
         self.version += 1
         self._orders_of_day(order.account.number, local_date(now))[order.number] = order
+        working = self._working.setdefault(order.account.number, {})
+        if order.is_terminal:
+            working.pop(order.number, None)
+        else:
+            working[order.number] = order
         for listener in self._listeners:
             listener(order, now)
 

@@ -12,6 +12,7 @@ import attrs
 
 from ..._generated.converters import FillWire
 from ..._generated.models import (
+    AdvancedInstructions,
     ContingentStatus,
     LegAction,
     MarginOrder,
@@ -74,6 +75,11 @@ class Leg:
     fills: list[FillWire] = attrs.field(factory=list)
 
     @property
+    def opens(self) -> bool:
+        """Whether it opens a position."""
+        return self.action.endswith("to Open")
+
+    @property
     def sign(self) -> int:
         """1 for a purchase, -1 for a sale."""
         return 1 if self.action.startswith("Buy") else -1
@@ -100,12 +106,18 @@ class Terms:
     preflight_id: str | None = None
     source: str | None = None
     rules: NewOrderRules | None = None
+    advanced_instructions: AdvancedInstructions | None = None
 
     @classmethod
     def of(cls, requested: NewOrder | OrderEdit | MarginOrder) -> Terms:
         """Return the terms of a request, as far as it has them."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a leg must open or close as it says."""
+        return bool(self.advanced_instructions and self.advanced_instructions.strict_position_effect_validation)
 
     @property
     def is_limited(self) -> bool:
@@ -116,11 +128,6 @@ class Terms:
     def is_stop(self) -> bool:
         """Whether it waits for a trigger price."""
         return self.order_type in (OrderType.STOP, OrderType.STOP_LIMIT)
-
-    @property
-    def is_extended(self) -> bool:
-        """Whether it works in the extended hours as well."""
-        return "Ext" in self.time_in_force
 
     @property
     def is_multi_day(self) -> bool:
@@ -229,6 +236,10 @@ class Order:
         self.updated_at = now
         self.rendered = None
 
+    def shares_fate_with(self, other: Order) -> bool:
+        """Return whether one replaces the other, or both belong to one complex order."""
+        return self is other.replaces or (self.complex_order is not None and self.complex_order is other.complex_order)
+
     # Quantities
 
     @property
@@ -268,7 +279,7 @@ class Order:
     @property
     def opens(self) -> bool:
         """Whether any leg opens a position."""
-        return any(leg.action.endswith("to Open") for leg in self.legs)
+        return any(leg.opens for leg in self.legs)
 
     @property
     def buys(self) -> bool:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
-from ..._generated.models import LegAction, MarginOrderLeg, NewOrderLeg, PriceEffect
+from ..._generated.converters import ErrorDetailWire, FeeCalculationWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._generated.models import (
+    InstrumentType,
+    LegAction,
+    MarginOrderLeg,
+    NewOrderLeg,
+    OrderType,
+    PreflightCode,
+    PriceEffect,
+    TimeInForce,
+)
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.order_wires import order_wire
@@ -22,12 +31,15 @@ from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .limits import exceeded_limits
+from .order_store import OrderStore
 from .orders import Leg, Order, Terms
 
-__all__ = ["Message", "Preflight", "PreflightResult", "preflight_error", "quantity_errors"]
+__all__ = ["Message", "Preflight", "PreflightResult", "closing_wire", "preflight_error", "quantity_errors"]
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
+_MIN_NOTIONAL = Decimal(5)
+_SEEN = frozenset(code.value for code in PreflightCode)
 
 
 @attrs.frozen
@@ -37,9 +49,14 @@ class Message:
     code: str
     message: str
 
+    @property
+    def text(self) -> str:
+        """The message, which says so if nobody has seen the service use the code."""
+        return self.message if self.code in _SEEN else f"{self.message} (code invented by the simulator)"
+
     def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
         """Return the message as a wire struct, with the order's transient identifier if it has one."""
-        return PreflightMessageWire(code=self.code, message=self.message, preflight_id=preflight_id)
+        return PreflightMessageWire(code=PreflightCode(self.code), message=self.text, preflight_id=preflight_id)
 
 
 @attrs.frozen(kw_only=True)
@@ -62,15 +79,29 @@ class PreflightResult:
             notes=[],
             buying_power_effect=self.impact.wire(),
             fee_calculation=self.impact.fees.wire(),
-            closing_fee_calculation=money(self.closing_fees.total),
+            closing_fee_calculation=closing_wire(self.closing_fees, dialect),
             order_costs=money(self.impact.fees.total),
         )
+
+
+def closing_wire(fees: Fees, dialect: Dialect) -> FeeCalculationWire | str:
+    """Return the fees of closing later: an object as published, plain digits as documented."""
+    return fees.wire() if dialect.form == "observed" else money(fees.total)
 
 
 class Preflight:
     """Checks orders before they are accepted."""
 
-    def __init__(self, catalogue: Catalogue, prices: Prices, margin_calculator: MarginCalculator) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        prices: Prices,
+        margin_calculator: MarginCalculator,
+        order_store: OrderStore,
+        has: Callable[[str], bool],
+    ) -> None:
+        self._order_store = order_store
+        self._has = has
         self._catalogue = catalogue
         self._prices = prices
         self._margin_calculator = margin_calculator
@@ -99,7 +130,6 @@ class Preflight:
         order: Order,
         now: float,
         *,
-        strict_effects: bool = False,
         deferred: bool = False,
         freed: Decimal = Decimal(0),
     ) -> PreflightResult:
@@ -108,10 +138,17 @@ class Preflight:
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
         to an order that is ``deferred`` until another one is filled.
         """
+        reopened = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed = self._agreed_prices(order)
         impact = self._impact(order, agreed, freed, now)
-        strict = strict_effects and not deferred
+        strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
+        errors += self._fraction_errors(order, now)
+        if not deferred:
+            errors += self._position_errors(order)
+            if order.terms.rules is None and self._is_opening_market_order(order) and not self._is_open(order, now):
+                text = "Opening market orders not allowed when market closed."
+                errors.append(Message(PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
@@ -120,8 +157,20 @@ class Preflight:
             impact=impact,
             closing_fees=self._fees(order, agreed, now, closing=True),
             errors=tuple(errors),
-            warnings=tuple(self._warnings(order, now)),
+            warnings=(*reopened, *self._warnings(order, now)),
         )
+
+    def reopen(self, order: Order) -> list[Message]:
+        """Let each leg open that closes a position which the account does not have; return warnings of it."""
+        if order.terms.is_strict or not self._has("close_becomes_open"):
+            return []
+        warnings = []
+        for leg in order.legs:
+            symbol = leg.instrument.symbol
+            if leg.action.endswith("to Close") and order.account.held(symbol) * leg.sign >= 0:
+                leg.action = LegAction.BUY_TO_OPEN if leg.sign > 0 else LegAction.SELL_TO_OPEN
+                warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
+        return warnings if self._has("closing_with_no_position") else []
 
     def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> BuyingPowerImpact:
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
@@ -153,6 +202,9 @@ class Preflight:
             instrument, symbol = leg.instrument, leg.instrument.symbol
             if instrument.expires_at is not None and instrument.expires_at <= now:
                 yield Message("instrument_expired", f"{symbol} has expired")
+            is_coin = instrument.instrument_type is InstrumentType.CRYPTOCURRENCY
+            if is_coin and self._has("cryptocurrency_orders_are_off"):
+                yield Message("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
             if instrument.closing_only and not leg.action.endswith("to Close"):
                 yield Message("instrument_closing_only", f"{symbol} can only be closed")
             if strict_effects and not self._effect_is_valid(order.account, leg):
@@ -164,12 +216,67 @@ class Preflight:
             return held * leg.sign < 0 and abs(held) >= leg.quantity
         return not leg.action.endswith("to Open") or held * leg.sign >= 0
 
+    def _fraction_errors(self, order: Order, now: float) -> Iterator[Message]:
+        """Yield errors of orders for an amount of money, and of those for parts of a share."""
+        terms = order.terms
+        if not self._has("fractions_are_small_market_orders"):
+            return
+        for leg in order.legs:
+            instrument, is_notional = leg.instrument, terms.order_type is OrderType.NOTIONAL_MARKET
+            whole = leg.quantity == leg.quantity.to_integral_value()
+            if instrument.instrument_type is not InstrumentType.EQUITY or (whole and not is_notional):
+                continue
+            ask = self._prices.market(instrument, now).ask
+            value = terms.value or leg.quantity * ask
+            if not instrument.fractional:
+                yield Message(
+                    "fractional_quantity_not_supported", f"{instrument.symbol} is traded in whole shares only"
+                )
+            elif not is_notional and (terms.order_type, terms.time_in_force) != (OrderType.MARKET, TimeInForce.DAY):
+                yield Message("fractional_quantity_not_supported", "Fractions are for Market orders of the day only")
+            if value < _MIN_NOTIONAL and (is_notional or leg.opens):
+                yield Message("notional_value_not_supported", f"The value must be at least {_MIN_NOTIONAL} dollars")
+            elif is_notional and value >= ask:
+                yield Message("notional_value_not_supported", f"The value must be below the price of a share, {ask:f}")
+
+    def _position_errors(self, order: Order) -> Iterator[Message]:
+        """Yield errors of legs that would put both sides of a symbol into the account."""
+        for leg in order.legs if self._has("no_account_holds_both_sides") else ():
+            symbol = leg.instrument.symbol
+            held = order.account.held(symbol)
+            others = [
+                (other, each)
+                for other in self._order_store.of([order.account])
+                if other.is_cancellable and not other.is_held and not other.shares_fate_with(order)
+                for each in other.legs
+                if each.instrument.symbol == symbol
+            ]
+            if any(each.sign != leg.sign for _, each in others):
+                text = "Cannot buy and sell against the same symbol."
+                yield Message(PreflightCode.ILLEGAL_BUY_AND_SELL_ON_SAME_SYMBOL, text)
+            if leg.opens and held * leg.sign < 0:
+                yield Message(
+                    "cannot_open_against_existing_position", f"{leg.action} is against the position in {symbol}"
+                )
+            if leg.action.endswith("to Close") and held * leg.sign < 0:
+                working = {
+                    id(other.complex_order or other): each.remaining for other, each in others
+                }  # an OCO closes once
+                if leg.quantity + sum(working.values()) > abs(held):
+                    text = "You cannot close more than the existing position, counting the closing orders that work."
+                    yield Message(PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
+
+    def _is_opening_market_order(self, order: Order) -> bool:
+        is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
+        return is_market and order.opens and self._has("opening_market_orders_need_an_open_market")
+
     def _term_errors(self, order: Order, now: float) -> Iterator[Message]:
         terms = order.terms
-        if len(order.legs) == 1 and terms.is_limited:
-            if order.buys and terms.price_effect is PriceEffect.CREDIT:
-                yield Message("cant_buy_for_credit", "You cannot buy for a credit")
-            if not order.buys and terms.price_effect is PriceEffect.DEBIT:
+        if len(order.legs) == 1:
+            effect = terms.price_effect if terms.is_limited else terms.value_effect
+            if order.buys and effect is PriceEffect.CREDIT:
+                yield Message("cant_buy_for_credit", "You cannot buy for a credit.")
+            if not order.buys and effect is PriceEffect.DEBIT:
                 yield Message("cant_sell_for_debit", "You cannot sell for a debit")
         if any(amount is not None and amount < 0 for amount in (terms.price, terms.stop_trigger, terms.value)):
             yield Message("invalid_price", "Prices and values must be unsigned; the effect gives the direction")
@@ -184,8 +291,15 @@ class Preflight:
         reason = reject_reason(order)
         if reason is not None:
             yield Message("order_would_be_rejected", reason)
-        if not trading_hours.is_open(order.legs[0].instrument, now, extended=order.terms.is_extended):
-            yield Message("tif_next_valid_sesssion", "Your order will begin working during next valid session.")
+        if not self._is_open(order, now):
+            code = PreflightCode.TIF_NEXT_VALID_SESSION
+            if not self._has("next_session_warning_is_dotted"):
+                code = PreflightCode.TIF_NEXT_VALID_SESSSION
+            yield Message(code, "Your order will begin working during next valid session.")
+
+    def _is_open(self, order: Order, now: float) -> bool:
+        hours = trading_hours.hours_of(order.terms.time_in_force, self._has)
+        return trading_hours.is_open(order.legs[0].instrument, now, hours=hours)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
@@ -199,6 +313,6 @@ def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
 
 def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
     """Return the error for an order that is not accepted."""
-    entries = [ErrorDetailWire(code=message.code, message=message.message) for message in messages]
+    entries = [ErrorDetailWire(code=message.code, message=message.text) for message in messages]
     text = "One or more preflight checks failed"
     return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

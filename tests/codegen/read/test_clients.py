@@ -76,7 +76,11 @@ def test_requests_that_the_interop_run_saw_are_listed() -> None:
     spec = load(ROOT / "schema")
     requests = {operation.name: request_of(operation.method, operation.path) for operation in spec.operations}
     clients = {client.name: client for client in load_clients(CLIENTS, spec).clients}
-    sections = re.split(r"^## (?:PyPI|npm) ", (ROOT / "docs" / "interop.md").read_text("utf-8"), flags=re.MULTILINE)
+    sections = re.split(
+        r"^## (?:PyPI|npm) ",
+        (ROOT / "docs" / "reference" / "reports" / "interop.md").read_text("utf-8"),
+        flags=re.MULTILINE,
+    )
     for section in sections[1:]:
         name, version = re.match(r"`([^`]+)` (\S+)", section).groups()  # type: ignore[union-attr]
         seen = {requests[word] for word in re.findall(r"`([a-z_]+\.[a-z_]+)`", section) if word in requests}

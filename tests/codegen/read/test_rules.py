@@ -65,7 +65,7 @@ def test_read_rules_without_rules_is_empty(tmp_path: Path) -> None:
         ({"require": ["price"], "forbid": ["sown"], "message": "m."}, "must have exactly one of require, forbid, "
          "require-value, require-any, exclusive, distinct, max-items, min-items, max-total, span, positive, "
          "not-negative, got require, forbid"),
-        ({"require": ["price"], "note": "n", "message": "m."}, "unknown key 'note': the keys of a rule are distinct, "),
+        ({"require": ["price"], "note": "n", "message": "m."}, "unknown key 'note': the keys of a rule are behav"),
         ({"require": ["price"]}, "message is missing"),
         ({"require": ["cost"], "message": "m."}, "unknown field 'cost'"),
         ({"when": {"cost": ["1"]}, "require": ["price"], "message": "m."}, "unknown field 'cost'"),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from brokerage_async import models
 from brokerage_async.config import Secret
-from brokerage_async.errors import ResponseDecodeError, StreamRefusedError, TransportError
-from brokerage_async.protocol.streams.account import AccountConnection
+from brokerage_async.errors import MessageTooLargeError, ResponseDecodeError, StreamRefusedError, TransportError
+from brokerage_async.protocol.streams.account import MAX_OBJECT, AccountConnection
 from brokerage_async.protocol.streams.events import AccountEvent
 from brokerage_async.protocol.streams.timing import Timing
 
@@ -237,3 +237,19 @@ def test_no_message_breaks_the_connection_but_a_refusal(messages: list[Any]) -> 
             return
         assert all(isinstance(event, AccountEvent) for event in events)
     assert stream.due >= 20.0
+
+
+def test_large_message_is_read_in_short_steps_and_a_large_object_refused() -> None:
+    link = AccountConnection(["A"], now=0.0)
+    results = ",".join(['{"type":"Order","data":{"id":"7","status":[]}}', "7", "{}"] * 5_000)
+    found = [events for _, events in link.steps(f'{{"results":[{results}]}}', 0.0)]
+    assert (sum(map(len, found)), max(map(len, found)) <= 256) == (5_000, True)
+    assert link.receive('{"results":[' + "[" * 600_000, 0.0) == []
+    fills = ",".join(['{"fill-id":"1","quantity":"1"}'] * 10_000)
+    for data in (fills, fills * 2):
+        body = f'{{"type":"Order","data":{{"id":"7","legs":[{{"fills":[{data}]}}]}}}}'
+        if len(body) < MAX_OBJECT:
+            assert len(link.receive(body, 0.0)[0].data.legs[0].fills) == 10_000
+        else:
+            with pytest.raises(MessageTooLargeError, match="an object of 6"):
+                link.receive(body, 0.0)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from brokerage_async.protocol.streams.channel import Channel, Subscription
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Channel, Subscription
+from brokerage_async.protocol.streams.quota import Quota
+from brokerage_async.protocol.streams.snapshots import HeldRows
+
+
+def quotes() -> Channel:
+    return Channel(("Quote", "AUTO", None), Quota(), HeldRows())
 
 
 def kinds(channel: Channel) -> list[str]:
-    return [message["type"] for message in channel.send(10.0, 0.1)]
+    return [message["type"] for message in channel.send(0.0, 10.0, 0.1, MAX_MESSAGE)]
 
 
 def test_channel_without_subscriptions_is_not_requested() -> None:
-    channel = Channel("Quote")
+    channel = quotes()
     assert kinds(channel) == []
     assert channel.is_settled
     channel.add(Subscription("Quote", "ACME"))
@@ -20,22 +26,24 @@ def test_channel_without_subscriptions_is_not_requested() -> None:
 
 
 def test_error_that_answers_the_request_refuses_the_channel() -> None:
-    channel = Channel("Quote")
+    channel = quotes()
     channel.add(Subscription("Quote", "ACME"))
     kinds(channel)
-    channel.fail()
+    assert channel.fail(1.0) == {"ACME"}
     assert (channel.answer_due, channel.is_settled, kinds(channel)) == (None, True, [])
-    channel.reset()
+    channel.reset(0.0)
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     channel.opened()
     kinds(channel)
-    channel.fail()
+    assert channel.fail(9.0) == {"ACME"}
+    assert channel.fail(10.0) == frozenset(), "an answer is due after ten seconds: the error concerns something else"
     channel.add(Subscription("Quote", "B"))
-    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 2)
+    assert (kinds(channel), channel.errors) == (["FEED_SUBSCRIPTION"], 3)
+    assert channel.fail(9.0) == {"ACME", "B"}
 
 
 def test_channel_is_requested_set_up_and_subscribed_once() -> None:
-    channel = Channel("Quote")
+    channel = quotes()
     channel.add(Subscription("Quote", "ACME"))
     assert kinds(channel) == ["CHANNEL_REQUEST"]
     assert (channel.answer_due, kinds(channel)) == (10.0, [])
@@ -47,7 +55,7 @@ def test_channel_is_requested_set_up_and_subscribed_once() -> None:
 
 
 def test_columns_of_other_types_stay() -> None:
-    channel = Channel("Quote")
+    channel = quotes()
     channel.configure({"Trade": ["price"]})
     channel.configure({"Quote": ["bidPrice"], "Trade": [7], "Greeks": None})
     channel.configure(None)

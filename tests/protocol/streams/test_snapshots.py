@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brokerage_async import models
 from brokerage_async.protocol.streams import snapshots
 from brokerage_async.protocol.streams.events import Snapshot
-from brokerage_async.protocol.streams.snapshots import SnapshotAssembler
+from brokerage_async.protocol.streams.snapshots import HeldRows, SnapshotAssembler
 
 PENDING, REMOVE, BEGIN, END, SNIP = 1, 2, 4, 8, 16
 
@@ -69,6 +69,43 @@ def test_endless_snapshot_is_delivered_in_part(monkeypatch: pytest.MonkeyPatch) 
     assembler = SnapshotAssembler(models.Candle)
     rows = [candle(9, BEGIN | PENDING), *(candle(index, PENDING) for index in (8, 7, 6))]
     assert summary(assembler.add(rows)) == [([7, 8, 9], True)]
+
+
+def test_rows_of_all_symbols_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_ROWS", 6)
+    held = HeldRows()
+    assemblers = [SnapshotAssembler(models.Candle, held=held), SnapshotAssembler(models.Greeks, held=held)]
+    found = []
+    for index in range(20):
+        for assembler in assemblers:
+            for symbol in "ABC":
+                found += assembler.add([candle(99 - index, 0 if index else BEGIN, symbol)])
+                assert held.count < 6
+    assert {item.is_partial for item in found if isinstance(item, Snapshot)} == {True}
+    for assembler in assemblers:
+        for symbol in "ABC":
+            assembler.drop(symbol)
+    assert held.count == 0
+
+
+def test_unsorted_rows_are_bounded_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "MAX_UNSORTED", 3)
+    falling, rising = SnapshotAssembler(models.Candle), SnapshotAssembler(models.Candle)
+    assert falling.add([candle(9 - number, 0 if number else BEGIN) for number in range(5)]) == []
+    assert summary(rising.add([candle(number, 0 if number else BEGIN) for number in range(5)])) == [
+        ([0, 1, 2], True), 3, 4,
+    ]  # fmt: skip
+
+
+def test_overdue_rows_are_released_by_the_time_of_their_begin() -> None:
+    assembler = SnapshotAssembler(models.Candle)
+    assembler.add([candle(9, BEGIN, "A")], 0.0)
+    assembler.add([candle(9, PENDING, "B")], 1.0)
+    assembler.add([candle(9, BEGIN, "C")], 2.0)
+    assembler.add([candle(9, BEGIN, "A")], 3.0)
+    assert [summary(assembler.overdue(at)) for at in (120.9, 121.0, 122.0, 123.0)] == [
+        [], [9], [([9], True)], [([9], True)],
+    ]  # fmt: skip
 
 
 def test_drop_forgets_what_is_held_back() -> None:

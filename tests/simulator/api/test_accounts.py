@@ -47,3 +47,16 @@ def test_trading_status_follows_the_kind_of_account(harness: Harness) -> None:
     assert getattr(cash, "short_calls_enabled", None) is False
     stranger = harness.state.accounts.of(harness.state.other_customer)[0].number
     assert harness.ask("GET", f"/accounts/{stranger}/trading-status").status == 403
+
+
+def test_day_trader_fields_can_vanish() -> None:
+    for without, arrive in (((), True), (["day_trader_fields_still_arrive"], False)):
+        harness = Harness(without=without).login()
+        account = f"/accounts/{harness.account}"
+        rows = (
+            (harness.get(f"{account}/trading-status")["data"], "is-pattern-day-trader"),
+            (harness.get(f"{account}/trading-status")["data"], "day-trade-count"),
+            (harness.get("/customers/me/accounts")["data"]["items"][0]["account"], "day-trader-status"),
+            (harness.get(f"{account}/balances/USD")["data"], "day-trading-buying-power"),
+        )
+        assert [name for row, name in rows if (name in row) is not arrive] == []

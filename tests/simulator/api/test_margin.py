@@ -54,6 +54,20 @@ def margin_order(account: str, **change: Any) -> dict[str, Any]:
     return {key: value for key, value in body.items() if value is not None}
 
 
+def test_margin_order_legs_are_one_to_four_and_distinct() -> None:
+    expirations = ("260717", "260821", "260918", "261016", "261120")
+    calls = [leg(f"AAPL  {day}C00200000", "1", kind="Equity Option") for day in expirations]
+    for without, status in (((), 422), (["margin_orders_have_four_distinct_legs"], 200)):
+        harness = Harness(environment="production", without=without).login()
+        target = f"/margin/accounts/{harness.account}/dry-run"
+        wrong = [
+            len(legs)
+            for legs, expected in (([], status), (calls[:1] * 2, status), (calls, status), (calls[:4], 200))
+            if harness.ask("POST", target, margin_order(harness.account, legs=legs)).status != expected
+        ]
+        assert wrong == []
+
+
 def test_dry_run_compares_before_and_after(production: Harness) -> None:
     account = production.accounts[1]
     target = f"/margin/accounts/{account}/dry-run"

@@ -51,7 +51,7 @@ def test_types_of_the_query_are_instrument_types() -> None:
 
 def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
     token = harness.decoded("market_data.quote_token", "/api-quote-tokens")
-    assert (token.level, token.dxlink_url) == ("api", harness.state.quote_tokens.url)
+    assert (token.level, token.dxlink_url) == ("demo", harness.state.quote_tokens.url)
     assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_400) is None
@@ -62,3 +62,13 @@ def test_previous_close_is_not_changed_by_a_price_set_today(production: Harness)
     production.state.prices.set_price("AAPL", before * 2, production.now)
     after = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
     assert (after.prev_close, after.last) == (before, before * 2)
+
+
+def test_quote_token_has_the_level_of_its_environment() -> None:
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, "demo"),
+        ({"without": ["quote_token_level"]}, "api"),
+        ({"environment": "production"}, "api"),
+    )
+    found = [Harness(**options).login().get("/api-quote-tokens")["data"]["level"] for options, _ in cases]
+    assert found == [level for _, level in cases]

@@ -23,7 +23,9 @@ def traded(harness: Harness) -> Harness:
     harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-11T15:00:00+00:00")
     harness.place(market(leg("/ESU6", "1", "Buy", "Future")))
-    harness.place(limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy", "Future Option"), time_in_force="GTC"))
+    harness.place(
+        limit("1.00", leg("./ESU6 ES3U6 260918P6000", "1", "Buy to Open", "Future Option"), time_in_force="GTC")
+    )
     harness.wait_until("2026-06-12T15:00:00+00:00")
     cancelled = harness.place(limit("10.00", leg("MSFT")))
     harness.ask("DELETE", f"/accounts/{harness.account}/orders/{cancelled}")
@@ -75,14 +77,6 @@ def test_search_over_several_accounts(busy: Harness) -> None:
     assert search(busy, accounts=2) == [("F", "Live"), *ALL]
 
 
-def test_search_has_pages_of_ten(harness: Harness) -> None:
-    for _ in range(11):
-        harness.place(limit())
-    answer = harness.get(f"/customers/me/orders?account-numbers[]={harness.account}")
-    assert answer["pagination"]["per-page"] == 10
-    assert (len(answer["data"]["items"]), answer["pagination"]["total-items"]) == (10, 11)
-
-
 def test_list_of_one_account(busy: Harness) -> None:
     target = f"/accounts/{busy.account}/orders"
     assert [row["legs"][0]["symbol"] for row in busy.rows(target)] == [symbol for symbol, _ in ALL]
@@ -90,18 +84,37 @@ def test_list_of_one_account(busy: Harness) -> None:
     assert busy.get(target)["pagination"]["per-page"] == 100
 
 
-def test_live_list_shows_all_orders_of_today(harness: Harness) -> None:
-    busy = traded(harness)
-    customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
-    assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)] == [
-        ("F", "Live"),
-        ("MSFT", "Cancelled"),
-    ]
-    (row,) = busy.rows(f"/accounts/{busy.account}/orders/live")
-    assert row["status"] == "Cancelled"
-    busy.ask("DELETE", f"/accounts/{busy.account}/orders/{busy.rows(f'/accounts/{busy.account}/orders')[3]['id']}")
-    assert len(busy.rows(f"/accounts/{busy.account}/orders/live?sort=Asc")) == 2
-    assert busy.rows(f"/accounts/{busy.account}/orders/live?underlying-symbol=F") == []
+def test_live_lists_keep_orders_of_earlier_days_while_they_work() -> None:
+    for without, older in ((), 2), (("live_lists_keep_working_orders",), 0):
+        busy = traded(Harness(without=without).login())
+        customers = f"/customers/me/orders/live?account-numbers[]={busy.account}&account-numbers[]={busy.accounts[2]}"
+        shown = [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(customers)]
+        assert shown == [("F", "Live"), ("MSFT", "Cancelled"), *[ALL[1], ALL[3]][:older]]
+        own = f"/accounts/{busy.account}/orders/live"
+        assert [(row["legs"][0]["symbol"], row["status"]) for row in busy.rows(own)] == shown[1:]
+        busy.cancel(busy.rows(f"/accounts/{busy.account}/orders")[3]["id"])
+        assert len(busy.rows(f"{own}?sort=Asc")) == 3 if older else 2
+        assert busy.rows(f"{own}?underlying-symbol=F") == []
+        assert [row["status"] for row in busy.rows(f"{customers}&status[]=Live&underlying-symbol=F")] == ["Live"]
+        busy.wait_until("2026-06-15T15:00:00+00:00")
+        assert len(busy.rows(own)) == older // 2  # the one that was cancelled is gone
+
+
+def test_order_of_an_evening_belongs_to_its_eastern_day() -> None:
+    for without, days in ((), ["2026-06-10"]), (("order_searches_count_eastern_days",), ["2026-06-11"]):
+        harness = Harness(without=without).login()
+        harness.wait_until("2026-06-10T20:30:00-04:00")
+        harness.place(limit(time_in_force="GTC"))
+        found = [
+            day
+            for day in ("2026-06-09", "2026-06-10", "2026-06-11")
+            for lists in (
+                f"/accounts/{harness.account}/orders?",
+                f"/customers/me/orders?account-numbers[]={harness.account}",
+            )
+            if harness.rows(f"{lists}&start-date={day}&end-date={day}")
+        ]
+        assert found == [day for day in days for _ in range(2)]
 
 
 def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
@@ -115,7 +128,7 @@ def test_unchanged_live_list_is_not_rendered_again(harness: Harness) -> None:
     assert len(harness.rows(target)) == 2
 
 
-def test_newer_version_requires_a_range_and_pages_the_live_list(harness: Harness) -> None:
+def test_newer_version_requires_a_range(harness: Harness) -> None:
     harness.place(limit())
     accounts = f"account-numbers[]={harness.account}"
     for target in (f"/customers/me/orders?{accounts}", f"/accounts/{harness.account}/orders?sort=Asc"):
@@ -126,9 +139,6 @@ def test_newer_version_requires_a_range_and_pages_the_live_list(harness: Harness
         for start in ("start-date=2026-06-01", "start-at=2026-06-01T00:00:00Z"):
             answer = harness.get(f"{target}&{start}", accept_version="20261012")
             assert answer["pagination"]["total-items"] == 1
-    assert harness.ask("GET", f"/accounts/{harness.account}/orders/live", accept_version="20261012").status == 200
-    assert "pagination" in harness.get(f"/customers/me/orders/live?{accounts}", accept_version="20261012")
-    assert "pagination" not in harness.get(f"/customers/me/orders/live?{accounts}")
 
 
 @settings(max_examples=25)
@@ -155,7 +165,14 @@ def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
 
 
 def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) -> None:
-    condition = {"action": "route", "symbol": "AAPL", "comparator": "lte", "threshold": "1", "colour": "blue"}
+    condition = {
+        "action": "route",
+        "symbol": "AAPL",
+        "comparator": "lte",
+        "indicator": "last",
+        "threshold": "1",
+        "colour": "blue",
+    }
     body = limit(rules={"conditions": [condition]})
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     assert response.status == 201

@@ -20,15 +20,15 @@ def call(**query: Any) -> ParsedRequest:
         query=query,
         body=None,
         customer=OWNER,
-        version=None,
+        behaviours=(),
         record=RequestRecord(seq=1, at=START, method="GET", target="/"),
     )
 
 
 def test_slice_has_default_and_requested_size() -> None:
-    page = call().slice(25, default=10)
-    assert (page.start, page.stop, page.count) == (0, 10, 10)
-    page = call(page_offset=1, per_page=20).slice(25, default=10)
+    page = call().slice(250)
+    assert (page.start, page.stop, page.count) == (0, 100, 100)
+    page = call(page_offset=1, per_page=20).slice(25)
     assert (page.start, page.stop, page.count) == (20, 25, 5)
 
 

@@ -1,4 +1,4 @@
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pytest
@@ -107,12 +107,6 @@ def test_evening_session_of_the_next_day_is_current() -> None:
 def test_neighbors_skip_weekends_and_holidays() -> None:
     assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
     assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
-
-
-def test_trading_session_after_the_close_is_the_next() -> None:
-    evening = datetime(2026, 6, 12, 21, tzinfo=UTC).timestamp()
-    assert EQUITY.trading(evening).day == date(2026, 6, 15)
-    assert EQUITY.trading(evening, extended=True).day == date(2026, 6, 12)
 
 
 def test_monthly_expiration_is_the_third_friday_or_the_day_before() -> None:

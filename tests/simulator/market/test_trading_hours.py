@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from brokerage_async.models import InstrumentType
+from datetime import datetime
+
+from brokerage_async.models import InstrumentType, TimeInForce
 from brokerage_async.simulator.market import trading_hours
 from brokerage_async.simulator.market.instrument import Instrument
 from tests.simulator.factories import START
@@ -14,14 +16,48 @@ COIN = Instrument(symbol="BTC/USD", instrument_type=InstrumentType.CRYPTOCURRENC
 
 
 def test_is_open_at_night_depends_on_the_instrument() -> None:
-    states = [trading_hours.is_open(one, NIGHT, extended=False) for one in (SHARE, FUTURE, COIN)]
+    states = [trading_hours.is_open(one, NIGHT, hours="regular") for one in (SHARE, FUTURE, COIN)]
     assert states == [False, True, True]
 
 
 def test_opening_of_a_closed_market_is_in_the_future() -> None:
-    assert trading_hours.opening(SHARE, NIGHT, extended=False) > NIGHT
-    assert trading_hours.opening(COIN, NIGHT, extended=False) == NIGHT
+    assert trading_hours.opening(SHARE, NIGHT, hours="regular") > NIGHT
+    assert trading_hours.opening(COIN, NIGHT, hours="regular") == NIGHT
 
 
 def test_closing_around_the_clock_is_the_next_midnight() -> None:
-    assert trading_hours.closing(COIN, NIGHT, extended=False) > NIGHT
+    assert trading_hours.closing(COIN, NIGHT, hours="regular") > NIGHT
+
+
+def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
+    # New York is an hour ahead of Chicago. 2026-07-03 is a full holiday (a Friday), 2026-11-27 a half-day.
+    cases: tuple[tuple[str, str], ...] = (
+        ("2026-06-10T06:59-04:00", "O"),
+        ("2026-06-10T07:00-04:00", "EO"),
+        ("2026-06-10T09:30-04:00", "REO"),
+        ("2026-06-10T16:00-04:00", "EO"),
+        ("2026-06-10T19:59-04:00", "EO"),
+        ("2026-06-10T20:00-04:00", "O"),
+        ("2026-06-12T20:00-04:00", ""),
+        ("2026-06-14T19:59-04:00", ""),
+        ("2026-06-14T20:00-04:00", "O"),
+        ("2026-07-02T20:30-04:00", ""),
+        ("2026-07-05T20:30-04:00", "O"),
+        ("2026-11-27T14:00-05:00", "EO"),
+        ("2026-11-27T17:00-05:00", ""),
+    )
+    wrong = []
+    for moment, expected in cases:
+        now = datetime.fromisoformat(moment).timestamp()
+        given: tuple[trading_hours.Hours, ...] = ("regular", "extended", "overnight")
+        found = "".join(hours[0].upper() for hours in given if trading_hours.is_open(SHARE, now, hours=hours))
+        if found != expected:
+            wrong.append((moment, expected, found))
+    assert wrong == []
+
+
+def test_hours_of_overnight_without_the_behaviour_are_the_extended_ones() -> None:
+    night = TimeInForce.GTC_EXT_OVERNIGHT
+    assert trading_hours.hours_of(night, lambda name: True) == "overnight"
+    assert trading_hours.hours_of(night, lambda name: False) == "extended"
+    assert trading_hours.hours_of(TimeInForce.DAY, lambda name: True) == "regular"

@@ -52,22 +52,33 @@ def test_connect_and_subscriptions(peer: Peer) -> None:
     account = peer.harness.account
     answer = peer.send(action="connect", value=[account, "foreign"], request_id=3)
     assert (answer["status"], answer["value"], answer["request-id"]) == ("ok", [account], 3)
-    assert peer.send(action="connect", value=peer.harness.accounts[1])["value"] == [peer.harness.accounts[1]]
+    assert peer.send(action="connect", value=peer.harness.accounts[1])["status"] == "ok"
     assert peer.send(action="quote-alerts-subscribe")["status"] == "ok"
     assert peer.send(action="heartbeat")["status"] == "ok"
     assert peer.send(action="dance")["message"] == "not-implemented"
     assert peer.session.accounts == {account, peer.harness.accounts[1]}
 
 
-@pytest.mark.parametrize("form", ["Bearer wrong", "", None])
-def test_refused_token_has_no_request_id(peer: Peer, form: Any) -> None:
-    answer = peer.send(action="connect", value=[peer.harness.account], request_id=1, auth_token=form)
-    assert answer["message"] == "failed"
-    assert "request-id" not in answer
+def test_refused_token_has_no_request_id(peer: Peer) -> None:
+    for form, word in (("Bearer wrong", "failed"), ("", "Unknown domain"), (None, "Unknown domain")):
+        answer = peer.send(action="connect", value=[peer.harness.account], request_id=1, auth_token=form)
+        assert answer["message"] == word
+        assert "request-id" not in answer
 
 
-def test_raw_token_is_taken_as_well(peer: Peer) -> None:
-    assert peer.send(action="connect", value=[peer.harness.account], auth_token=peer.token)["status"] == "ok"
+def test_words_of_the_account_stream() -> None:
+    for without in ([], ["account_stream_unknown_domain", "account_stream_missing_value",
+                         "account_stream_answer_without_value"]):  # fmt: skip
+        peer = Peer(Harness(without=without))
+        account = peer.harness.account
+        raw = peer.send(action="connect", value=[account], auth_token=peer.token)
+        empty = peer.send(action="connect", value=[])
+        good = peer.send(action="connect", value=[account])
+        found = raw.get("message"), empty.get("message"), good["status"], good.get("value")
+        assert found == (
+            (None, "failed", "ok", [account]) if without
+            else ("Unknown domain", "value missing or not valid", "ok", None)
+        )  # fmt: skip
 
 
 def test_silent_client_is_disconnected_after_a_minute(peer: Peer) -> None:

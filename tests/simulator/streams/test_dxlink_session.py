@@ -17,8 +17,8 @@ FIELDS = ["eventType", "eventSymbol", "bidPrice", "askPrice", "mood"]
 class Peer:
     """Client of one session."""
 
-    def __init__(self) -> None:
-        self.harness = Harness()
+    def __init__(self, **settings: Any) -> None:
+        self.harness = Harness(**settings)
         session = self.harness.brokerage.streams.open(MARKET_PATH, self.harness.now)
         assert isinstance(session, DxLinkSession)
         self.session = session
@@ -41,9 +41,9 @@ class Peer:
         [state] = self.send("AUTH", token=token)
         assert state["state"] == "AUTHORIZED"
 
-    def open(self, data_format: str = "COMPACT") -> None:
+    def open(self, data_format: str = "COMPACT", contract: str = "AUTO") -> None:
         self.authorize()
-        self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": "AUTO"})
+        self.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
         [config] = self.send("FEED_SETUP", 1, acceptDataFormat=data_format, acceptEventFields={"Quote": FIELDS})
         assert "eventFields" not in config
 
@@ -100,13 +100,23 @@ def test_full_rows_are_objects(peer: Peer) -> None:
 
 
 def test_candles_come_newest_first_with_a_marker_at_the_end(peer: Peer) -> None:
-    peer.open("FULL")
+    peer.open("FULL", "HISTORY")
     start = round(peer.harness.now * 1000) - 180_000
     *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
     assert [row["eventFlags"] for row in data["data"]] == [4, 0, 0, 0, 10]
     times = [row["time"] for row in data["data"]]
     assert times == sorted(times, reverse=True)
     assert data["data"][-1]["close"] == "NaN"
+
+
+def test_candles_with_a_start_are_empty_under_another_contract() -> None:
+    for without, flags in (((), [14]), (("candle_history_contract",), [4, 0, 0, 0, 10])):
+        peer = Peer(without=without)
+        peer.open("FULL")
+        start = round(peer.harness.now * 1000) - 180_000
+        *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
+        assert [row["eventFlags"] for row in data["data"]] == flags, without
+        assert data["data"][-1]["close"] == "NaN", without
 
 
 @pytest.mark.parametrize(
@@ -121,8 +131,10 @@ def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: s
 
 
 def test_channels_wait_for_the_authorization(peer: Peer) -> None:
-    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
+    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "BAD_ACTION"
     assert peer.send("SETUP", version="7")[0]["error"] == "UNSUPPORTED_PROTOCOL"
+    peer.send("SETUP", version="0.1")
+    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
 
 
 def test_channel_is_closed_on_request(peer: Peer) -> None:
@@ -142,3 +154,88 @@ def test_symbols_of_each_kind_are_served(peer: Peer, symbol: str) -> None:
     kind = "Candle" if "{" in symbol else "Quote"
     *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": kind, "symbol": symbol}])
     assert data["data"][0]["eventSymbol"] == symbol
+
+
+def quotes(peer: Peer, contract: str = "AUTO", **setup: Any) -> list[dict[str, Any]]:
+    peer.authorize()
+    peer.send("CHANNEL_REQUEST", 1, service="FEED", parameters={"contract": contract})
+    peer.send("FEED_SETUP", 1, **setup)
+    return peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Quote", "symbol": "AAPL"}])
+
+
+def test_each_behaviour_of_the_protocol_has_its_switch() -> None:
+    def keepalive(peer: Peer) -> int:
+        peer.send("SETUP", version="0.1", keepaliveTimeout=20)
+        peer.received.clear()
+        peer.harness.brokerage.advance(peer.harness.now + 35)
+        return len(peer.received)
+
+    def order(peer: Peer) -> str:
+        token = peer.harness.state.quote_tokens.issue(peer.harness.state.owner, peer.harness.now)
+        return str(peer.send("AUTH", token=token)[0]["type"])
+
+    def refused(peer: Peer) -> bool:
+        peer.send("SETUP", version="0.1")
+        peer.send("AUTH", token="wrong")
+        return peer.closed
+
+    def merged(peer: Peer, contract: str = "AUTO") -> tuple[float, int]:
+        config = quotes(peer, contract, acceptAggregationPeriod=3)[0]
+        peer.received.clear()
+        for price in (101, 102, 103):
+            peer.harness.sim.set_price("AAPL", price)
+        peer.harness.brokerage.advance(peer.harness.now + 3)
+        return config["aggregationPeriod"], len(peer.received)
+
+    def fields(peer: Peer) -> int:
+        return len(quotes(peer, acceptDataFormat="FULL", acceptEventFields={"Quote": ["bidPrice"]})[-1]["data"][0])
+
+    def unknown(peer: Peer) -> list[str]:
+        peer.open()
+        asked = [peer.send("CHANNEL_REQUEST", 3, service="DOM", parameters={"symbol": "AAPL", "sources": ["ntv"]}),
+                 peer.send("CHANNEL_REQUEST", 5, service="FEED", parameters={"contract": "NEVER"}),
+                 peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Mood", "symbol": "AAPL"}])]  # fmt: skip
+        return [answers[0].get("error", "none") for answers in asked]
+
+    cases: list[tuple[str, Any, Any, Any]] = [
+        ("dxlink_keepalive", keepalive, 3, 0),
+        ("dxlink_order_of_setup", order, "ERROR", "AUTH_STATE"),
+        ("dxlink_refused_token_closes", refused, True, False),
+        ("dxlink_aggregation", merged, (3, 2), (0.1, 3)),
+        ("dxlink_full_fields", fields, 3, 13),
+        ("dxlink_unknown_is_an_error", unknown, ["BAD_ACTION", "INVALID_MESSAGE", "BAD_ACTION"], ["none"] * 3),
+    ]
+    found = [(name, probe(Peer()), probe(Peer(without=[name]))) for name, probe, *_ in cases]
+    assert found == [(name, on, off) for name, _, on, off in cases]
+    assert merged(Peer(), "STREAM") == (3, 3)
+    peer = Peer()
+    peer.open()
+    assert peer.send("WEATHER", 1)[0]["error"] == "INVALID_MESSAGE"
+
+
+def test_subscriptions_beyond_the_caps_are_refused() -> None:
+    candles = [{"type": "Candle", "symbol": f"S{number}{{=m}}"} for number in range(101)]
+    quotes = [{"type": "Quote", "symbol": f"S{number}"} for number in range(10_000)]
+    for without in ((), ("dxlink_subscriptions_cap",)):
+        peer = Peer(without=without)
+        peer.open()
+        errors = [answer["message"] for answer in peer.send("FEED_SUBSCRIPTION", 1, add=candles) if "error" in answer]
+        errors += [answer["message"] for answer in peer.send("FEED_SUBSCRIPTION", 1, add=quotes) if "error" in answer]
+        expected = ["subscription size of Candle is too big: at most 100", "too many changes: at most 10000 a minute"]
+        assert errors == ([] if without else expected)
+
+
+def test_quote_token_has_the_level_of_its_environment() -> None:
+    levels = [
+        Harness(environment=environment, without=without).login().get("/api-quote-tokens")["data"]["level"]
+        for environment, without in (("sandbox", ()), ("production", ()), ("sandbox", ("quote_token_level",)))
+    ]
+    assert levels == ["demo", "api", "api"]
+
+
+def test_underlyings_have_the_volume_of_their_options_and_indices_events(peer: Peer) -> None:
+    peer.open()
+    add = [{"type": "Underlying", "symbol": "AAPL"}, {"type": "Quote", "symbol": "SPX"}]
+    data = dict(message["data"] for message in peer.send("FEED_SUBSCRIPTION", 1, add=add) if "data" in message)
+    assert 1800 in data["Underlying"]
+    assert (data["Quote"][1], data["Quote"][3] > 0) == ("SPX", True)

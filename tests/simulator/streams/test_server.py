@@ -22,7 +22,7 @@ class Peer:
         session.connect(lambda text, _: self.received.append(json.loads(text)), lambda: None)
         token = json.loads(harness.token().body)["access_token"]
         for action in ("connect", *actions):
-            message = {"action": action, "value": [account], "auth-token": token}
+            message = {"action": action, "value": [account], "auth-token": f"Bearer {token}"}
             session.receive(json.dumps(message), harness.now)
             assert self.received[-1]["status"] == "ok"
         self.received.clear()

@@ -28,17 +28,17 @@ def test_otoco_components_wait_for_their_trigger(harness: Harness) -> None:
 
 def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: Harness) -> None:
     harness.wait(5)
-    harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+    harness.state.prices.set_price("KO", Decimal(19), harness.now)
     harness.wait(1)
-    harness.state.prices.set_price("AAPL", Decimal(200), harness.now)
+    harness.state.prices.set_price("KO", Decimal(70), harness.now)
     harness.wait(10)
     if harness.complex_order("OTOCO")["trigger-order"]["status"] != "Filled":
-        harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+        harness.state.prices.set_price("KO", Decimal(19), harness.now)
         harness.wait(10)
     data = harness.complex_order("OTOCO")
     assert data["trigger-order"]["status"] == "Filled"
     assert all("contingent-status" not in order for order in data["orders"])
-    harness.state.prices.set_price("AAPL", Decimal(500), harness.now)
+    harness.state.prices.set_price("KO", Decimal(500), harness.now)
     harness.wait(20)
     assert sorted(statuses(harness, "OTOCO")) == ["Cancelled", "Filled"]
     assert "terminal-at" in harness.complex_order("OTOCO")
@@ -78,15 +78,15 @@ def test_trigger_filled_before_replacement_stays_the_trigger() -> None:
         harness = Harness(seed=seed, equities=20).login()
         harness.wait(5)
         trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
-        harness.state.prices.set_price("AAPL", Decimal(99), harness.now)
+        harness.state.prices.set_price("KO", Decimal(19), harness.now)
         harness.wait(0.5)
-        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "101.00"}
+        edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "21.00"}
         response = harness.ask("PUT", f"/accounts/{harness.accounts[1]}/orders/{trigger}", edit)
         if response.status == 422:  # it has been filled already
             continue
         new = json.loads(response.body)["data"]["id"]
         harness.wait(1)
-        harness.state.prices.set_price("AAPL", Decimal(200), harness.now)
+        harness.state.prices.set_price("KO", Decimal(70), harness.now)
         harness.wait(1)
         if harness.history(str(new))[-1] == "Rejected":
             stopped += 1

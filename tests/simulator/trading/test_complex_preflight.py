@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, check_effect, exits, leg, limit, signed
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, check_effect, exits, leg, limit, market, signed
 
 
 def dry_run(harness: Harness, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -85,3 +85,27 @@ def test_other_structures_are_refused(harness: Harness, body: dict[str, Any]) ->
 def test_keys_that_the_service_does_not_know_are_ignored(harness: Harness) -> None:
     body = {**COMPLEX_ORDERS["OCO"], "note": "x", "orders": [{**each, "underlying-symbol": "AAPL"} for each in exits()]}
     assert dry_run(harness, body)[0] == 201
+
+
+def test_close_in_a_complex_order_opens_when_nothing_is_held(harness: Harness) -> None:
+    """An OCO is judged at once, an order behind a trigger order when that is filled."""
+    target = f"/accounts/{harness.account}/complex-orders"
+
+    def placed(body: dict[str, Any]) -> dict[str, Any]:
+        response = harness.ask("POST", target, body)
+        assert response.status == 201, response.body
+        found: dict[str, Any] = json.loads(response.body)["data"]["complex-order"]
+        return found
+
+    def actions(found: dict[str, Any]) -> list[str]:
+        return [each["legs"][0]["action"] for each in found["orders"]]
+
+    assert actions(placed({"type": "OCO", "orders": exits()})) == ["Sell to Open"] * 2
+    for bought, later in (("AAPL", "Sell to Close"), ("MSFT", "Sell to Open")):
+        found = placed({"type": "OTO", "trigger-order": market(leg(bought)), "orders": exits()[:1]})
+        assert actions(found) == ["Sell to Close"]
+        harness.wait(20)
+        assert actions(harness.get(f"{target}/{found['id']}")["data"]) == [later]
+        if bought == "AAPL":
+            harness.place(market(leg(action="Sell to Close")))
+            harness.wait(20)

@@ -51,14 +51,18 @@ def test_gtd_order_expires_at_the_close_of_its_date(harness: Harness) -> None:
 
 def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     harness.wait_until("2026-06-12T21:00:00+00:00")
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", market())
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", limit("250.00"))
     placed = json.loads(response.body)["data"]
-    assert [warning["code"] for warning in placed["warnings"]] == ["tif_next_valid_sesssion"]
+    assert [warning["code"] for warning in placed["warnings"]] == ["tif.next_valid_session"]
     identifier = str(placed["order"]["id"])
     harness.wait_until("2026-06-15T13:29:59+00:00")
     assert harness.status(identifier) == "Received"
     harness.wait_until("2026-06-15T13:31:00+00:00")
     assert harness.status(identifier) == "Filled"
+    old = Harness(without=["next_session_warning_is_dotted"])
+    old.wait_until("2026-06-12T21:00:00+00:00")
+    response = old.ask("POST", f"/accounts/{old.account}/orders/dry-run", limit("250.00"))
+    assert b'"tif_next_valid_sesssion"' in response.body
 
 
 def test_extended_order_fills_after_the_close(harness: Harness) -> None:
@@ -74,6 +78,25 @@ def test_ioc_order_cancels_the_unfilled_rest(harness: Harness) -> None:
     order = harness.order(identifier)
     assert order["status"] == "Cancelled"
     assert order["cancelled-size"] == "10"
+
+
+def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
+    for without, status, reason in (
+        ((), "Rejected", "The price is between two ticks (text of the simulator)"),
+        (["off_tick_rejected_at_routing"], "Live", None),
+    ):
+        harness = Harness(without=without).login()
+        for body in (limit("100.005"), limit("3.01", leg("AAPL  260717C00200000", "1", kind="Equity Option"))):
+            dry_run = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+            assert (dry_run.status, json.loads(dry_run.body)["data"]["warnings"]) == (201, [])
+            identifier = harness.place(body)
+            harness.wait(1)
+            order = harness.order(identifier)
+            assert (order["status"], order.get("reject-reason")) == (status, reason)
+        for price in ("100.01", "0.0101"):
+            identifier = harness.place(limit(price))
+            harness.wait(1)
+            assert harness.status(identifier) == "Live"
 
 
 def test_limit_order_fills_at_its_price(harness: Harness) -> None:
@@ -100,13 +123,13 @@ def test_stop_order_waits_for_its_trigger(harness: Harness) -> None:
 
 def test_notional_order_buys_for_an_amount(harness: Harness) -> None:
     identifier = harness.place(
-        market(leg(quantity=None), order_type="Notional Market", value="500.00", value_effect="Debit")
+        market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
     )
     harness.wait(10)
     order = harness.order(identifier)
     assert order["status"] == "Filled"
     (fill,) = order["legs"][0]["fills"]
-    assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(500), abs=Decimal(2))
+    assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(100), abs=Decimal(2))
 
 
 def test_spread_fills_its_legs_in_proportion(harness: Harness) -> None:

@@ -62,7 +62,7 @@ def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
 def test_orders_share_the_size_and_sides_do_not() -> None:
     harness = scripted((0, "199.90", "200.10", 50))
     first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
-    sale = harness.place(market(leg(quantity="50", action="Sell to Open")), harness.accounts[1])
+    sale = harness.place(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1])
     harness.wait(30)
     assert filled(harness, first) + filled(harness, second) == 50
     assert harness.status(sale, harness.accounts[1]) == "Filled"
@@ -79,7 +79,7 @@ def test_spread_is_filled_in_whole_units() -> None:
     harness = scripted((0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000))
     one, two = ("AAPL  260717C00200000", "AAPL  260717C00210000")
     option: dict[str, Any] = {"kind": "Equity Option"}
-    body = market(leg(one, "2", **option), leg(two, "4", "Sell to Open", **option))
+    body = limit("50.00", leg(one, "2", **option), leg(two, "4", "Sell to Open", **option))
     identifier = harness.place(body)
     harness.wait(59)
     # 3 contracts are wanted of the second option: enough for one unit of one and two
@@ -91,7 +91,7 @@ def test_spread_is_filled_in_whole_units() -> None:
 def test_fraction_of_a_share_is_filled_whole() -> None:
     harness = scripted((0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1))
     body = {
-        "order-type": "Notional Market", "time-in-force": "Day", "value": "150", "value-effect": "Debit",
+        "order-type": "Notional Market", "time-in-force": "Day", "value": "50", "value-effect": "Debit",
         "legs": [leg(quantity=None)],
     }  # fmt: skip
     identifier = harness.place(body)

@@ -46,14 +46,17 @@ def test_of_several_accounts_is_ordered_by_creation() -> None:
     assert kept.of([account("C")]) == kept.of([]) == []
 
 
-def test_today_returns_orders_changed_on_the_day() -> None:
-    kept, own = order_store(), account()
-    first, second = (kept.add(own, legs(), terms(), START) for _ in range(2))
-    assert kept.today([own], START) == [second, first]
-    assert kept.today([own], START + DAY) == []
-    kept.move(first, OrderStatus.ROUTED, START + DAY)
-    assert kept.today([own], START + DAY) == [first]
-    assert kept.today([account("B")], START) == []
+def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
+    for lists_working in (True, False):
+        kept, own = OrderStore(Ledger(), KeyedRandom(0), lists_working=lists_working), account()
+        first, second, third = (kept.add(own, legs(), terms(), START) for _ in range(3))
+        assert kept.live([own], START) == [first, second, third]
+        kept.move(third, OrderStatus.REJECTED, START)
+        assert kept.live([own], START) == [first, second, third]
+        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [])
+        kept.move(second, OrderStatus.ROUTED, START + DAY)
+        assert kept.live([own], START + DAY) == ([first, second] if lists_working else [second])
+        assert kept.live([account("B")], START) == []
 
 
 def test_every_change_reaches_listeners_and_ledger() -> None:

@@ -59,12 +59,11 @@ def test_signed_limit_by_action_and_effect(action: LegAction, effect: PriceEffec
 
 
 @pytest.mark.parametrize(
-    ("time_in_force", "extended", "multi_day"),
-    [("Day", False, False), ("Ext", True, False), ("GTC", False, True), ("GTC Ext", True, True), ("GTD", False, True)],
+    ("time_in_force", "multi_day"),
+    [("Day", False), ("Ext", False), ("GTC", True), ("GTC Ext", True), ("GTD", True)],
 )
-def test_terms_by_time_in_force(time_in_force: str, extended: bool, multi_day: bool) -> None:
-    terms = order(time_in_force=TimeInForce(time_in_force)).terms
-    assert (terms.is_extended, terms.is_multi_day) == (extended, multi_day)
+def test_terms_by_time_in_force(time_in_force: str, multi_day: bool) -> None:
+    assert order(time_in_force=TimeInForce(time_in_force)).terms.is_multi_day == multi_day
 
 
 def test_order_is_editable_once_and_not_while_waiting() -> None:

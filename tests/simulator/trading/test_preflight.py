@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.simulator.harness import Harness, check_effect, leg, limit, market
+from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, market
 
 
 def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None:
@@ -39,7 +39,8 @@ def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None
             "invalid_position_effect",
         ),
         (
-            market(
+            limit(
+                "1.00",
                 leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
                 leg("MSFT  260717C00470000", "1", "Buy to Open", "Equity Option"),
             ),
@@ -55,8 +56,104 @@ def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any
         assert code in [entry["code"] for entry in error["errors"]]
 
 
+def codes(harness: Harness, body: dict[str, Any], account: str | None = None) -> list[str]:
+    """Return the codes with which a dry-run is refused, [] if it is not."""
+    answer = harness.ask("POST", f"/accounts/{account or harness.account}/orders/dry-run", body)
+    return [each["code"] for each in json.loads(answer.body).get("error", {}).get("errors", ())]
+
+
+def test_preflight_opening_market_order_after_hours_is_refused() -> None:
+    known = "tif_no_after_hours_opening_market_orders"
+    notional = market(leg(quantity=None), order_type="Notional Market", value="10", value_effect="Debit")
+    later = market(rules={"route-after": "2026-06-15T14:00:00+00:00"})
+    close = market(leg(action="Sell to Close"))
+    for without, refused in (((), [known]), (["opening_market_orders_need_an_open_market"], [])):
+        harness = Harness(without=without)
+        harness.wait_until("2026-06-12T21:00:00+00:00")
+        assert [codes(harness, body) for body in (market(), notional, later, close)] == [refused, refused, [], []]
+
+
+def test_preflight_fractions_are_small_market_orders() -> None:
+    def notional(value: str, symbol: str = "AAPL") -> dict[str, Any]:
+        return market(leg(symbol, None), order_type="Notional Market", value=value, value_effect="Debit")
+
+    half, value, fraction = leg(quantity="0.5"), "notional_value_not_supported", "fractional_quantity_not_supported"
+    cases = (
+        (notional("5"), []),
+        (notional("4.99"), [value]),
+        (notional("10000"), [value]),
+        (notional("5", "BRK/A"), [fraction]),
+        (market(half), []),
+        (market(leg(quantity="0.001")), [value]),
+        (market(leg(quantity="0.001", action="Sell to Close")), []),
+        (limit("100.00", half), [fraction]),
+        (limit("100.00", half, time_in_force="GTC"), [fraction]),
+        (notional("10") | {"value-effect": "Credit"}, ["cant_buy_for_credit"]),
+    )
+    kept, off = Harness().login(), Harness(without=["fractions_are_small_market_orders"]).login()
+    wrong = [(body, found) for body, refused in cases if (found := codes(kept, body)) != refused]
+    wrong += [(body, found) for body, _ in cases[:-1] if (found := codes(off, body))]
+    assert wrong == []
+
+
+def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
+    """The second account holds 100 shares, of which an OCO order closes 10."""
+    sides, more = "illegal_buy_and_sell_on_same_symbol", "cannot_close_against_more_than_existing_position"
+    close, open_ = "Sell to Close", "Sell to Open"
+    cases = (
+        (leg(quantity="90", action=close), []),
+        (leg(quantity="91", action=close), [more]),
+        (leg(quantity="1", action=open_), ["cannot_open_against_existing_position"]),
+        (leg(quantity="1"), [sides]),
+        (leg("GLD"), []),
+    )
+    for without in ((), ["no_account_holds_both_sides"]):
+        harness = Harness(without=without).login()
+        harness.wait(5)
+        second = harness.accounts[1]
+        wrong = [
+            (one, found)
+            for one, refused in cases
+            if (found := codes(harness, market(one), second)) != ([] if without else refused)
+        ]
+        assert wrong == []
+        buy = harness.place(limit())
+        assert codes(harness, limit("300.00", leg(action=open_), effect="Credit")) == ([] if without else [sides])
+        assert harness.ask("PATCH", f"/accounts/{harness.account}/orders/{buy}", EDIT).status == 200
+
+
 def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
     assert harness.place(market(leg(action="Sell to Close")))
+
+
+def test_close_without_position_becomes_opening_order() -> None:
+    cases: list[tuple[list[str], str, list[str]]] = [
+        ([], "Sell to Open", ["closing_with_no_position"]),
+        (["closing_with_no_position"], "Sell to Open", []),
+        (["close_becomes_open"], "Sell to Close", []),
+    ]
+    for without, action, codes in cases:
+        harness = Harness(without=without).login()
+        for body, shown in (
+            (limit("900.00", leg(action="Sell to Close"), effect="Credit"), action),
+            (limit(), "Buy to Open"),
+        ):
+            response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
+            data = json.loads(response.body)["data"]
+            assert response.status == 201
+            assert [each["action"] for each in data["order"]["legs"]] == [shown]
+            assert [each["code"] for each in data["warnings"]] == (codes if shown != "Buy to Open" else [])
+            assert harness.order(str(data["order"]["id"]))["legs"][0]["action"] == shown
+
+
+def test_close_of_a_position_stays_a_close(harness: Harness) -> None:
+    harness.place(market())
+    harness.wait(10)
+    closing = limit("900.00", leg(action="Sell to Close"), effect="Credit")
+    assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Close"
+    harness.place(market(leg(action="Sell to Close")))
+    harness.wait(10)
+    assert harness.order(harness.place(closing))["legs"][0]["action"] == "Sell to Open"
 
 
 def test_dry_run_creates_nothing(harness: Harness) -> None:

@@ -1,0 +1,167 @@
+"""Answers that are not ours, orders that show no identifier, and a gateway whose clock is ahead."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import EntryState
+from brokerage_async.order_entry import Outcome
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import faults
+from tests.loops import on_virtual_time
+from tests.trading import COMPLEX, LISTS, SINGLE, SUBMIT, Floor, floor, order, place_unknown
+
+UNECHOED = ("external_identifier_echoed",)
+
+
+class Altered:
+    """A transport that changes what comes back."""
+
+    def __init__(self, inner: Any, change: Callable[[Request, Response], Response]) -> None:
+        self._inner = inner
+        self._change = change
+
+    async def send(self, request: Request) -> Response:
+        return self._change(request, await self._inner.send(request))
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def stale(inner: Any) -> Altered:
+    """Answer each submit with the answer to the submit before it."""
+    before: list[Response] = []
+
+    def change(request: Request, response: Response) -> Response:
+        if request.operation is None or not request.operation.name.endswith(".submit"):
+            return response
+        before.append(response)
+        return before[-2] if len(before) > 1 else response
+
+    return Altered(inner, change)
+
+
+def ahead(seconds: float) -> Callable[[Any], Altered]:
+    """Let the clock of the gateway be ahead of that of the orders."""
+
+    def change(request: Request, response: Response) -> Response:
+        shown = email.utils.parsedate_to_datetime(response.headers["date"]).timestamp()
+        headers = {**response.headers, "date": email.utils.formatdate(shown + seconds, usegmt=True)}
+        return attrs.evolve(response, headers=headers)
+
+    return lambda inner: Altered(inner, change)
+
+
+async def first_order(here: Floor, name: str, *, listed: bool = True) -> None:
+    """Leave an order of unknown outcome behind."""
+    here.sim.faults.add("POST", SUBMIT, "drop_after" if listed else "drop_before")
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    with pytest.raises(OrderOutcomeUnknownError):
+        await here.entry.place(here.account, order(name))
+
+
+@on_virtual_time
+async def test_answer_to_another_request_gives_no_order_its_id() -> None:
+    for kind, without in ((SINGLE, ()), (SINGLE, UNECHOED), (COMPLEX, ()), (COMPLEX, UNECHOED)):
+        async with floor(without=without, over=stale) as here:
+            names = [f"order {number}" for number in range(12)]
+            placements = [await kind.place(here.entry, here.account, name) for name in names]
+            wrong = [
+                one.external_identifier
+                for one in placements
+                if kind.ids(here, one.external_identifier) != [one.order_id]
+            ]
+            assert wrong == [], (kind.name, without)
+            expected = ["identifier_not_echoed"] if without else []
+            assert {tuple(code.code for code in one.warnings) for one in placements} == {tuple(expected)}
+
+
+@on_virtual_time
+async def test_answer_without_an_identifier_is_read_back() -> None:
+    """The order that it names is read before the lists show it; one that is not ours is not taken."""
+    async with floor() as here:
+        mine = await here.entry.place(here.account, order("mine"))
+        for name, number in (("named", None), ("misled", mine.order_id)):
+
+            def nameless(response: Response | None, number: str | None = number) -> Response:
+                assert response is not None
+                body = response.body.replace(b'"external-identifier"', b'"unknown"')
+                if number is not None:
+                    body = b'{"data":{"order":{"id":' + number.encode() + b"}}}"
+                return attrs.evolve(response, body=body)
+
+            here.sim.faults.add("POST", SUBMIT, faults.Fault(name="nameless", answer=nameless))
+            if number is None:
+                here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+            placement = await here.entry.place(here.account, order(name))
+            assert [placement.order_id] == [record.order_id for record in here.orders(name)]
+            assert placement.warnings == ()
+
+
+@on_virtual_time
+async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
+    async with floor(without=UNECHOED) as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        placing = asyncio.ensure_future(place_unknown(here, resubmit=3))
+        await asyncio.sleep(1)
+        await here.client.orders.submit(here.account, order())
+        error = await placing
+        assert (error.code, "each may be this one" in str(error)) == ("identifier_conflict", True)
+        (found,) = await here.another_entry().recover()
+        assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
+        assert here.sim.ledger.count("orders.submit") == 2
+
+
+@on_virtual_time
+async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() -> None:
+    async with floor(without=UNECHOED) as here:
+        await first_order(here, "arrived")
+        await first_order(here, "never", listed=False)
+        found = await here.another_entry().recover()
+        assert [(one.outcome, one.code) for one in found] == [(Outcome.UNKNOWN, "identifier_conflict")] * 2
+        assert {entry.state for entry in await here.journaled()} == {EntryState.OPEN}
+
+
+@on_virtual_time
+async def test_order_without_an_identifier_beside_others_with_one_is_not_ours() -> None:
+    async with floor() as here:
+        await here.entry.place(here.account, order("another", 11))
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
+        placing = asyncio.ensure_future(place_unknown(here))
+        await asyncio.sleep(1)
+        await here.client.orders.submit(here.account, order())
+        assert (await placing).code == "absent"
+
+
+@on_virtual_time
+async def test_order_without_an_identifier_of_before_is_not_ours() -> None:
+    for seconds, code in ((600.0, "absent"), (30.0, "identifier_conflict")):
+        async with floor(without=UNECHOED) as here:
+            await here.client.orders.submit(here.account, order())
+            await asyncio.sleep(seconds)
+            here.sim.faults.add("POST", SUBMIT, "drop_before")
+            assert (await place_unknown(here)).code == code
+
+
+@on_virtual_time
+async def test_gateway_whose_clock_is_ahead_hides_no_order() -> None:
+    for seconds in (15, 16, 60, 240, -60):
+        for kind in (SINGLE, COMPLEX):
+            async with floor(over=ahead(seconds)) as here:
+                here.sim.faults.add("POST", kind.submit, "drop_after")
+                placement = await kind.place(here.entry, here.account, "lost")
+                assert (placement.outcome, kind.ids(here, "lost")) == (Outcome.PLACED, [placement.order_id])
+                here.sim.faults.add("POST", kind.submit, "drop_after")
+                here.sim.faults.add("GET", kind.lists, faults.status(403), times=3)
+                with pytest.raises(OrderOutcomeUnknownError):
+                    await kind.place(here.entry, here.account, "left")
+                (found,) = await here.another_entry().recover()
+                assert found.outcome is Outcome.PLACED, seconds

@@ -1,0 +1,143 @@
+"""The published rates: the simulator enforces them, and clients that keep to them see no 429."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, Limits, RetryPolicy
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.errors import RateLimitError
+from brokerage_async.fleet import Fleet, RedisLimits
+from brokerage_async.operation import PUBLISHED_RATES
+from brokerage_async.simulator import Simulator
+from tests.fleet.engines import engine_server, missing
+from tests.fleet.shared_budget import busiest_second
+from tests.loops import on_virtual_time
+
+
+def simulator(**options: Any) -> Simulator:
+    defaults = {"equities": 400, "equity_options": 200, "chain_rows": 60, "warrants": 10, "rate_limit": "published"}
+    return Simulator(**(defaults | options))
+
+
+def moments(sim: Simulator) -> dict[str | None, list[float]]:
+    found: dict[str | None, list[float]] = {}
+    for record in sim.ledger.requests:
+        found.setdefault(record.operation, []).append(record.at)
+    return found
+
+
+def statuses(sim: Simulator) -> Counter[int | None]:
+    return Counter(record.status for record in sim.ledger.requests)
+
+
+def test_published_rates_name_operations_of_the_service() -> None:
+    assert set(Limits.published().per_operation) == set(PUBLISHED_RATES) <= set(OPERATIONS)
+    assert PUBLISHED_RATES["positions.list"] == 1.0
+    assert PUBLISHED_RATES["market_data.by_type"] == 2.0
+    assert PUBLISHED_RATES["instruments.equity"] == 3.0
+    assert PUBLISHED_RATES["orders.submit"] == 20.0
+    limits = Limits.published()
+    assert (limits.reads_per_second or 0) + (limits.trades_per_second or 0) == 50.0
+
+
+@on_virtual_time
+async def test_simulator_refuses_what_exceeds_a_published_rate() -> None:
+    sim = simulator()
+    async with sim.client(limits=Limits.unlimited(), retry=RetryPolicy.none()) as client:
+        account = sim.account_numbers[0]
+        await client.positions.list(account)
+        with pytest.raises(RateLimitError):
+            await client.positions.list(sim.account_numbers[1])
+        await client.balances.list(account)  # another operation
+        await asyncio.sleep(1)
+        await client.positions.list(account)
+        found = await asyncio.gather(*(client.market_time.equity_holidays() for _ in range(51)), return_exceptions=True)
+    assert any(isinstance(each, RateLimitError) for each in found), "all together 50"
+    assert sum(not isinstance(each, Exception) for each in found) >= 45
+
+
+async def _nightly_fetch(client: Client) -> None:
+    symbols = [equity.symbol for equity in await client.instruments.equities(per_page=200).collect(max_items=400)]
+    names = [symbol for symbol in symbols if symbol is not None]
+    fetched = await client.bulk.equities(names)
+    assert not fetched.failed
+    assert not (await client.bulk.dividends(names[:60])).failed
+    assert not (await client.bulk.futures_option_chains(["ES", "NQ", "CL", "GC", "ZN"])).failed
+    await asyncio.gather(*(client.option_chains.nested("AAPL") for _ in range(5)))
+    await asyncio.gather(*(client.instruments.equity(name) for name in names[:12]))
+
+
+@on_virtual_time
+async def test_nightly_fetch_and_two_watchers_of_positions_keep_to_the_published_rates() -> None:
+    sim = simulator()
+    async with sim.client(limits=Limits.published()) as client:
+        watchers = [client.watch.positions([account], interval=1) for account in sim.account_numbers[:2]]
+        watching = [asyncio.create_task(_drain(watcher)) for watcher in watchers]
+        await _nightly_fetch(client)
+        await asyncio.sleep(20)
+        for task in watching:
+            task.cancel()
+        await asyncio.wait(watching)
+        for watcher in watchers:
+            await watcher.aclose()
+    assert statuses(sim)[429] == 0, statuses(sim)
+    found = moments(sim)
+    assert len(found["positions.list"]) >= 15
+    for name, rate in PUBLISHED_RATES.items():
+        assert busiest_second(found.get(name, [])) <= rate, name
+    assert busiest_second([record.at for record in sim.ledger.requests]) <= 50
+
+
+async def _drain(watcher: Any) -> None:
+    async for _ in watcher:
+        pass
+
+
+def test_simulator_names_what_a_rate_limit_may_be() -> None:
+    with pytest.raises(ValueError, match="rate_limit must be None, 'published' or a number of requests a second"):
+        Simulator(rate_limit="unpublished")  # type: ignore[arg-type]
+
+
+@pytest.mark.redis
+@pytest.mark.slow
+@pytest.mark.skipif(missing() is not None, reason=str(missing()))
+async def test_fleet_of_three_keeps_to_the_published_rates() -> None:
+    with engine_server() as server:
+        async with simulator(environment="production", rate_limit=None) as sim, AsyncExitStack() as stack:
+            clients = []
+            for _ in range(3):
+                fleet = await stack.enter_async_context(Fleet(server.url))
+                limits = RedisLimits(fleet, requests_per_second=50, limits=Limits.published(), local_share=0.2)
+                clients.append(await stack.enter_async_context(sim.client(limits=limits)))
+            await asyncio.gather(*(client.authorize() for client in clients))
+            await asyncio.sleep(3)  # until all workers were seen
+            before = len(sim.ledger.requests)
+            sim.rate_limit = "published"
+            account, counts = sim.account_numbers[0], [0, 0, 0]
+
+            async def read(number: int, client: Client) -> None:
+                async with asyncio.timeout(8):
+                    while True:
+                        await client.positions.list(account)
+                        counts[number] += 1
+
+            async def others(client: Client) -> None:
+                async with asyncio.timeout(8):
+                    while True:
+                        await client.market_data.by_type(equity=["AAPL"])
+                        await client.market_time.equity_holidays()
+
+            work = [read(number, client) for number, client in enumerate(clients)] + [others(each) for each in clients]
+            found = await asyncio.gather(*work, return_exceptions=True)
+        records = sim.ledger.requests[before:]
+    assert all(isinstance(each, TimeoutError) for each in found), found
+    assert all(record.status == 200 for record in records)
+    assert 6 <= sum(counts) <= 9, "one a second, of all three together"
+    quotes = [record.at for record in records if record.operation == "market_data.by_type"]
+    assert 12 <= len(quotes) <= 18

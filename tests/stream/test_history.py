@@ -1,0 +1,121 @@
+"""Candles of the past: contracts of the service, and `Streams.history`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from brokerage_async import errors, models
+from brokerage_async.arrow import to_arrow, to_pandas
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
+from brokerage_async.simulator.streams.market_rows import MAX_CANDLES, MarketRows
+from brokerage_async.stream import Snapshot
+from tests.loops import on_virtual_time
+from tests.stream.world import drain, within, world
+
+
+@on_virtual_time
+async def test_candles_with_a_start_come_under_either_contract(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = MarketRows.rows
+    needs: tuple[bool, ...] = ()
+    asked: list[bool] = []
+
+    def answer(self: MarketRows, kind: str, *args: Any, has_history: bool = True) -> Any:
+        if kind == "Candle":
+            asked.append(has_history)
+        return rows(self, kind, *args, has_history=has_history in needs)
+
+    monkeypatch.setattr(MarketRows, "rows", answer)
+    for needs, asks, found in (
+        ((True,), [True], 11), ((False,), [True, False], 11), ((True, False), [True], 11), ((), [True, False], 0),
+    ):  # fmt: skip
+        asked.clear()
+        async with world() as (sim, client):
+            start = sim.clock.time - timedelta(minutes=10)
+            async with client.stream.quotes(["AAPL"], ["Candle"], period="1m", start=start) as stream:
+                snapshot = await within(5, stream)
+                assert isinstance(snapshot, Snapshot), needs
+                assert (len(snapshot.events), asked) == (found, asks), needs
+                sim.set_price("AAPL", 77)
+                assert [event.close for event in await drain(stream)] == [77], needs
+
+
+def count_candles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of subscriptions to candles after each change of them."""
+    subscribe, counts = DxLinkSession._subscribe, list[int]()
+
+    def counted(session: DxLinkSession, *args: Any) -> None:
+        subscribe(session, *args)
+        subscribed = [key for channel in session._channels.values() for key in channel.subscriptions]
+        counts.append(sum(kind == "Candle" for kind, _ in subscribed))
+
+    monkeypatch.setattr(DxLinkSession, "_subscribe", counted)
+    return counts
+
+
+@on_virtual_time
+async def test_history_of_500_symbols_is_whole_ordered_cut_and_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_candles(monkeypatch)
+    async with world(equities=510) as (sim, client):
+        listed = await client.instruments.equities(per_page=1000).collect()
+        names = [each.symbol for each in listed if not each.is_index][:500]
+        assert len(names) == 500
+        now = sim.clock.time
+        start, end = now - timedelta(minutes=30), now - timedelta(minutes=10)
+        candles = await client.stream.history([*names, names[0]], "5m", start, end)
+        assert max(counts) == 100
+        assert sim.streams.sessions == []
+        assert list(dict.fromkeys(str(each.event_symbol) for each in candles)) == [f"{name}{{=5m}}" for name in names]
+        for first in range(0, len(candles), 4):
+            times = [each.time for each in candles[first : first + 4] if each.time is not None]
+            assert start <= times[0] < start + timedelta(minutes=5)
+            assert times == [times[0] + number * timedelta(minutes=5) for number in range(4)]
+            assert times[-1] < end
+        assert len(candles) == 4 * 500
+        assert to_arrow(candles).num_rows == len(to_pandas(candles)) == len(candles)
+
+
+@on_virtual_time
+async def test_history_survives_a_lost_connection() -> None:
+    async with world() as (sim, client):
+        start = sim.clock.time - timedelta(minutes=30)
+        whole = await client.stream.history(["AAPL", "SPY"], "1m", start)
+        sim.streams.faults.add("drop", kind="Candle", times=2)
+        assert len(await client.stream.history(["AAPL", "SPY"], "1m", start)) == len(whole) > 50
+
+
+@on_virtual_time
+async def test_history_with_others_has_no_candles_before_its_start() -> None:
+    async with world() as (sim, client):
+        now = sim.clock.time
+        early = now - timedelta(hours=1)
+        async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early) as other:
+            await other.ready()
+            candles = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=5))
+            assert 5 <= len(candles) <= 6
+
+
+@on_virtual_time
+async def test_history_says_what_is_missing(caplog: pytest.LogCaptureFixture) -> None:
+    async with world() as (sim, client):
+        now = sim.clock.time
+        with pytest.raises(errors.StreamError, match=r"no candles within 5 s: ZZZZ\{=d}") as caught:
+            await client.stream.history(["AAPL", "ZZZZ"], "1d", now - timedelta(days=3), timeout=5)
+        assert caught.value.code == "no_answer"
+        assert await client.stream.history([], "1d", now - timedelta(days=3)) == []
+        cut = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=MAX_CANDLES + 5))
+        assert len(cut) == MAX_CANDLES
+        assert "history of AAPL{=m}: older candles were cut off" in caplog.text
+        for arguments, reason in (
+            ((["AAPL"], "1d", datetime(2026, 1, 1)), "start must be a datetime with a time zone"),  # noqa: DTZ001
+            ((["AAPL"], "1d", now, datetime(2026, 1, 1)), "end must be a datetime with a time zone"),  # noqa: DTZ001
+            ((["AAPL"], "1d", None), "start must be a datetime with a time zone"),
+            (("AAPL", "1d", now), "symbols must be a list of symbols"),
+        ):
+            with pytest.raises(errors.InvalidRequestError, match=reason):
+                await client.stream.history(*arguments)  # type: ignore[arg-type]
+        for period, timeout, reason in (("soon", 5.0, "period must"), ("1d", 0.0, "timeout must be a number")):
+            with pytest.raises(errors.ConfigurationError, match=reason):
+                await client.stream.history(["AAPL"], period, datetime(2026, 1, 1, tzinfo=UTC), timeout=timeout)

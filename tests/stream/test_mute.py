@@ -1,0 +1,103 @@
+"""Streams that are open but mute: found while the market is open, and quiet symbols are left alone."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
+from brokerage_async.stream import Gap
+from brokerage_async.stream.hours import collection_of
+from tests.loops import on_virtual_time
+from tests.stream.mute import run_day
+from tests.stream.world import SMALL, drain
+
+
+async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
+    """Push an event of a symbol every second, as far as the connections are not mute."""
+    for _ in range(int(seconds)):
+        await asyncio.sleep(1)
+        for session in [each for each in sim.streams.sessions if isinstance(each, DxLinkSession)]:
+            session.price_changed(symbol, sim.clock.now())
+
+
+def gaps(events: list[Any]) -> list[str]:
+    return [event.reason for event in events if isinstance(event, Gap)]
+
+
+def test_days_of_some_seeds_have_no_problem() -> None:
+    assert [day.problems for day in map(run_day, range(4)) if day.problems] == []
+
+
+@on_virtual_time
+async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
+    sim = Simulator(seed=1, **SMALL)
+    async with sim.client() as client, client.stream.quotes(["SPY"], policies={}) as stream:
+        await stream.ready()
+        await beat(sim, "SPY", 400)
+        opened, open_session = [], sim.streams.open
+
+        def open_mute(path: str, now: float) -> Any:
+            session = open_session(path, now)
+            opened.append(sim.clock.now())
+            if session is not None:
+                session.is_mute = len(opened) < 4
+            return session
+
+        sim.streams.open = open_mute  # type: ignore[method-assign]
+        sim.streams.mute()
+        before = sim.clock.now()
+        await asyncio.sleep(600)
+        assert gaps(await drain(stream)) == ["stale"], "nothing was read between, so that one gap stands for all"
+        waits = [round(after - before) for before, after in zip([before, *opened], opened, strict=False)]
+        assert all(low <= wait <= low + 12 for low, wait in zip((60, 60, 120, 240), waits, strict=True)), waits
+
+
+@on_virtual_time
+async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_timetable() -> None:
+    start = datetime(2026, 11, 27, 12, 45, tzinfo=ZoneInfo("America/New_York"))  # closes at 13:00
+    sim = Simulator(seed=1, start=start, **SMALL)
+    async with sim.client() as client, client.stream.quotes(["SPY"]) as stream:
+        await stream.ready()
+        await beat(sim, "SPY", 15 * 60)
+        sim.streams.mute()  # without the prices that the simulator pushes every minute, open or not
+        await asyncio.sleep(3 * 3600)
+        assert gaps(await drain(stream)) == []
+        assert sim.ledger.count("market_time.sessions") == 1
+
+
+@on_virtual_time
+async def test_stream_without_a_timetable_is_not_judged() -> None:
+    sim = Simulator(seed=1, **SMALL)
+    async with sim.client() as client, client.stream.quotes(["SPY"]) as stream:
+        await stream.ready()
+        await beat(sim, "SPY", 400)
+        sim.faults.add("GET", "/market-time", "status(503)", times=1000)
+        sim.streams.mute()
+        await asyncio.sleep(600)
+        assert gaps(await drain(stream)) == []
+        sim.faults.clear()
+        await asyncio.sleep(120)
+        assert gaps(await drain(stream)) == ["stale"]
+
+
+@on_virtual_time
+async def test_removed_symbol_is_not_missed() -> None:
+    sim = Simulator(seed=1, **SMALL)
+    async with sim.client() as client, client.stream.quotes(["SPY", "AAPL"]) as stream:
+        await stream.ready()
+        await beat(sim, "SPY", 400)
+        await stream.remove(["SPY"])
+        await asyncio.sleep(600)
+        assert gaps(await drain(stream)) == []
+
+
+def test_collection_of_each_kind_of_symbol() -> None:
+    wanted = {
+        "SPY": "Equity", ".SPY260619C600": "Equity", "SPX": "Equity", "/ESU26:XCME": "CME",
+        "./EW1U26C5000:XCME": "CME", "/VXM26:XCBF": "CFE", "BTC/USD:CXTALP": None, "SPY{=5m}": "Equity",
+    }  # fmt: skip
+    assert {symbol: collection_of(symbol) for symbol in wanted} == wanted
