@@ -377,7 +377,7 @@ class Executor(Protocol):
         ...
 
 
-PUBLISHED_TOTAL = 50.0
+PUBLISHED_TOTAL: float = 50.0
 """Requests per second of all operations together."""
 
 _ONE_A_SECOND = (

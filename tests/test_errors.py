@@ -47,7 +47,7 @@ CONTEXT = {
                 "StreamError",
             },
         ),
-        (StreamError, {"StreamRefusedError", "SlowConsumerError"}),
+        (StreamError, {"StreamRefusedError", "MessageTooLargeError", "SlowConsumerError"}),
         (TransportError, {"RequestNotSentError", "ResponseLostError", "DeadlineExceededError"}),
         (
             APIError,

@@ -66,55 +66,6 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             switch=True,
         ),
         Behaviour(
-            id="candle_history_contract",
-            statement=(
-                "Candles with a start come with their past on a channel requested with "
-                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
-                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
-            ),
-            grade="recorded",
-            source="one report of 2026-09, repeated with both contracts; the end time twice",
-            switch=True,
-        ),
-        Behaviour(
-            id="mute_streams",
-            statement=(
-                "A stream may bring no event for hours while its connection is healthy and "
-                "heartbeats are answered. The client opens it again when a lively "
-                "subscription falls silent while its market is open; the times are a guess."
-            ),
-            grade="recorded",
-            source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
-            switch=False,
-        ),
-        Behaviour(
-            id="account_stream_tokens",
-            statement="Every message to the account stream needs a valid token, heartbeats too.",
-            grade="published",
-            source="AsyncAPI description of the streams, 2026",
-            switch=False,
-        ),
-        Behaviour(
-            id="quote_token_address",
-            statement=(
-                "The address of the market-data stream changes, the last time in June 2026. "
-                "It is the one in the answer with the token, fetched for each connection."
-            ),
-            grade="recorded",
-            source="reports of 2026-06",
-            switch=False,
-        ),
-        Behaviour(
-            id="unknown_streamer_symbols",
-            statement=(
-                "A subscription to a symbol that the market-data stream does not have is "
-                "answered with silence, without an error."
-            ),
-            grade="client",
-            source=("issues of two clients of the service about indices without events, 2024 and 2025"),
-            switch=False,
-        ),
-        Behaviour(
             id="older_versions_get_a_406",
             statement=(
                 "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date "
@@ -725,6 +676,62 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             statement=("Indices have events on the market-data stream. That their quotes have no sizes is a guess."),
             grade="invented",
             source="no recording",
+            switch=False,
+        ),
+        Behaviour(
+            id="candle_history_contract",
+            statement=(
+                "Candles with a start come with their past on a channel requested with "
+                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
+                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
+            ),
+            grade="recorded",
+            source="one report of 2026-09, repeated with both contracts; the end time twice",
+            switch=True,
+        ),
+        Behaviour(
+            id="mute_streams",
+            statement=(
+                "A stream may bring no event for hours while its connection is healthy and "
+                "heartbeats are answered. The client opens it again when a lively "
+                "subscription falls silent while its market is open; the times are a guess."
+            ),
+            grade="recorded",
+            source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
+            switch=False,
+        ),
+        Behaviour(
+            id="lost_events",
+            statement="A stream that looks healthy may lose events; the lists have all of them.",
+            grade="recorded",
+            source="a report on another broker, 4 of 18 fills delivered",
+            switch=False,
+        ),
+        Behaviour(
+            id="account_stream_tokens",
+            statement="Every message to the account stream needs a valid token, heartbeats too.",
+            grade="published",
+            source="AsyncAPI description of the streams, 2026",
+            switch=False,
+        ),
+        Behaviour(
+            id="quote_token_address",
+            statement=(
+                "The address of the market-data stream changes, the last time in June 2026. "
+                "It is the one in the answer with the token, fetched for each connection."
+            ),
+            grade="recorded",
+            source="reports of 2026-06",
+            switch=False,
+        ),
+        Behaviour(
+            id="unknown_streamer_symbols",
+            statement=(
+                "A subscription to a symbol that the market-data stream does not have is "
+                "answered with silence, without an error."
+            ),
+            grade="client",
+            source=("issues of two clients of the service about indices without events, 2024 and 2025"),
             switch=False,
         ),
     )

@@ -21,7 +21,7 @@ ORDER_EVENTS: frozenset[str] = frozenset({"Order", "ComplexOrder"})
 MIN_EARLY = 0.05
 """Seconds by which a look must come earlier than the next poll, which ends it: a later one could not finish."""
 
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[None]]
+Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[object]]
 """Calls the given function after each event while the context is open."""
 
 

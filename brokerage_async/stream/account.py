@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -15,10 +16,15 @@ from ..protocol.streams.events import AccountEvent
 from ..protocol.streams.timing import Backoff, Timing
 from .access import StreamAccess
 from .consumer import Sink
-from .link import CONNECT_TIMEOUT, Link
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
 from .policies import account_policies
 
 __all__ = ["AccountLink", "AccountSink"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.stream")
+
+MIN_RENEWAL = 300.0
+"""Minimum seconds between two connections that are given up as stale."""
 
 ALERT, WATCHLIST = "QuoteAlert", "PublicWatchlists"
 
@@ -59,6 +65,16 @@ class AccountLink(Link[AccountConnection]):
         self._access = access
         self._timing = timing
         self._token: Secret | None = None
+        self._stale_since: float | None = None
+        self._renewed_at = float("-inf")
+
+    def renew(self, since: float) -> None:
+        """Open the connection once more, as stale since a time, unless that was done shortly before."""
+        now = asyncio.get_running_loop().time()
+        if self._is_ready and now >= self._renewed_at + MIN_RENEWAL:
+            logger.warning("account stream: an order changed without an event since %.0f s", now - since)
+            self._renewed_at, self._stale_since = now, since
+            self._wake.set()
 
     def _enter(self) -> asyncio.AbstractEventLoop:
         return self._access.enter()
@@ -80,6 +96,9 @@ class AccountLink(Link[AccountConnection]):
 
     async def _messages(self, connection: AccountConnection) -> Sequence[Secret]:
         now = asyncio.get_running_loop().time()
+        if (since := self._stale_since) is not None:
+            self._stale_since = None
+            raise RenewalDue(STALE, since)
         if not connection.must_send and now < connection.due:
             return ()
         self._token = await self._access.token()

@@ -305,6 +305,10 @@ class Streams:
         """Raise ConfigurationError if the environment has no usable ``streamer_url``."""
         self._access.account_url()
 
+    def renew_account(self, since: float) -> None:
+        """Open the connection of the account stream once more, as stale since a time of the loop."""
+        self._account_link.renew(since)
+
     @cached_property
     def _account_link(self) -> AccountLink:
         link = AccountLink(self._access, timing=_ACCOUNT_TIMING, backoff=_BACKOFF)

@@ -19,10 +19,16 @@ logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 RETRY_AFTER = 60.0
 """Seconds without a stream after one has ended, while polling alone goes on."""
 
-ALERT = "QuoteAlert"
+ALERT, ORDER = "QuoteAlert", "Order"
 
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[None]]
-"""Calls the given function after each event while the context is open."""
+GRACE = 10.0
+"""Seconds by which an event may come later than the change in the list."""
+
+Found = Callable[[float], None]
+"""Takes a change that a poll on schedule found, as the time of the poll before it."""
+
+Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
+"""Calls the given function after each event while the context is open; its value takes changes without an event."""
 
 
 class AccountStreams(Protocol):
@@ -30,6 +36,10 @@ class AccountStreams(Protocol):
 
     def account(self, account_numbers: Sequence[str], *, alerts: bool = False) -> Any:
         """Return a stream of the events of accounts."""
+        ...
+
+    def renew_account(self, since: float) -> None:
+        """Open the connection once more, because an event is missing since a time of the loop."""
         ...
 
 
@@ -40,12 +50,34 @@ async def ringing(
     accounts: frozenset[str] | None,
     events: frozenset[str],
     ring: Callable[[], None],
-) -> AsyncIterator[None]:
-    """Call ``ring`` after each event of the types ``events``, and after each gap, while the context is open."""
-    task = asyncio.get_running_loop().create_task(_listen(streams, access, accounts, events, ring), name="doorbell")
+) -> AsyncIterator[Found | None]:
+    """Call ``ring`` after each event of the types ``events``, and after each gap, while the context is open.
+
+    A change of an order that no event announces, within some seconds, shows that the stream is mute. Other lists change
+    without events, as prices do.
+    """
+    loop = asyncio.get_running_loop()
+    last, timers = float("-inf"), set[asyncio.TimerHandle]()
+
+    def rung() -> None:
+        nonlocal last
+        last = loop.time()
+        ring()
+
+    def judge(since: float) -> None:
+        if last < since:
+            streams.renew_account(since)
+
+    def found(since: float) -> None:
+        timers.difference_update([timer for timer in timers if timer.when() <= loop.time()])
+        timers.add(loop.call_later(GRACE, judge, since))
+
+    task = loop.create_task(_listen(streams, access, accounts, events, rung), name="doorbell")
     try:
-        yield
+        yield found if ORDER in events else None
     finally:
+        for timer in timers:
+            timer.cancel()
         task.cancel()
         await asyncio.wait({task})
 

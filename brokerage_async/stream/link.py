@@ -33,7 +33,7 @@ from ..http.websocket import WebSocket
 from ..protocol.streams.timing import Backoff
 from .consumer import Sink
 
-__all__ = ["CONNECT_TIMEOUT", "Connection", "Link", "RenewalDue"]
+__all__ = ["CONNECT_TIMEOUT", "STALE", "Connection", "Link", "RenewalDue"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -42,6 +42,9 @@ CONNECT_TIMEOUT = 15.0
 
 SEND_TIMEOUT = 10.0
 """Seconds to hand a message to the network."""
+
+STALE = "stale"
+"""Reason of the gap after a connection that was open but mute."""
 
 MAX_REFUSALS = 3
 """Refusals in a row, each with a fresh token, after which the streams end."""
@@ -86,8 +89,8 @@ class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
 
     def __init__(self, reason: str = "the token was renewed", since: float | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.since = since
+        self.reason: str = reason
+        self.since: float | None = since
 
 
 class Link(ABC, Generic[C]):

@@ -20,7 +20,7 @@ from ..protocol.streams.timing import Backoff, Timing
 from .access import StreamAccess
 from .consumer import Sink
 from .hours import TradingHours
-from .link import CONNECT_TIMEOUT, Link, RenewalDue
+from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
 from .policies import Policy
 
 __all__ = ["QuoteLink", "QuoteSink"]
@@ -41,9 +41,6 @@ SAMPLE = 5.0
 
 MAX_WAIT = 10.0
 """Seconds after which symbols without any event are named in a warning."""
-
-STALE = "stale"
-"""Reason of the gap after a connection that was open but mute."""
 
 AUTO, HISTORY = "AUTO", "HISTORY"
 

@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-__all__ = ["ALERT_EVENTS", "BALANCE_EVENTS", "ORDER_EVENTS", "POSITION_EVENTS", "Doorbell", "Doorbells"]
+__all__ = ["ALERT_EVENTS", "BALANCE_EVENTS", "ORDER_EVENTS", "POSITION_EVENTS", "Doorbell", "Doorbells", "Found"]
 
 ORDER_EVENTS: frozenset[str] = frozenset({"Order", "ComplexOrder"})
 POSITION_EVENTS: frozenset[str] = frozenset({"CurrentPosition"})
 BALANCE_EVENTS: frozenset[str] = frozenset({"AccountBalance"})
 ALERT_EVENTS: frozenset[str] = frozenset({"QuoteAlert"})
 
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[None]]
-"""Calls the given function after each event while the context is open."""
+Found = Callable[[float], None]
+"""Takes a change that a poll on schedule found, as the time of the poll before: an event should have announced it."""
+
+Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
+"""Calls the given function after each event while the context is open; see `Found` for its value."""
 
 
 class Doorbells(Protocol):

@@ -17,7 +17,7 @@ from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.streams.timing import LookBudget
 from .diff import UNCHANGED, Unchanged, keyed
-from .doorbell import Doorbell
+from .doorbell import Doorbell, Found
 from .schedule import FailureStreak, Schedule, is_fatal
 
 __all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]
@@ -187,12 +187,13 @@ class Feed(Generic[T]):
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
-        async with contextlib.nullcontext() if self._doorbell is None else self._doorbell(self.ring):
-            await self._poll_on_schedule()
+        async with contextlib.nullcontext() if self._doorbell is None else self._doorbell(self.ring) as found:
+            await self._poll_on_schedule(found)
 
-    async def _poll_on_schedule(self) -> None:
+    async def _poll_on_schedule(self, found: Found | None) -> None:
         loop = asyncio.get_running_loop()
         due, delay, streak = loop.time(), 0.0, FailureStreak()
+        before = None  # when the last poll that succeeded began
         while not self._stopped:
             if hastened := self._hastened.is_set():
                 self._hastened.clear()
@@ -201,7 +202,11 @@ class Feed(Generic[T]):
                 self._on_poll(max(0.0, loop.time() - due - delay))
             self._cancel_early()  # this poll comes after those events, too
             self._looks.polled()
+            began, known = loop.time(), self.latest
             streak.record(await self._poll())
+            if found is not None and before is not None and not hastened and self._has_news(known):
+                found(before)
+            before = began if streak.last is None else before
             self._is_failing = streak.last is not None
             if hastened:
                 self.announce()
@@ -242,6 +247,11 @@ class Feed(Generic[T]):
         if removed := {name: item for name, item in previous.items() if name not in latest}:
             self._report_removed(removed)
         self.announce()
+
+    def _has_news(self, known: Mapping[Any, T] | None) -> bool:
+        """Return whether items were added or changed; a list drops some without an event."""
+        latest = self.latest or {}
+        return latest is not known and any((known or {}).get(name) is not item for name, item in latest.items())
 
     # The loop sleeps in its frame: a listener held there in a variable would never be garbage-collected.
 

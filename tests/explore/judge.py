@@ -61,14 +61,8 @@ def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
             yield f"false entry: {key} is closed as {entry.state}, the books have it"
         if not orders and entry.state is EntryState.PLACED:
             yield f"false entry: {key} is closed as placed, the books do not have it"
-        if orders and entry.state is EntryState.OPEN and not may_stay_open(world, entries, key):
+        if orders and entry.state is EntryState.OPEN and not world.may_stay_open(key):
             yield f"missed: {key} is listed, and stays open after the last recovery"
-
-
-def may_stay_open(world: World, entries: dict[Key, Any], key: Key) -> bool:
-    """Return True if an order without an identifier cannot be told: another entry fits it, or the clock was set."""
-    rivals = [name for name in entries if name[0] == key[0] and name != key]
-    return not world.scope.echoes and bool(rivals or world.jumps)
 
 
 def check_call(world: World, call: Call) -> Iterator[str]:

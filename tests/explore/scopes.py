@@ -143,15 +143,20 @@ PLAIN = (
 )
 
 
-MANY = 35
-"""Kinds of faults of which two in one history of the adversary are too many to play them all."""
+MANY, MANY_UNECHOED = 35, 12
+"""Kinds of faults of which two in one history are too many to play them all: without the echo, searches are longer."""
 
 
-def opposed(scope: Scope, **change: bool) -> Scope:
-    """Return a scope with the adversary, and its faults beside those of the scope; of many kinds one at a time."""
+def opposed(scope: Scope, *, echoes: bool = True) -> Scope:
+    """Return a scope with the adversary, and its faults beside those of the scope."""
     kinds = scope.kinds | ADVERSITY if scope.faults else scope.kinds
-    faults = scope.faults if len(kinds) <= MANY else min(scope.faults, 1)
-    return attrs.evolve(scope, adversary=True, kinds=kinds, faults=faults, **change)
+    return attrs.evolve(scope, adversary=True, echoes=echoes, kinds=kinds)
+
+
+def bounded(scope: Scope, name: str, kinds: int) -> Scope:
+    """Return a scope under a longer name, with one fault at a time if it has more than so many kinds."""
+    faults = scope.faults if len(scope.kinds) <= kinds else min(scope.faults, 1)
+    return attrs.evolve(scope, name=f"{scope.name}-{name}", faults=faults)
 
 
 EXHAUSTED = {
@@ -159,8 +164,8 @@ EXHAUSTED = {
     for plain in PLAIN
     for scope in (
         plain,
-        attrs.evolve(opposed(plain), name=f"{plain.name}-adversary"),
-        attrs.evolve(opposed(plain, echoes=False), name=f"{plain.name}-unechoed"),
+        bounded(opposed(plain), "adversary", MANY),
+        bounded(opposed(plain, echoes=False), "unechoed", MANY_UNECHOED),
     )
 }
 

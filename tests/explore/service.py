@@ -210,10 +210,10 @@ def identifier_of(request: Request) -> str:
     return body[start : body.index(b'"', start)].decode().partition(".")[0]
 
 
-def strange_order(received: str) -> str:
-    """Return the JSON of an order of another program with an absurd time."""
+def strange_order(received: str, *, adversary: bool) -> str:
+    """Return the JSON of an order of another program with the terms of ours and an absurd time."""
     values = {"id": 7, "account": "A1", "identifier": "strange", "received": received, "parent": "", "status": "Live"}
-    return TEMPLATE % {**values, **BUYING}
+    return TEMPLATE % {**values, **(RELABELLED if adversary else BUYING)}
 
 
 def page_of(request: Request) -> int:

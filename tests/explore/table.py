@@ -26,10 +26,11 @@ assumptions the histories keep is written in `tests/explore/__init__.py`.
 
 Every history of these scopes was played, apart from those that come to a state where another history has been. A fault
 costs one of the faults that a history may hold; reordering costs nothing. In `push`, the searches hear up to two events
-of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost. In `-adversary`,
-closes are listed as openings, older orders with the terms of ours still work, live lists come in pages, and orders are
-rejected at routing, answered with 406, listed late, or answered with another order. In `-unechoed`, no order shows its
-external identifier, either.
+of the account stream, in `push-recover` one: at any moment at which time would pass, at no cost.
+
+In `-adversary`, closes are listed as openings, older orders with the terms of ours still work, live lists have pages,
+and orders are rejected at routing, answered with 406, listed late, or answered with another order. In `-unechoed`, no
+order shows its external identifier, either.
 
 | Scope | Processes | Faults in one history | Kinds of faults | Histories | Violations |
 | --- | --- | --- | --- | --- | --- |

@@ -174,7 +174,7 @@ class Read(Exchange):
         return options
 
     def listing(self, absurd: str | None = None) -> Response:
-        extra = "" if absurd is None else service.strange_order(absurd)
+        extra = "" if absurd is None else service.strange_order(absurd, adversary=self.world.scope.adversary)
         books = self.world.books
         if self.name.endswith(".get"):
             return books.found(self.request.url.rpartition("/")[2], is_complex=self.name.startswith("complex_"))

@@ -222,7 +222,8 @@ def test_an_operation_need_not_be_generated() -> None:
 
 
 async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pages() -> None:
-    async with Simulator(equities=600) as brokerage, brokerage.client(accept_version="20261012") as client:
+    simulator = Simulator(equities=600, versions=["20261012"])
+    async with simulator as brokerage, brokerage.client(accept_version="20261012") as client:
         account = brokerage.account_numbers[0]
         for _ in range(5):
             await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))

@@ -138,7 +138,7 @@ class TestCancel:
             await client.orders.live("me", ["A1"])
             await cancel(context_of(client), "A1", "1", POLICY)
         starts = {request.url.partition("start-date=")[2][:10] for request in desk.transport.requests} - {""}
-        assert starts == {"1998-05-06", "1997-04-01"}
+        assert starts == {"1998-05-05", "1997-03-31"}  # each a day early: the service counts in US Eastern time
 
     @on_virtual_time
     async def test_lists_are_read_until_they_show_it(self) -> None:

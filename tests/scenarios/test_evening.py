@@ -8,6 +8,7 @@ import pytest
 
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.versions import VERSIONS
 from brokerage_async.tickets import buy_to_open, limit
 
 pytestmark = pytest.mark.virtual_time
@@ -18,7 +19,7 @@ SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 
 async def test_order_placed_at_half_past_eight_is_found_under_every_version() -> None:
     for version in (None, "20250813", "20261012"):
-        sim = Simulator(start=EVENING, **SMALL)  # type: ignore[arg-type]
+        sim = Simulator(start=EVENING, versions=VERSIONS, **SMALL)  # type: ignore[arg-type]
         client, account = sim.client(accept_version=version), sim.account_numbers[0]
         async with client:
             entry = client.order_entry(MemoryJournal())

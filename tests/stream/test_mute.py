@@ -13,7 +13,7 @@ from brokerage_async.stream import Gap
 from brokerage_async.stream.hours import collection_of
 from tests.loops import on_virtual_time
 from tests.stream.mute import run_day
-from tests.stream.world import SMALL, drain
+from tests.stream.world import SMALL, buy, drain
 
 
 async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
@@ -93,6 +93,48 @@ async def test_removed_symbol_is_not_missed() -> None:
         await stream.remove(["SPY"])
         await asyncio.sleep(600)
         assert gaps(await drain(stream)) == []
+
+
+@on_virtual_time
+async def test_account_stream_that_misses_a_change_of_an_order_is_opened_again() -> None:
+    sim = Simulator(seed=1, **SMALL)
+    account = sim.account_numbers[0]
+    async with (
+        sim.client() as client,
+        client.stream.account([account]) as stream,
+        client.watch.orders("me", [account], interval=30, push=True) as watcher,
+    ):
+        changes: list[Any] = []
+
+        async def note() -> None:
+            async for change in watcher:
+                changes.append(change)
+
+        noting = asyncio.ensure_future(note())
+        await stream.ready()
+        for _ in range(10):  # a quiet hour, and orders with their events
+            await asyncio.sleep(360)
+            await client.orders.submit(account, buy())
+        assert gaps(await drain(stream)) == []
+        count = len(changes)
+        sim.streams.mute()
+        await client.orders.submit(account, buy())
+        start = sim.clock.time
+        await asyncio.sleep(60)
+        [gap] = [event for event in await drain(stream) if isinstance(event, Gap)]
+        assert gap.reason == "stale"
+        assert gap.since is not None
+        assert gap.since <= start
+        assert len(changes) > count
+        await client.orders.submit(account, buy())
+        assert [type(event).__name__ for event in await drain(stream)].count("AccountEvent") > 1
+        for _ in range(4):  # a service that never announces an order costs one connection in five minutes
+            sim.streams.mute()
+            await client.orders.submit(account, buy())
+            await asyncio.sleep(40)
+        assert len(gaps(await drain(stream))) <= 1
+        noting.cancel()
+        await asyncio.wait({noting})
 
 
 def test_collection_of_each_kind_of_symbol() -> None:

@@ -219,6 +219,9 @@ def test_component_of_another_type_is_rejected(wrong: Any) -> None:
             make()
 
 
+CALL, PUT = "AAPL  260612C00110000", "AAPL  260612P00110000"
+
+
 def test_strict_validation_is_asked_for_by_closes_alone_and_in_an_oco_only() -> None:
     def strict(order: NewOrder | None) -> bool:
         return bool(
@@ -226,10 +229,10 @@ def test_strict_validation_is_asked_for_by_closes_alone_and_in_an_oco_only() -> 
         )
 
     closing, opening = sell_to_close("AAPL", 100), buy_to_open("AAPL", 100)
-    single = [limit(closing, price=1), market(closing), stop(closing, trigger=1), notional(closing, value=1),
-              stop_limit(closing, trigger=1, price=1), limit(closing, sell_to_close("KO", 1), credit=1)]  # fmt: skip
+    single = [limit(closing, price=1), market(closing), stop(closing, trigger=1), notional(sell_to_close("AAPL"), value=5),
+              stop_limit(closing, trigger=1, price=1), limit(sell_to_close(CALL, 1), sell_to_close(PUT, 1), credit=1)]  # fmt: skip
     assert [order for order in single if not strict(order)] == []
-    others = [ENTRY, market(opening), FUTURE, SPREAD, limit(closing, sell_to_open("KO", 1), credit=1)]
+    others = [ENTRY, market(opening), FUTURE, SPREAD, limit(sell_to_close(CALL, 1), sell_to_open(PUT, 1), credit=1)]
     assert [order for order in others if strict(order)] == []
     exclusive = one_cancels_other(PROFIT, LOSS)
     assert [strict(order) for order in exclusive.orders] == [True, True]

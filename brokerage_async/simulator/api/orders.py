@@ -48,7 +48,7 @@ class Orders:
         self._order_store = order_store
         self._dialect = dialect
         self._eastern_days = eastern_days
-        self._last_live: tuple[object, Response] | None = None
+        self._live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
         """Check an order; nothing is created."""
@@ -95,12 +95,15 @@ class Orders:
     def live(self, request: ParsedRequest) -> Response:
         """Return the orders of several accounts that work or are of today."""
         accounts = self._access.accounts(request, request.query["account_numbers"])
-        # Pollers repeat the request while nothing changes: the response is kept until something does.
+        # Pollers repeat the request while nothing changes: each page is kept until something does.
         paged = "customer_live_list_in_pages" in request.behaviours
-        key = (self._order_store.version, local_date(request.now), paged, request.context, str(request.query))
-        if self._last_live is None or self._last_live[0] != key:
-            self._last_live = key, self._live(request, accounts, paged=paged)
-        return self._last_live[1]
+        state = (self._order_store.version, local_date(request.now))
+        if self._live_pages[0] != state:
+            self._live_pages = (state, {})
+        kept, key = self._live_pages[1], (paged, request.context, str(request.query))
+        if key not in kept:
+            kept[key] = self._live(request, accounts, paged=paged)
+        return kept[key]
 
     def list_live(self, request: ParsedRequest) -> Response:
         """Return the orders of one account that work or are of today."""
