@@ -148,7 +148,7 @@ class Client(Endpoints):
         observers: Sequence[Observer] = (),
         transport: Transport | None = None,
         token_store: TokenStore | None = None,
-        proxy: str | None = None,
+        proxy: str | Secret | None = None,
         ssl: SSLContext | None = None,
         trust_env: bool = False,
         allow_http: bool = False,

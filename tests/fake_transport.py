@@ -34,7 +34,7 @@ class FakeTransport:
     """Transport that issues tokens ``t1``, ``t2``... and otherwise follows ``script``, whose last step repeats.
 
     A step is a response, an exception, a function of the request that returns one of these, or a number: seconds before
-    an ordinary success.
+    an ordinary success. ``requests`` are kept as they go out, ``received`` ones with their secrets hidden.
     """
 
     def __init__(self, *script: Step, latency: float = 0.0, token_script: tuple[Step, ...] = ()) -> None:
@@ -42,6 +42,7 @@ class FakeTransport:
         self.token_script = list(token_script)
         self.latency = latency
         self.requests: list[Request] = []
+        self.received: list[Request] = []
         self.times: list[float] = []
         self.token_requests: list[Request] = []
         self.in_flight = 0
@@ -49,6 +50,8 @@ class FakeTransport:
         self.closed = 0
 
     async def send(self, request: Request) -> Response:
+        self.received.append(request)
+        request = request.revealed()
         is_token = request.operation is not None and request.operation.name == "oauth.token"
         if is_token:
             self.token_requests.append(request)
@@ -69,7 +72,7 @@ class FakeTransport:
 
     @property
     def tokens_used(self) -> list[str]:
-        return [str(request.headers["Authorization"]) for request in self.requests]
+        return [request.headers["Authorization"] for request in self.requests]
 
     def _token(self) -> Response:
         body = {"access_token": f"t{len(self.token_requests)}", "token_type": "Bearer", "expires_in": 900}

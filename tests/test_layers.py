@@ -55,6 +55,7 @@ SIMULATOR_SEES = {
     "_generated",
     "_open_enums",
     "_portable",
+    "_secrets",
     "_values",
     "errors",
     "models",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from .._generated.operations import OAUTH_TOKEN
-from .._secrets import SecretBytes
+from .._secrets import Secret
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from ..http.limiter import Lane, pause_after_429
@@ -71,7 +71,7 @@ class TokenEndpoint:
             timeout=self._timeout,
         )
         # Tracebacks keep frames, also those of aiohttp, in which the body is a local variable.
-        request = attrs.evolve(request, body=SecretBytes(request.body or b""))
+        request = attrs.evolve(request, body=None, secret_body=Secret((request.body or b"").decode()))
         loop = asyncio.get_running_loop()
         if not self._lane.try_acquire(loop.time()):
             await self._lane.acquire()

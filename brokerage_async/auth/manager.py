@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from ..config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
 from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
 from ..protocol.retry import throttle_pause
-from ..protocol.token import Grant, Lease, is_token
+from ..protocol.token import Grant, Lease, bearer, is_token, token_of
 from .sharing import RefreshTurn, StoreAccess
 from .store import StoredToken, TokenStore
 
@@ -43,18 +43,18 @@ class ProvidedTokens:
 
     def __init__(self, provider: TokenProvider) -> None:
         self._provider = provider
-        self._fixed = Secret(f"Bearer {provider.access_token}") if isinstance(provider, StaticToken) else None
+        self._fixed = bearer(provider.access_token) if isinstance(provider, StaticToken) else None
 
     @property
     def failure(self) -> TokenError | None:
         """None: a provider raises its failures."""
         return None
 
-    def peek(self, now: float) -> str | None:
+    def peek(self, now: float) -> Secret | None:
         """Return a static token; any other provider is called for every attempt."""
         return self._fixed
 
-    async def get(self) -> str:
+    async def get(self) -> Secret:
         """Return the provider's token.
 
         Raises:
@@ -68,26 +68,26 @@ class ProvidedTokens:
             failure = self._failed("get_token", error)
         else:
             if is_token(token):
-                return Secret(f"Bearer {token}")
+                return bearer(Secret(token))
             token = ""  # an error keeps its frames, and this one would show it
             failure = TokenError("the token provider returned an unusable token")
         raise failure  # outside of the handler: the provider's exception must not become its context
 
-    def invalidate(self, authorization: str) -> bool:
+    def invalidate(self, authorization: Secret) -> bool:
         """Invalidate the token; return True if the provider has another.
 
         Raises:
             TokenError: the provider raised an exception; see `get`.
         """
         try:
-            return self._provider.invalidate(Secret(authorization.removeprefix("Bearer "))) is not False
+            return self._provider.invalidate(token_of(authorization).reveal()) is not False
         except BrokerageError:
             raise
         except Exception as error:
             failure = self._failed("invalidate", error)
         raise failure
 
-    def accept(self, authorization: str) -> None:
+    def accept(self, authorization: Secret) -> None:
         """Do nothing: a provider decides by itself how long its token serves."""
 
     @staticmethod
@@ -130,8 +130,8 @@ class TokenManager:
         self._access = StoreAccess(store, store_key)
         self._wall_clock = wall_clock
         self._lease: Lease | None = None
-        self._accepted: str | None = None
-        self._rejected: str | None = None
+        self._accepted: Secret | None = None
+        self._rejected: Secret | None = None
         self._fresh_rejections = 0
         self._failure: TokenError | None = None
         self._last_failure: TokenError | None = None
@@ -151,7 +151,7 @@ class TokenManager:
         """Failure of the last token request, None after a success."""
         return self._last_failure
 
-    def peek(self, now: float) -> str | None:
+    def peek(self, now: float) -> Secret | None:
         """Return the header value of a valid token, or None.
 
         A background refresh starts when it is due.
@@ -163,7 +163,7 @@ class TokenManager:
             self._start()
         return lease.authorization
 
-    async def get(self) -> str:
+    async def get(self) -> Secret:
         """Return a token's header value, after a refresh if necessary.
 
         All callers share one refresh.
@@ -188,7 +188,7 @@ class TokenManager:
             if self._lease is not None and self._failure is None and not self._closed:
                 return self._lease.authorization  # new: used even if its lifetime is over already
 
-    def invalidate(self, authorization: str) -> bool:
+    def invalidate(self, authorization: Secret) -> bool:
         """Drop a rejected token; return True if another is available.
 
         A newer token stays. A service that rejects one fresh token after another gets a pause, in which `get` raises.
@@ -206,7 +206,7 @@ class TokenManager:
             return True
         return asyncio.get_running_loop().time() >= self._rest_until
 
-    def accept(self, authorization: str) -> None:
+    def accept(self, authorization: Secret) -> None:
         """Record that the service accepted a token."""
         self._accepted = authorization
         self._fresh_rejections = 0
@@ -310,7 +310,8 @@ class TokenManager:
 
     def _adopt(self, stored: StoredToken, now: float) -> bool:
         """Use a token from the store; return False unless it is usable."""
-        if stored.access_token == self._rejected or not is_token(stored.access_token):
+        token = stored.access_token
+        if not isinstance(token, Secret) or token == self._rejected or not is_token(token.reveal()):
             return False
         left = stored.expires_at - self._wall_clock()
         if not left >= MIN_STORED_LIFETIME or (self._lease is not None and self._lease.token == stored.access_token):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
+from .._secrets import Secret
 from ..errors import TokenError
 from ..protocol.token import refusal
 from .store import RefusalStore, StoredRefusal, StoredToken, TokenStore
@@ -47,7 +48,9 @@ class RefreshTurn(Protocol):
 class SharedTokenStore(TokenStore, Protocol):
     """A token store of many processes, of which one at a time requests a token."""
 
-    async def join(self, key: str, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
+    async def join(
+        self, key: str, *, rejected: Secret | None, due: Secret | None
+    ) -> StoredToken | TokenError | RefreshTurn:
         """Return another token than these two as soon as there is one, or the turn to request it.
 
         The service has rejected ``rejected``, which is dropped for all; ``due`` is about to expire. A `TokenError` is
@@ -95,7 +98,7 @@ class StoreAccess:
             kept = StoredRefusal(error.status, error.code, time.time())
             await _attempted("save_refusal", partial(store.save_refusal, self._key, kept))
 
-    async def join(self, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
+    async def join(self, *, rejected: Secret | None, due: Secret | None) -> StoredToken | TokenError | RefreshTurn:
         """Return a token that is kept, or the turn to request one; see `SharedTokenStore`."""
         store = self._store
         if isinstance(store, SharedTokenStore):  # it waits for another process, which bounds the wait itself

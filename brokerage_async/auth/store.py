@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import attrs
 
 from ..config import AuthorizationCode, Environment, RefreshToken, Secret
+from ..config.fields import hidden
 
 __all__ = ["FileTokenStore", "RefusalStore", "StoredRefusal", "StoredToken", "TokenStore", "store_key"]
 
@@ -28,7 +29,7 @@ class StoredToken:
         expires_at: second of the epoch at which it expires.
     """
 
-    access_token: str = attrs.field(converter=Secret)
+    access_token: Secret = attrs.field(converter=hidden)
     expires_at: float = attrs.field(converter=float)
 
 
@@ -108,7 +109,7 @@ class FileTokenStore:
 
     async def save(self, key: str, token: StoredToken) -> None:
         """Keep ``token`` under ``key``, beside the others."""
-        entry = {"access_token": str(token.access_token), "expires_at": token.expires_at}
+        entry = {"access_token": token.access_token.reveal(), "expires_at": token.expires_at}
         await asyncio.to_thread(self._write, key, entry)
 
     async def load_refusal(self, key: str) -> StoredRefusal | None:
@@ -157,6 +158,7 @@ class FileTokenStore:
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:
     """Return a one-way identifier of these credentials in this environment."""
     secret = credentials.refresh_token if isinstance(credentials, RefreshToken) else credentials.code
-    parts = (environment.name, environment.base_url, credentials.client_id or "", credentials.client_secret, secret)
     scope = (credentials.scope or "") if isinstance(credentials, RefreshToken) else ""
-    return hashlib.sha256("\0".join((*parts, scope)).encode()).hexdigest()[:32]
+    parts = (environment.name, environment.base_url, credentials.client_id or "")
+    secrets = (credentials.client_secret.reveal(), secret.reveal())
+    return hashlib.sha256("\0".join((*parts, *secrets, scope)).encode()).hexdigest()[:32]

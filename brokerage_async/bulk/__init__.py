@@ -4,7 +4,7 @@ Every method returns a `BulkFetch`, which sends nothing until it is iterated or 
 symbols exactly as they were requested.
 """
 
-from .api import Bulk, Symbols
+from .api import Bulk, BulkOptions, Symbols
 from .bisect import FailureScope, FetchBatch, failure_scope
 from .date_ranges import over_range, split_range
 from .fetch import BulkFetch, BulkResult, Progress
@@ -13,6 +13,7 @@ from .to_file import FileResult, fetch_to_file
 __all__ = [
     "Bulk",
     "BulkFetch",
+    "BulkOptions",
     "BulkResult",
     "FailureScope",
     "FetchBatch",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Awaitable, Iterable
 from datetime import date
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from .._arguments import check_count, check_date
 from .._generated.endpoints import Endpoints
@@ -26,12 +26,11 @@ from .._generated.models import (
     Warrant,
 )
 from ..errors import InvalidRequestError
-from .bisect import FetchBatch
 from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, listed, one_by_one
 from .date_ranges import over_range
 from .fetch import BulkFetch, Progress
 
-__all__ = ["Bulk", "Symbols"]
+__all__ = ["Bulk", "BulkOptions", "Symbols"]
 
 T = TypeVar("T")
 Symbols = Iterable[str] | AsyncIterable[str]
@@ -44,26 +43,32 @@ BY_FORM: Types = MappingProxyType({})
 """No type is given: the form of each symbol implies its own."""
 
 
-class Pace(NamedTuple):
-    """Options that every bulk fetch has."""
+class BulkOptions(TypedDict, total=False):
+    """Options that every bulk fetch has.
+
+    Attributes:
+        concurrency: batches in flight; by default 8, and 2 for chains, which may hold thousands of options. The
+            client's read lane bounds it as well.
+        batch_size: maximum number of symbols in a request; by default 100 where the service takes several, else
+            always 1. The length of the URL bounds it as well.
+        on_progress: called with ``(done, total or None, elapsed seconds)`` after each batch.
+    """
 
     concurrency: int
     batch_size: int
     on_progress: Progress | None
 
-    def at_most(self, limit: int) -> Pace:
-        """Check the batch size, and bound it by the number of symbols that the endpoint takes."""
-        return self._replace(batch_size=min(check_count("batch_size", self.batch_size), limit))
+
+CHAINS: BulkOptions = {"concurrency": 2}
+"""Defaults where one answer may hold thousands of options."""
 
 
 class Bulk:
     """The bulk fetches of one client.
 
-    All of them take the same options: ``concurrency`` is the number of batches in flight (the client's read lane bounds
-    it as well), ``batch_size`` the maximum number of symbols in a request where the service takes several (the length
-    of the URL bounds it as well). Chains, futures options, warrants, dividends and earnings are requested for one
-    symbol at a time, whatever ``batch_size`` is. ``on_progress`` is called with ``(done, total or None, elapsed
-    seconds)`` after each batch.
+    All of them take the same keyword options, those of `BulkOptions`: ``concurrency``, ``batch_size`` and
+    ``on_progress``. Chains, futures options, warrants, dividends and earnings are requested for one symbol at a time,
+    whatever ``batch_size`` is.
 
     Invalid arguments raise InvalidRequestError or ConfigurationError before anything is sent.
     An error that is not specific to a symbol, such as a revoked grant, ends the fetch and is raised from it.
@@ -79,26 +84,21 @@ class Bulk:
         self._api = endpoints
         self._service = service
 
-    def equities(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
-    ) -> BulkFetch[Equity]:
+    def equities(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Equity]:
         """Fetch equities by symbol, such as ``AAPL`` or ``BRK/B``."""
 
         def read(batch: tuple[str, ...]) -> Awaitable[list[Equity]]:
             # A page as large as the batch: a full page is the last one, with or without a pagination block.
             return self._api.instruments.equities(symbols=batch, per_page=len(batch)).collect(max_items=len(batch))
 
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._list("equities()", symbols, read, Equity, pace)
+        return self._list("equities()", symbols, read, Equity, **options)
 
     def equity_options(
         self,
         symbols: Symbols,
         *,
         with_expired: bool | None = None,
-        concurrency: int = 8,
-        batch_size: int = 100,
-        on_progress: Progress | None = None,
+        **options: Unpack[BulkOptions],
     ) -> BulkFetch[EquityOption]:
         """Fetch equity options by OCC symbol, such as ``AAPL  260612C00110000``.
 
@@ -109,17 +109,14 @@ class Bulk:
         def read(batch: tuple[str, ...]) -> Awaitable[list[EquityOption]]:
             return self._api.instruments.equity_options(symbols=batch, with_expired=with_expired)
 
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._list(_call("equity_options", with_expired=with_expired), symbols, read, EquityOption, pace)
+        return self._list(_call("equity_options", with_expired=with_expired), symbols, read, EquityOption, **options)
 
     def futures(
         self,
         symbols: Symbols,
         *,
         only_active_futures: bool | None = None,
-        concurrency: int = 8,
-        batch_size: int = 100,
-        on_progress: Progress | None = None,
+        **options: Unpack[BulkOptions],
     ) -> BulkFetch[Future]:
         """Fetch futures by symbol, such as ``/ESZ6`` or ``ESZ6``.
 
@@ -133,33 +130,23 @@ class Bulk:
             )
             return pages.collect(max_items=len(batch))
 
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._list(_call("futures", only_active_futures=only_active_futures), symbols, read, Future, pace)
+        return self._list(_call("futures", only_active_futures=only_active_futures), symbols, read, Future, **options)
 
-    def future_options(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
-    ) -> BulkFetch[FutureOption]:
+    def future_options(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[FutureOption]:
         """Fetch futures options by symbol, such as ``./ESZ6 EW3U6 260918P9100``."""
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._each("future_options()", symbols, self._api.instruments.future_option, FutureOption, pace)
+        return self._each("future_options()", symbols, self._api.instruments.future_option, FutureOption, **options)
 
-    def cryptocurrencies(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
-    ) -> BulkFetch[Cryptocurrency]:
+    def cryptocurrencies(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Cryptocurrency]:
         """Fetch cryptocurrencies by pair, such as ``BTC/USD``."""
 
         def read(batch: tuple[str, ...]) -> Awaitable[list[Cryptocurrency]]:
             return self._api.instruments.cryptocurrencies(symbols=batch)
 
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._list("cryptocurrencies()", symbols, read, Cryptocurrency, pace)
+        return self._list("cryptocurrencies()", symbols, read, Cryptocurrency, **options)
 
-    def warrants(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
-    ) -> BulkFetch[Warrant]:
+    def warrants(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Warrant]:
         """Fetch warrants by symbol."""
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._each("warrants()", symbols, self._api.instruments.warrant, Warrant, pace)
+        return self._each("warrants()", symbols, self._api.instruments.warrant, Warrant, **options)
 
     def market_data(
         self,
@@ -167,9 +154,7 @@ class Bulk:
         *,
         types: Types = BY_FORM,
         include_instrument: bool | None = None,
-        concurrency: int = 8,
-        batch_size: int = 100,
-        on_progress: Progress | None = None,
+        **options: Unpack[BulkOptions],
     ) -> BulkFetch[MarketDataSnapshot]:
         """Fetch the prices of instruments of any type, up to 100 in one request.
 
@@ -184,80 +169,76 @@ class Bulk:
             groups = by_type(batch, own_types)
             return self._api.market_data.by_type(**groups, include_instrument=include_instrument)
 
-        pace = Pace(concurrency, batch_size, on_progress).at_most(MAX_PRICED)
         return self._list(
             _call("market_data", types=own_types or None, include_instrument=include_instrument),
             symbols,
             read,
             MarketDataSnapshot,
-            pace,
+            MAX_PRICED,
+            **options,
         )
 
-    def market_metrics(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 100, on_progress: Progress | None = None
-    ) -> BulkFetch[UnderlyingMetrics]:
+    def market_metrics(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[UnderlyingMetrics]:
         """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request.
 
         Production only.
         """
         read = self._api.market_metrics.list
-        pace = Pace(concurrency, batch_size, on_progress).at_most(MAX_PRICED)
-        return self._list("market_metrics()", symbols, read, UnderlyingMetrics, pace)
+        return self._list("market_metrics()", symbols, read, UnderlyingMetrics, MAX_PRICED, **options)
 
-    def equity_option_chains(
-        self, symbols: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
-    ) -> BulkFetch[list[EquityOption]]:
+    def equity_option_chains(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[EquityOption]]:
         """Fetch all options on each underlying, such as ``SPX``.
 
         A chain may hold thousands of options, so the default concurrency is low.
         """
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._each("equity_option_chains()", symbols, self._api.option_chains.flat, EquityOption, pace)
+        return self._each(
+            "equity_option_chains()", symbols, self._api.option_chains.flat, EquityOption, **(CHAINS | options)
+        )
 
     def nested_option_chains(
-        self, symbols: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+        self, symbols: Symbols, **options: Unpack[BulkOptions]
     ) -> BulkFetch[list[NestedOptionChain]]:
         """Fetch the options on each underlying by expiration and strike, one chain for each root.
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._each("nested_option_chains()", symbols, self._api.option_chains.nested, NestedOptionChain, pace)
+        return self._each(
+            "nested_option_chains()", symbols, self._api.option_chains.nested, NestedOptionChain, **(CHAINS | options)
+        )
 
     def futures_option_chains(
-        self, product_codes: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+        self, product_codes: Symbols, **options: Unpack[BulkOptions]
     ) -> BulkFetch[list[FutureOption]]:
         """Fetch the options on the futures of each product, such as ``ES``.
 
         A chain may hold 20,000 options and take tens of megabytes, so the default concurrency is low.
         """
-        pace = Pace(concurrency, batch_size, on_progress)
         return self._each(
-            "futures_option_chains()", product_codes, self._api.instruments.futures_option_chain, FutureOption, pace
+            "futures_option_chains()",
+            product_codes,
+            self._api.instruments.futures_option_chain,
+            FutureOption,
+            **(CHAINS | options),
         )
 
     def nested_futures_option_chains(
-        self, product_codes: Symbols, *, concurrency: int = 2, batch_size: int = 1, on_progress: Progress | None = None
+        self, product_codes: Symbols, **options: Unpack[BulkOptions]
     ) -> BulkFetch[NestedFuturesOptionChain]:
         """Fetch the options on the futures of each product by expiration and strike.
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        pace = Pace(concurrency, batch_size, on_progress)
         return self._each(
             "nested_futures_option_chains()",
             product_codes,
             self._api.option_chains.nested_futures,
             NestedFuturesOptionChain,
-            pace,
+            **(CHAINS | options),
         )
 
-    def dividends(
-        self, symbols: Symbols, *, concurrency: int = 8, batch_size: int = 1, on_progress: Progress | None = None
-    ) -> BulkFetch[list[Dividend]]:
+    def dividends(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[Dividend]]:
         """Fetch the past dividends of each symbol."""
-        pace = Pace(concurrency, batch_size, on_progress)
-        return self._each("dividends()", symbols, self._api.market_metrics.dividends, Dividend, pace)
+        return self._each("dividends()", symbols, self._api.market_metrics.dividends, Dividend, **options)
 
     def earnings_reports(
         self,
@@ -265,9 +246,7 @@ class Bulk:
         start_date: date,
         *,
         end_date: date | None = None,
-        concurrency: int = 8,
-        batch_size: int = 1,
-        on_progress: Progress | None = None,
+        **options: Unpack[BulkOptions],
     ) -> BulkFetch[list[EarningsReport]]:
         """Fetch the earnings reports of each symbol, until today by default."""
         check_date("start_date", start_date)
@@ -277,13 +256,12 @@ class Bulk:
         def fetch_one(symbol: str) -> Awaitable[list[EarningsReport]]:
             return self._api.market_metrics.earnings_reports(symbol, start_date, end_date=end_date)
 
-        pace = Pace(concurrency, batch_size, on_progress)
         return self._each(
             _call("earnings_reports", start_date=start_date, end_date=end_date),
             symbols,
             fetch_one,
             EarningsReport,
-            pace,
+            **options,
         )
 
     async def sessions(
@@ -304,26 +282,45 @@ class Bulk:
 
         return await over_range(fetch_range, from_date, to_date, concurrency=concurrency)
 
-    def _list(self, name: str, symbols: Symbols, read: ReadList[L], model: type[L], pace: Pace) -> BulkFetch[L]:
-        """Fetch from a list that is filtered by symbols."""
-        return self._fetch(name, symbols, listed(read), model, pace)
-
-    def _each(self, name: str, symbols: Symbols, read: ReadOne[T], model: type[object], pace: Pace) -> BulkFetch[T]:
-        """Fetch from an endpoint for one symbol."""
-        return self._fetch(name, symbols, one_by_one(read), model, pace.at_most(1))
-
-    def _fetch(
-        self, name: str, symbols: Symbols, fetch: FetchBatch[T], model: type[object], pace: Pace
-    ) -> BulkFetch[T]:
+    def _list(
+        self,
+        name: str,
+        symbols: Symbols,
+        read: ReadList[L],
+        model: type[L],
+        limit: int | None = None,
+        /,
+        *,
+        concurrency: int = 8,
+        batch_size: int = 100,
+        on_progress: Progress | None = None,
+    ) -> BulkFetch[L]:
+        """Fetch from a list that is filtered by symbols, and may take a ``limit`` of them."""
+        if limit is not None:
+            batch_size = min(check_count("batch_size", batch_size), limit)
         return BulkFetch(
-            symbols,
-            fetch,
-            concurrency=pace.concurrency,
-            batch_size=pace.batch_size,
-            on_progress=pace.on_progress,
-            model=model,
-            name=f"{name} of {self._service}",
-        )
+            symbols, listed(read), concurrency=concurrency, batch_size=batch_size, on_progress=on_progress,
+            model=model, name=f"{name} of {self._service}",
+        )  # fmt: skip
+
+    def _each(
+        self,
+        name: str,
+        symbols: Symbols,
+        read: ReadOne[T],
+        model: type[object],
+        /,
+        *,
+        concurrency: int = 8,
+        batch_size: int = 1,
+        on_progress: Progress | None = None,
+    ) -> BulkFetch[T]:
+        """Fetch from an endpoint for one symbol."""
+        check_count("batch_size", batch_size)
+        return BulkFetch(
+            symbols, one_by_one(read), concurrency=concurrency, batch_size=1, on_progress=on_progress,
+            model=model, name=f"{name} of {self._service}",
+        )  # fmt: skip
 
 
 def _call(method: str, **arguments: object) -> str:

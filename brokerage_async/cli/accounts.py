@@ -1,40 +1,26 @@
-"""Account commands: the accounts of a customer, and the positions and balances of one account."""
+"""``brokerage-async accounts | positions | balances``: the accounts of a customer, and what one account holds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
-from rich.table import Table
+import typer
 
-from ..models import AccountBalance, CustomerAccount, Position, QuantityDirection
-from .console import columns, echo_json, say, show
+from .console import echo_json, show, show_items
+from .options import Account, AsJson, Customer, Simulated
 from .service import connect
-from .tables import Layout, Row, moment, money, plain, raw, table_of
+from .tables import moment, money, plain, raw, table_of
 
-__all__ = [
-    "Reading",
-    "balance_table",
-    "list_accounts",
-    "position_row",
-    "show_balances",
-    "show_positions",
-    "signed_quantity",
-]
+if TYPE_CHECKING:
+    from decimal import Decimal
 
-ACCOUNTS = Layout(
-    title="Accounts",
-    headings=("account", "nickname", "type", "margin or cash", "authority", "opened", "closed"),
-    dispensable=("opened", "margin or cash"),
-)
-POSITIONS = Layout(
-    title="Positions",
-    headings=("symbol", "type", "quantity", "opened at", "mark", "value", "gain", "today"),
-    right=frozenset({"quantity", "opened at", "mark", "value", "gain", "today"}),
-    unbroken=frozenset({"symbol"}),
-    dispensable=("type", "today", "opened at"),
-)
+    from rich.table import Table
+
+    from ..models import AccountBalance, CustomerAccount, Position
+
+__all__ = ["accounts", "balance_table", "balances", "position_row", "positions"]
+
 FIGURES = (
     "net_liquidating_value", "cash_balance", "available_trading_funds", "equity_buying_power",
     "derivative_buying_power", "day_trading_buying_power", "cash_available_to_withdraw", "margin_equity",
@@ -50,54 +36,52 @@ OCCASIONAL = (
 """Figures that are shown unless they are 0."""
 
 
-@attrs.frozen(kw_only=True)
-class Reading:
-    """Options that the commands share."""
+async def accounts(customer: Customer = "me", as_json: AsJson = False, simulated: Simulated = False) -> None:
+    """List the accounts of a customer."""
+    from ..models import CustomerAccount
 
-    account: str | None = None
-    as_json: bool = False
-    simulated: bool = False
-
-
-async def list_accounts(reading: Reading, customer: str) -> None:
-    """Show the accounts of a customer."""
-    async with connect(simulated=reading.simulated) as service:
+    async with connect(simulated=simulated) as service:
         found = await service.client.accounts.list(customer)
-    if reading.as_json:
-        echo_json(raw(found))
-    else:
-        show(table_of(map(account_row, found), ACCOUNTS, columns()))
+    headings = tuple(account_row(CustomerAccount()))
+    dispensable = ("opened", "margin or cash")
+    show_items(found, account_row, "Accounts", as_json=as_json, headings=headings, dispensable=dispensable)
 
 
-async def show_positions(reading: Reading, *, closed: bool) -> None:
-    """Show the positions of an account with their marks."""
-    async with connect(simulated=reading.simulated) as service:
-        account = service.account(reading.account)
+async def positions(
+    account: Account = None,
+    closed: Annotated[bool, typer.Option("--closed", help="also positions that were closed today")] = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Show the positions of an account with their value and gain."""
+    async with connect(simulated=simulated) as service:
+        account = service.account(account)
         found = await service.client.positions.list(
             account, include_marks=True, include_closed_positions=True if closed else None
         )
-    if reading.as_json:
-        echo_json(raw(found))
-    elif found:
-        layout = attrs.evolve(POSITIONS, title=f"Positions of {account}")
-        show(table_of(map(position_row, found), layout, columns()))
-    else:
-        say(f"{account} has no positions.")
+    show_items(
+        found, position_row, f"Positions of {account}", as_json=as_json, empty=f"{account} has no positions.",
+        numbers=NUMBERS, whole=("symbol",), dispensable=("type", "today", "opened at"),
+    )  # fmt: skip
 
 
-async def show_balances(reading: Reading) -> None:
-    """Show the balances of an account, one table for each currency."""
-    async with connect(simulated=reading.simulated) as service:
-        account = service.account(reading.account)
+NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
+"""Headings of the numbers of a position."""
+
+
+async def balances(account: Account = None, as_json: AsJson = False, simulated: Simulated = False) -> None:
+    """Show cash, buying power and requirements of an account."""
+    async with connect(simulated=simulated) as service:
+        account = service.account(account)
         found = await service.client.balances.list(account)
-    if reading.as_json:
+    if as_json:
         echo_json(raw(found))
         return
     for balance in found:
         show(balance_table(balance, account))
 
 
-def account_row(owned: CustomerAccount) -> Row:
+def account_row(owned: CustomerAccount) -> dict[str, str]:
     """Return the cells of an account."""
     account = owned.account
     return {
@@ -111,13 +95,16 @@ def account_row(owned: CustomerAccount) -> Row:
     }
 
 
-def position_row(position: Position) -> Row:
-    """Return the cells of a position; short quantities and values are negative."""
-    quantity = signed_quantity(position)
-    mark, multiplier = position.mark_price, position.multiplier or Decimal(1)
+def position_row(position: Position) -> dict[str, str]:
+    """Return the cells of a position; short quantities and values, and losses, are negative."""
+    short = position.quantity_direction == "Short"
+    quantity = -position.quantity if short and position.quantity is not None else position.quantity
+    mark, multiplier, paid = position.mark_price, position.multiplier or 1, position.average_open_price
     value = None if quantity is None or mark is None else quantity * mark * multiplier
-    paid = position.average_open_price
     gain = None if value is None or quantity is None or paid is None else value - quantity * paid * multiplier
+    today = position.realized_today
+    if today is not None and position.realized_today_effect == "Debit":
+        today = -today
     return {
         "symbol": position.symbol or "",
         "type": str(position.instrument_type or ""),
@@ -126,20 +113,8 @@ def position_row(position: Position) -> Row:
         "mark": plain(mark),
         "value": cents(value),
         "gain": cents(gain),
-        "today": cents(realized(position)),
+        "today": cents(today),
     }
-
-
-def signed_quantity(position: Position) -> Decimal | None:
-    """Return the quantity of a position, negative for a short one."""
-    is_short = position.quantity_direction is QuantityDirection.SHORT
-    return -position.quantity if is_short and position.quantity is not None else position.quantity
-
-
-def realized(position: Position) -> Decimal | None:
-    """Return the gain realized today, negative for a loss."""
-    gain = position.realized_today
-    return -gain if gain is not None and position.realized_today_effect == "Debit" else gain
 
 
 def cents(amount: Decimal | None) -> str:
@@ -150,8 +125,8 @@ def cents(amount: Decimal | None) -> str:
 def balance_table(balance: AccountBalance, account: str) -> Table:
     """Build a table of the figures of a balance."""
     currency = balance.currency or "USD"
-    layout = Layout(title=f"Balance of {account}", headings=("figure", currency), right=frozenset({currency}))
-    return table_of(({"figure": name, currency: amount} for name, amount in figures(balance)), layout)
+    rows = ({"figure": name, currency: amount} for name, amount in figures(balance))
+    return table_of(rows, f"Balance of {account}", numbers=(currency,))
 
 
 def figures(balance: AccountBalance) -> Iterator[tuple[str, str]]:
@@ -159,6 +134,5 @@ def figures(balance: AccountBalance) -> Iterator[tuple[str, str]]:
     for name in (*FIGURES, *OCCASIONAL):
         amount: Decimal | None = getattr(balance, name)
         if amount is not None and (amount or name in FIGURES):
-            effect = getattr(balance, f"{name}_effect", None)
-            yield name.replace("_", " "), f"{money(amount)} {effect or ''}".strip()
+            yield name.replace("_", " "), money(amount, getattr(balance, f"{name}_effect", None))
     yield "updated at", moment(balance.updated_at)

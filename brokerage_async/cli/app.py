@@ -1,24 +1,27 @@
-"""Command tree of the console; ``commands`` has the signatures."""
+"""Command tree of the console.
+
+Help and completion are quick: modules of commands import what takes time when a command runs.
+"""
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated
 
 import typer
 
 from .._version import __version__
-from .commands import accounts, call, completion, demo, fetch, market, orders, schema, serve, stream, watch
-from .terminal import PlainFormatter
+from . import accounts, call, completion, demo, fetch, market, orders, serve, stream, watch
+from .options import add
 
 __all__ = ["app"]
 
 app: typer.Typer = typer.Typer(
     name="brokerage-async",
     no_args_is_help=True,
-    add_completion=False,  # typer's own imports pydantic for every command and every completion
+    add_completion=False,  # see `completion`
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="An asyncio client for a brokerage. Commands talk to the service that BROKERAGE_BASE_URL names; with "
     "--simulator after the command, to an embedded simulator.",
 )
@@ -40,11 +43,38 @@ def root(
 ) -> None:
     """Set options that hold for every command."""
     if verbose:
+        import logging
+
+        from .terminal import PlainFormatter
+
         for handler in logging.getLogger().handlers:
             handler.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
         for name in ("brokerage_async", "brokerage_async.token"):
             logging.getLogger(name).setLevel(logging.DEBUG)
 
 
-for _command in (demo, serve, accounts, market, orders, watch, stream, fetch, call, schema, completion):
-    _command.register(app)
+def schema() -> None:
+    """Print the OpenAPI 3.1 document of the service as JSON, for generators, linters and documentation tools.
+
+    One document without references to files: `brokerage-async schema > openapi.json`.
+    """
+    import importlib.resources
+
+    bundle = importlib.resources.files("brokerage_async._generated") / "openapi.json"
+    typer.echo(bundle.read_text("utf-8"), nl=False)
+
+
+add(app, demo.demo, short_help="Show the main job, from a token to a filled order.")
+app.add_typer(serve.group, name="simulator")
+for _command in (accounts.accounts, accounts.positions, accounts.balances, market.quote, market.search, market.chain):
+    add(app, _command)
+app.add_typer(orders.group, name="orders")
+app.add_typer(watch.group, name="watch")
+app.add_typer(stream.group, name="stream")
+add(app, fetch.fetch, short_help="Fetch the data of many symbols into one file.")
+add(
+    app, call.call, add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)  # fmt: skip
+app.command(short_help="Print the schema of the service for other tools.")(schema)
+app.command(short_help="Print the completion script of a shell.")(completion.completion)

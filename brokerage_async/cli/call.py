@@ -1,65 +1,22 @@
-"""Call command: any operation by its name, the result as JSON."""
+"""``brokerage-async call``: any operation by its name, the result as JSON."""
 
 from __future__ import annotations
 
-import datetime
-import difflib
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._decimals import read_decimal
-from .._generated import endpoints
-from .._generated.operations import OPERATIONS
-from .._values import read_integer
-from ..errors import ErrorDetail, InvalidRequestError
-from ..models import converter
-from ..operation import BoundCall, Effect, Operation, Parameter, Shape
-from .console import confirm, echo_json, err, say
-from .json_input import read_exactly, read_model, read_source
+from .console import confirm, echo_json, say
+from .options import Simulated, Yes
 from .service import Service, connect
+from .tables import raw
 
-__all__ = ["describe", "perform"]
+if TYPE_CHECKING:
+    from ..errors import ErrorDetail
+    from ..operation import Operation, Parameter
 
-
-async def describe(names: list[str]) -> None:
-    """List all operations, or describe the named ones."""
-    for name in names:
-        operation = find(name)
-        namespace, _, method = operation.name.partition(".")
-        group = getattr(endpoints, "".join(word.capitalize() for word in namespace.split("_")))
-        flags = [explain(each) for each in operation.parameters]
-        flags += [f"--body JSON of a {operation.body.__name__}"] if operation.body else []
-        typer.echo("\n  ".join([operation.name, *flags]))
-        typer.echo(f"\n{inspect.getdoc(getattr(group, method))}\n")
-    if not names:
-        for known in OPERATIONS.values():
-            if known.scope is not None:
-                typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
-
-
-async def perform(
-    name: str, arguments: list[str], body: str | None, max_items: int | None, *, yes: bool, simulated: bool
-) -> None:
-    """Call an operation and print its result; ask first if it changes something."""
-    operation = find(name)
-    path, query = read_arguments(operation, arguments)
-    content = read_body(operation, body)
-    if content is None and operation.body_required:
-        raise InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=operation.name)
-    call = BoundCall(operation, path=path, query=query, body=content)
-    async with connect(simulated=simulated) as service:
-        if operation.effect is Effect.MUTATE and not yes:
-            ask(operation, service, path)
-        result: Any
-        if operation.shape is Shape.PAGE:
-            result = await service.client.session.paginate(call).collect(max_items)
-        else:
-            result = await service.client.session.execute(call)
-    echo_json(converter.unstructure(result))
-
+__all__ = ["call", "read_arguments", "read_body"]
 
 BETTER: Mapping[str, str] = {
     "orders.submit": "orders place",
@@ -70,27 +27,116 @@ BETTER: Mapping[str, str] = {
 """Commands that do the same with a preview, a journal and a reliable outcome."""
 
 
+def operations() -> dict[str, Operation[Any]]:
+    """Return the operations that can be called, by name."""
+    from .._generated.operations import OPERATIONS
+
+    return {name: operation for name, operation in OPERATIONS.items() if operation.scope is not None}
+
+
+def names() -> list[str]:
+    """Return the values that complete OPERATION."""
+    return ["list", *operations()]
+
+
+async def call(
+    context: typer.Context,
+    operation: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="OPERATION",
+            help="such as market_metrics.dividends; `list` names them all, `list NAME` or `NAME --help` describes one",
+            autocompletion=names,
+        ),
+    ] = None,
+    body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
+    max_items: Annotated[int | None, typer.Option(help="stop a paginated list after so many items")] = None,
+    yes: Yes = False,
+    simulated: Simulated = False,
+    wants_help: Annotated[
+        bool, typer.Option("--help", "-h", help="Show this message, or all of OPERATION, and exit.")
+    ] = False,
+) -> None:
+    """Call any operation by its name and print the result as JSON.
+
+    Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`. An operation that
+    changes something asks first; orders are placed with `brokerage-async orders`, which journals them.
+    """
+    from ..errors import InvalidRequestError
+    from ..operation import BoundCall, Effect, Shape
+
+    if wants_help and operation in (None, "list"):
+        typer.echo(context.get_help())
+        return
+    if operation is None:
+        context.fail("Missing argument 'OPERATION'.")
+    if wants_help or operation == "list":
+        describe([operation] if wants_help else context.args)
+        return
+    found = find(operation)
+    path, query = read_arguments(found, context.args)
+    content = read_body(found, body)
+    if content is None and found.body_required:
+        raise InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=found.name)
+    bound = BoundCall(found, path=path, query=query, body=content)
+    async with connect(simulated=simulated) as service:
+        if found.effect is Effect.MUTATE and not yes:
+            ask(found, service, path)
+        result: Any
+        if found.shape is Shape.PAGE:
+            result = await service.client.session.paginate(bound).collect(max_items)
+        else:
+            result = await service.client.session.execute(bound)
+    echo_json(raw(result))
+
+
+def describe(names: list[str]) -> None:
+    """List all operations, or describe the named ones."""
+    import inspect
+
+    from .._generated import endpoints
+
+    for name in names:
+        operation = find(name)
+        namespace, _, method = operation.name.partition(".")
+        group = getattr(endpoints, "".join(word.capitalize() for word in namespace.split("_")))
+        flags = [explain(each) for each in operation.parameters]
+        flags += [f"--body JSON of a {operation.body.__name__}"] if operation.body else []
+        typer.echo("\n  ".join([operation.name, *flags]))
+        typer.echo(f"\n{inspect.getdoc(getattr(group, method))}\n")
+    if not names:
+        for known in operations().values():
+            typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
+
+
 def ask(operation: Operation[Any], service: Service, path: Mapping[str, object]) -> None:
     """Ask before an operation changes something."""
     better = BETTER.get(operation.name)
     if better is not None:
-        say(f"{operation.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome.", to=err)
+        said = f"{operation.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome."
+        say(said, err=True)
     account = f", account {path['account_number']}" if "account_number" in path else ""
     confirm(f"Send {operation.name} to {service}{account}? (--yes does not ask)")
 
 
 def find(name: str) -> Operation[Any]:
     """Return the operation of a name."""
-    operation = OPERATIONS.get(name)
-    if operation is None or operation.scope is None:
-        close = [each for each in difflib.get_close_matches(name, OPERATIONS, 1) if each != name]
+    import difflib
+
+    from ..errors import InvalidRequestError
+
+    known = operations()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
         meant = f"did you mean {close[0]}? " if close else ""
         raise InvalidRequestError(f"unknown operation {name!r}; {meant}`brokerage-async call list` lists all")
-    return operation
+    return known[name]
 
 
 def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dict[str, object], dict[str, object]]:
     """Read path and query values by wire name from ``--name value`` and ``--name=value``."""
+    from ..errors import ErrorDetail, InvalidRequestError
+
     by_flag = {flag(parameter): parameter for parameter in operation.parameters}
     values: dict[str, list[object]] = {}
     problems: list[ErrorDetail] = []
@@ -103,8 +149,8 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
             )
             continue
         try:
-            values.setdefault(parameter.wire, []).append(READERS.get(parameter.kind, str)(text))
-        except ValueError:
+            values.setdefault(parameter.wire, []).append(read_value(parameter.kind, text))
+        except (KeyError, ValueError):
             problems.append(ErrorDetail("type", f"must be of kind {parameter.kind}, got {text!r}", f"--{name}"))
     for parameter in operation.parameters:
         if parameter.required and parameter.wire not in values and not problems:
@@ -122,6 +168,8 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
 
 def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, str]]:
     """Split arguments into names and values."""
+    from ..errors import ErrorDetail
+
     found: list[tuple[str, str]] = []
     rest = iter(arguments)
     for argument in rest:
@@ -154,24 +202,32 @@ def given(parameter: Parameter, values: list[object]) -> object:
     return values if parameter.array else values[-1]
 
 
-def boolean(text: str) -> bool:
-    """Read true or false."""
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
+def read_value(kind: str, text: str) -> object:
+    """Read a value of a kind; raise ValueError or KeyError where it is not one."""
+    import datetime
 
+    from .._decimals import read_decimal
+    from .._values import read_integer
 
-READERS: dict[str, Callable[[str], object]] = {
-    "integer": read_integer,
-    "boolean": boolean,
-    "decimal": read_decimal,
-    "date": datetime.date.fromisoformat,
-    "date-time": datetime.datetime.fromisoformat,
-}
+    match kind:
+        case "integer":
+            return read_integer(text)
+        case "boolean":
+            return {"true": True, "false": False}[text.lower()]
+        case "decimal":
+            return read_decimal(text)
+        case "date":
+            return datetime.date.fromisoformat(text)
+        case "date-time":
+            return datetime.datetime.fromisoformat(text)
+    return text
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:
     """Read the request model of an operation from JSON, a file, or standard input."""
+    from ..errors import InvalidRequestError
+    from .json_input import read_exactly, read_model, read_source
+
     if body is None:
         return None
     if operation.body is None:

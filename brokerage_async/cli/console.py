@@ -1,44 +1,33 @@
-"""Printing, prompts, and running a command to its end, shared by all commands."""
+"""Printing, prompts, and running a command to its end, shared by all commands.
+
+Modules of commands import it for ``--help`` as well, so whatever takes time to import is imported inside.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
-import signal
 import sys
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ..errors import BrokerageError, RequestNotSentError
 from .terminal import printable, printable_json
 
-__all__ = ["columns", "complain", "confirm", "echo_json", "err", "out", "run", "say", "show"]
+if TYPE_CHECKING:
+    from rich.table import Table
 
+__all__ = [
+    "INTERRUPTED", "complain", "confirm", "count_to", "echo_json", "run", "say", "show", "show_items", "width",
+]  # fmt: skip
 
-class PlainConsole(Console):
-    """Console for strings of others: none of them is markup, or reaches the terminal as a control sequence."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, **options)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Render a string: all that is printed passes here, cells and titles of tables as well."""
-        return super().render_str(printable(text), **options)
-
-
-out: Console = PlainConsole()
-err: Console = PlainConsole(stderr=True)
+T = TypeVar("T")
 
 WIDE = 1_000
 """Columns of a line that is not for a terminal: a file, or another program, takes any."""
 
-INTERRUPTED = 130  # the exit code that a shell reports for a program ended by Ctrl-C
+INTERRUPTED = 130
+"""Exit code that a shell reports for a program ended by Ctrl-C."""
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -47,6 +36,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     One of our errors, or of the system's, becomes one message on stderr and exit code 1. Ctrl-C leaves cleanly with
     130, after the client has been closed.
     """
+    import asyncio
+
+    from ..errors import BrokerageError, RequestNotSentError
+
     try:
         asyncio.run(main)
     except BrokenPipeError:
@@ -56,25 +49,29 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         address = os.environ.get("BROKERAGE_BASE_URL")
         cause = error if isinstance(error, RequestNotSentError) else error.__cause__
         if address and isinstance(cause, RequestNotSentError):
-            say(f"Is BROKERAGE_BASE_URL right ({address}), and the network up?", to=err)
+            say(f"Is BROKERAGE_BASE_URL right ({address}), and the network up?", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        err.print("interrupted")
+        say("interrupted", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
 def complain(error: Exception, *, style: str = "yellow") -> None:
     """Print an error on stderr."""
-    err.print(f"{type(error).__name__}: {error}", style=style, soft_wrap=True)
+    say(f"{type(error).__name__}: {error}", style=style, err=True)
 
 
-def say(line: str, *, style: str | None = None, to: Console = out) -> None:
+def say(line: str, *, style: str | None = None, err: bool = False) -> None:
     """Print a line without breaking it."""
-    to.print(line, style=style, soft_wrap=True)
+    from . import screen
+
+    (screen.err if err else screen.out).print(line, style=style, soft_wrap=True)
 
 
 def confirm(question: str) -> None:
     """Ask before something is changed; anything but yes, Ctrl-C included, leaves with exit code 1 and nothing sent."""
+    import signal
+
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own acts only after the answer
     try:
         agreed = typer.confirm(printable(question))
@@ -83,23 +80,62 @@ def confirm(question: str) -> None:
     finally:
         signal.signal(signal.SIGINT, handler)
     if not agreed:
-        out.print("Nothing was sent.")
+        say("Nothing was sent.")
         raise typer.Exit(1)
 
 
-def columns() -> int:
+def width() -> int:
     """Return how wide a table may be: as the terminal, or as COLUMNS says; any width without a terminal."""
+    from .screen import out
+
     return out.width if out.is_terminal or "COLUMNS" in os.environ else WIDE
 
 
 def show(table: Table) -> None:
     """Print a table; without a terminal, nothing of it is cut."""
-    wide = PlainConsole(file=out.file, width=WIDE)
-    (wide if columns() == WIDE else out).print(table)
+    from .screen import PlainConsole, out
+
+    (PlainConsole(file=out.file, width=WIDE) if width() == WIDE else out).print(table)
+
+
+def show_items(
+    items: Iterable[T],
+    row: Callable[[T], dict[str, str]],
+    title: str,
+    *,
+    as_json: bool = False,
+    empty: str | None = None,
+    **layout: Any,
+) -> None:
+    """Print items as JSON or as the rows of a table, as wide as the terminal (``layout`` as for `table_of`).
+
+    ``empty`` is printed instead of a table without rows.
+    """
+    from .tables import raw, table_of
+
+    items = list(items)
+    if as_json:
+        echo_json(raw(items))
+    elif items or empty is None:
+        show(table_of(map(row, items), title, width=width(), **layout))
+    else:
+        say(empty)
+
+
+async def count_to(limit: int | None, changes: Any, show: Callable[[Any], None]) -> None:
+    """Show what an asynchronous iterator yields, up to the requested number."""
+    seen = 0
+    async for change in changes:
+        show(change)
+        seen += 1
+        if seen == limit:
+            return
 
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a value as JSON on stdout: in ASCII where stdout takes no UTF-8, and without control characters."""
+    import json
+
     encoding = getattr(sys.stdout, "encoding", None) or ""
     ascii_only = not encoding.lower().startswith("utf")
     written = json.dumps(value, indent=indent, ensure_ascii=ascii_only, default=str)

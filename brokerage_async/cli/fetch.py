@@ -1,61 +1,107 @@
-"""Fetch command: arguments, progress and report around `brokerage_async.bulk.fetch_to_file`."""
+"""``brokerage-async fetch``: arguments, progress and report around `brokerage_async.bulk.fetch_to_file`."""
 
 from __future__ import annotations
 
+import enum
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import attrs
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ..arrow import require
-from ..bulk import Bulk, BulkFetch, FileResult, fetch_to_file
-from ..errors import ConfigurationError, IncompleteFetchError
-from .commands.options import Kind
-from .console import err, say
+from .console import say
+from .options import Simulated, day
 from .service import connect
 
-__all__ = ["Job", "perform", "read_symbols", "require_arrow"]
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
+    from ..bulk import Bulk, BulkFetch, FileResult
+
+__all__ = ["FORMATS", "Kind", "fetch"]
+
+FORMATS = (".jsonl", ".csv", ".parquet")
 SHOWN = 10
 """Number of symbols of a kind that the final report names."""
 
-PLAIN: Mapping[Kind, Callable[..., BulkFetch[Any]]] = {
-    Kind.EQUITIES: Bulk.equities,
-    Kind.FUTURE_OPTIONS: Bulk.future_options,
-    Kind.CRYPTOCURRENCIES: Bulk.cryptocurrencies,
-    Kind.WARRANTS: Bulk.warrants,
-    Kind.PRICES: Bulk.market_data,
-    Kind.METRICS: Bulk.market_metrics,
-    Kind.CHAINS: Bulk.futures_option_chains,
-    Kind.EQUITY_CHAINS: Bulk.equity_option_chains,
-    Kind.DIVIDENDS: Bulk.dividends,
-}
-"""Fetches that take symbols alone; expired instruments are asked for with the others."""
+
+class Kind(enum.StrEnum):
+    """Data that can be fetched."""
+
+    EQUITIES = "equities"
+    OPTIONS = "options"
+    FUTURES = "futures"
+    FUTURE_OPTIONS = "future-options"
+    CRYPTOCURRENCIES = "cryptocurrencies"
+    WARRANTS = "warrants"
+    PRICES = "prices"
+    METRICS = "metrics"
+    CHAINS = "chains"
+    EQUITY_CHAINS = "equity-chains"
+    DIVIDENDS = "dividends"
+    EARNINGS = "earnings"
 
 
-@attrs.frozen(kw_only=True)
-class Job:
-    """Options of a fetch."""
+async def fetch(
+    kind: Annotated[Kind, typer.Argument(help="the data to fetch")],
+    symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
+    out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
+    start_date: Annotated[datetime | None, day("first day, for earnings and only there", "--start-date")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="requests in flight")] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="symbols in one request, where it takes several")
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="discard the results of an interrupted run")] = False,
+    skip_failed: Annotated[
+        bool, typer.Option("--skip-failed", help="write the file without symbols that failed")
+    ] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="CSV: do not mark cells that begin like a formula")] = False,
+    simulated: Simulated = False,
+) -> None:
+    """Fetch the data of many symbols and write it to one file, in the order of the symbols.
 
-    kind: Kind
-    symbols: list[str]
-    out: Path
-    start_date: datetime | None = None
-    concurrency: int | None = None
-    batch_size: int | None = None
-    raw: bool = False
-    restart: bool = False
-    skip_failed: bool = False
-    simulated: bool = False
+    Results are kept in FILE.partial until the file is complete: run the same command again after an interruption,
+    and it goes on where it stopped. If symbols fail, the file is not written, and the next run requests only those.
+    """
+    from ..bulk import Bulk, fetch_to_file
+    from ..errors import IncompleteFetchError
+
+    if out.suffix not in FORMATS:
+        raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
+    if (start_date is None) is (kind is Kind.EARNINGS):
+        said = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
+        raise typer.BadParameter(said, param_hint="--start-date")
+    if out.suffix == ".parquet":
+        require_arrow()
+    wanted = read_symbols(symbols)
+    with progress_bar() as progress:
+        task = progress.add_task(kind, total=len(wanted))
+
+        def show(done: int, total: int | None, elapsed: float) -> None:
+            progress.update(task, completed=done)
+
+        options: dict[str, Any] = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
+        options = {name: value for name, value in options.items() if value is not None}
+        async with connect(simulated=simulated) as service:
+            # An embedded simulator has another port in each run, and serves the same data.
+            bulk = Bulk(service.client, service="the simulator") if simulated else service.client.bulk
+            started = begin(bulk, kind, wanted, start_date, **options)
+            try:
+                result = await fetch_to_file(started, out, raw=raw, restart=restart, skip_failed=skip_failed)
+            except IncompleteFetchError as error:
+                complain_of(error.failed)
+                say(f"{out} was not written: run the same command again to retry, or pass --skip-failed", err=True)
+                raise typer.Exit(1) from None
+    report(result, len(wanted))
 
 
 def require_arrow() -> None:
     """Refuse Parquet when pyarrow is not installed."""
+    from ..arrow import require
+    from ..errors import ConfigurationError
+
     try:
         require("arrow")
     except ConfigurationError as missing:
@@ -76,49 +122,46 @@ def read_symbols(name: str) -> list[str]:
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 
-async def perform(job: Job) -> None:
-    """Fetch into the file, and report; symbols that failed end the command with exit code 1."""
-    with progress_bar() as progress:
-        task = progress.add_task(job.kind, total=len(job.symbols))
-
-        def show(done: int, total: int | None, elapsed: float) -> None:
-            progress.update(task, completed=done)
-
-        async with connect(simulated=job.simulated) as service:
-            # An embedded simulator has another port in each run, and serves the same data.
-            bulk = Bulk(service.client, service="the simulator") if job.simulated else service.client.bulk
-            try:
-                result = await fetch_to_file(
-                    begin(bulk, job, on_progress=show),
-                    job.out, raw=job.raw, restart=job.restart, skip_failed=job.skip_failed,
-                )  # fmt: skip
-            except IncompleteFetchError as error:
-                complain_of(error.failed)
-                say(f"{job.out} was not written: run the same command again to retry, or pass --skip-failed", to=err)
-                raise typer.Exit(1) from None
-    report(result, len(job.symbols))
+PLAIN: Mapping[Kind, str] = {
+    Kind.EQUITIES: "equities",
+    Kind.FUTURE_OPTIONS: "future_options",
+    Kind.CRYPTOCURRENCIES: "cryptocurrencies",
+    Kind.WARRANTS: "warrants",
+    Kind.PRICES: "market_data",
+    Kind.METRICS: "market_metrics",
+    Kind.CHAINS: "futures_option_chains",
+    Kind.EQUITY_CHAINS: "equity_option_chains",
+    Kind.DIVIDENDS: "dividends",
+}
+"""Methods of `Bulk` that take symbols alone; expired instruments are requested with the others."""
 
 
-def begin(bulk: Bulk, job: Job, **options: Any) -> BulkFetch[Any]:
-    """Return the fetch of a job, which has not started."""
-    if job.concurrency is not None:
-        options["concurrency"] = job.concurrency
-    if job.batch_size is not None:
-        options["batch_size"] = job.batch_size
-    match job.kind:
-        case Kind.OPTIONS:
-            return bulk.equity_options(job.symbols, with_expired=True, **options)
-        case Kind.FUTURES:
-            return bulk.futures(job.symbols, only_active_futures=False, **options)
-        case Kind.EARNINGS:
-            assert job.start_date is not None, "the command line was checked"
-            return bulk.earnings_reports(job.symbols, job.start_date.date(), **options)
-        case kind:
-            return PLAIN[kind](bulk, job.symbols, **options)
+def begin(bulk: Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any) -> BulkFetch[Any]:
+    """Return the fetch of a kind of data, which has not started."""
+    if kind is Kind.OPTIONS:
+        return bulk.equity_options(symbols, with_expired=True, **options)
+    if kind is Kind.FUTURES:
+        return bulk.futures(symbols, only_active_futures=False, **options)
+    if kind is Kind.EARNINGS:
+        assert start_date is not None, "the command line was checked"
+        return bulk.earnings_reports(symbols, start_date.date(), **options)
+    fetch: BulkFetch[Any] = getattr(bulk, PLAIN[kind])(symbols, **options)
+    return fetch
 
 
 def progress_bar() -> Progress:
     """Return a progress bar on stderr, silent unless that is a terminal."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from .screen import err
+
     return Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         console=err, transient=True, disable=not err.is_terminal,
@@ -127,20 +170,20 @@ def progress_bar() -> Progress:
 
 def report(result: FileResult, asked: int) -> None:
     """Report how many of the ``asked`` symbols the file holds."""
-    say(f"{result.path}: {result.found} of {asked} symbols found", to=err)
+    say(f"{result.path}: {result.found} of {asked} symbols found", err=True)
     if result.resumed:
-        say(f"continued: {result.resumed} symbols came from an interrupted run", to=err)
+        say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
     if result.missing:
-        say(f"unknown to the service: {some(result.missing)}", to=err)
+        say(f"unknown to the service: {some(result.missing)}", err=True)
     complain_of(result.failed)
 
 
 def complain_of(failed: Mapping[str, Exception]) -> None:
     """Report the first failed symbols, each with its error."""
     for symbol in list(failed)[:SHOWN]:
-        say(f"failed: {symbol}: {failed[symbol]}", to=err)
+        say(f"failed: {symbol}: {failed[symbol]}", err=True)
     if len(failed) > SHOWN:
-        say(f"failed: {len(failed) - SHOWN} more", to=err)
+        say(f"failed: {len(failed) - SHOWN} more", err=True)
 
 
 def some(symbols: Sequence[str]) -> str:

@@ -1,90 +1,77 @@
-"""Market commands: prices of instruments, and the search for them."""
+"""``brokerage-async quote | search | chain``: prices, the search for instruments, and chains of options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import typer
 
-from ..models import InstrumentSearchHit, MarketDataSnapshot
-from .console import columns, echo_json, err, say, show
+from .console import complain, echo_json, say, show_items
+from .options import AsJson, Simulated, day
 from .service import connect
-from .tables import Layout, Row, moment, plain, raw, table_of
+from .tables import moment, plain, raw
 
-__all__ = ["Quoting", "Searching", "price_of", "quote", "quote_row", "search"]
+if TYPE_CHECKING:
+    from decimal import Decimal
 
-QUOTES = Layout(
-    title="Prices",
-    headings=("symbol", "type", "bid", "ask", "last", "change", "%", "volume", "at"),
-    right=frozenset({"bid", "ask", "last", "change", "%", "volume"}),
-    unbroken=frozenset({"symbol"}),
-    dispensable=("type", "at", "volume", "%"),
-)
-HITS = Layout(
-    title="Instruments",
-    headings=("symbol", "type", "exchange", "description"),
-    unbroken=frozenset({"symbol"}),
-    folded=frozenset({"description"}),
-    dispensable=("exchange",),
-)
+    from ..chains import Expiration, Strike
+    from ..client import Client
+    from ..models import InstrumentSearchHit, MarketDataSnapshot, NestedFuturesOptionChain, NestedOptionChain
+
+    Prices = Mapping[str, MarketDataSnapshot]
+
+__all__ = ["chain", "quote", "search"]
+
+STRIKES_SHOWN = 10
 
 
-@attrs.frozen(kw_only=True)
-class Quoting:
-    """Options of a request for prices."""
-
-    symbols: tuple[str, ...]
-    indices: tuple[str, ...] = ()
-    as_json: bool = False
-    simulated: bool = False
-
-
-@attrs.frozen(kw_only=True)
-class Searching:
-    """Options of a search."""
-
-    words: str
-    types: tuple[str, ...] = ()
-    limit: int | None = None
-    as_json: bool = False
-    simulated: bool = False
-
-
-async def quote(quoting: Quoting) -> None:
-    """Show the prices of instruments; leave with exit code 1 if the service has none of one."""
-    async with connect(simulated=quoting.simulated) as service:
-        types = dict.fromkeys(quoting.indices, "Index")
-        result = await service.client.bulk.market_data([*quoting.symbols, *quoting.indices], types=types)
-    if quoting.as_json:
+async def quote(
+    symbols: Annotated[list[str], typer.Argument(help="such as AAPL, 'AAPL  260612C00110000', /ESZ6 or BTC/USD")],
+    index: Annotated[list[str] | None, typer.Option(help="an index such as SPX, may be repeated")] = None,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Show the prices of instruments of any type."""
+    indices = index or []
+    async with connect(simulated=simulated) as service:
+        result = await service.client.bulk.market_data([*symbols, *indices], types=dict.fromkeys(indices, "Index"))
+    if as_json:
         echo_json(raw(list(result.found.values())))
     elif result.found:
-        rows = (quote_row(symbol, found) for symbol, found in result.found.items())
-        show(table_of(rows, QUOTES, columns()))
+        show_items(
+            result.found.items(), lambda found: quote_row(*found), "Prices",
+            numbers=("bid", "ask", "last", "change", "%", "volume"), whole=("symbol",),
+            dispensable=("type", "at", "volume", "%"),
+        )  # fmt: skip
     for symbol, error in result.failed.items():
-        say(f"failed: {symbol}: {error}", style="red", to=err)
+        say(f"failed: {symbol}: {error}", style="red", err=True)
     if result.missing:
-        say(f"unknown to the service: {', '.join(result.missing)}", style="yellow", to=err)
+        say(f"unknown to the service: {', '.join(result.missing)}", style="yellow", err=True)
     if result.missing or result.failed:
         raise typer.Exit(1)
 
 
-async def search(searching: Searching) -> None:
-    """Show the instruments whose symbol or description fits the words."""
-    async with connect(simulated=searching.simulated) as service:
-        found = await service.client.search.instruments(
-            query=searching.words, types=searching.types or None, limit=searching.limit
-        )
-    if searching.as_json:
-        echo_json(raw(found))
-    elif found:
-        show(table_of(map(hit_row, found), HITS, columns()))
-    else:
-        say(f"Nothing was found for {searching.words!r}.")
+async def search(
+    words: Annotated[str, typer.Argument(help="part of a symbol or of a description")],
+    instrument_type: Annotated[
+        list[str] | None, typer.Option("--type", help="such as Equity or Future, may be repeated")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, max=100, help="show at most so many; by default 25")] = None,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Search instruments by symbol or description."""
+    async with connect(simulated=simulated) as service:
+        found = await service.client.search.instruments(query=words, types=instrument_type or None, limit=limit)
+    show_items(
+        found, hit_row, "Instruments", as_json=as_json, empty=f"Nothing was found for {words!r}.",
+        whole=("symbol",), folded=("description",), dispensable=("exchange",),
+    )  # fmt: skip
 
 
-def quote_row(symbol: str, prices: MarketDataSnapshot) -> Row:
+def quote_row(symbol: str, prices: MarketDataSnapshot) -> dict[str, str]:
     """Return the cells of an instrument's prices; the change is that since the previous close."""
     last, before = price_of([prices]), prices.prev_close
     change = None if last is None or before is None else last - before
@@ -110,11 +97,163 @@ def price_of(rows: Iterable[MarketDataSnapshot]) -> Decimal | None:
     return None
 
 
-def hit_row(hit: InstrumentSearchHit) -> Row:
+def hit_row(hit: InstrumentSearchHit) -> dict[str, str]:
     """Return the cells of an instrument that was found."""
     return {
         "symbol": hit.symbol or "",
         "type": str(hit.instrument_type or ""),
         "exchange": hit.exchange or "",
         "description": hit.description or "",
+    }
+
+
+async def chain(
+    symbol: Annotated[str, typer.Argument(help="underlying such as SPX, product such as /ES, or future such as /ESZ6")],
+    on: Annotated[datetime | None, day("strikes of the expiration on this day")] = None,
+    near: Annotated[datetime | None, day("strikes of the expiration nearest to this day")] = None,
+    days: Annotated[int | None, typer.Option(min=0, help="strikes of the expiration nearest to so many days")] = None,
+    root: Annotated[str | None, typer.Option(help="only of this root, such as SPXW")] = None,
+    settlement: Annotated[str | None, typer.Option(help="only with this settlement, AM or PM")] = None,
+    cycle: Annotated[str | None, typer.Option(help="only of this cycle, such as Regular or Weekly")] = None,
+    around: Annotated[str | None, typer.Option(help="price that the strikes are around [default: the current]")] = None,
+    strikes: Annotated[int | None, typer.Option(min=1, help="number of strikes [default: 10]")] = None,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Show the expirations of an underlying, or with --on, --near or --days the strikes around the money of one."""
+    from ..chains import OptionChain
+    from .order_words import exclude, read_number
+
+    price = None if around is None else read_number("--around", around)
+    chosen = (on, near, days) != (None, None, None)
+    if not chosen:
+        exclude("a list of expirations", {"--around": around, "--strikes": strikes})
+    kind = {"root": root, "settlement": settlement, "cycle": cycle}
+    async with connect(simulated=simulated) as service:
+        nested, future = await read_chain(service.client, symbol)
+        listed = OptionChain.of(nested)
+        if future is not None:
+            listed = OptionChain(tuple(each for each in listed.expirations if each.underlying == future))
+        if chosen:
+            expiration = listed.expiration(near=near and near.date(), on=on and on.date(), days=days, **kind)
+            if price is None:
+                price = await price_of_underlying(service.client, expiration)
+            around_it = expiration.nearest(price, strikes or STRIKES_SHOWN)
+            await show_strikes(service.client, expiration, around_it, price, as_json=as_json)
+        elif as_json:
+            echo_json(raw(nested))
+        else:
+            fitting = [
+                each
+                for each in listed.expirations
+                if all(value is None or getattr(each, name) == value for name, value in kind.items())
+            ]
+            show_items(
+                fitting, expiration_row, "Expirations", headings=EXPIRATION, numbers=("days", "strikes"),
+                dispensable=("underlying", "settlement", "cycle"),
+            )  # fmt: skip
+
+
+async def show_strikes(
+    client: Client, expiration: Expiration, strikes: Sequence[Strike], price: Decimal, *, as_json: bool
+) -> None:
+    """Show strikes of an expiration with the prices of their options."""
+    import attrs
+
+    prices = await option_prices(client, strikes)
+    if as_json:
+        echo_json({
+            "underlying-symbol": expiration.underlying,
+            "root-symbol": expiration.root,
+            "around": plain(price),
+            "expiration": raw(attrs.evolve(expiration.row, strikes=tuple(strike.row for strike in strikes))),
+            "prices": [raw(found) for found in prices.values()],
+        })  # fmt: skip
+        return
+    show_items(
+        strikes, lambda strike: strike_row(strike, prices),
+        f"{expiration} of {expiration.underlying} around {plain(price)}",
+        numbers=("call bid", "call ask", "strike", "put bid", "put ask"), whole=("call", "put"),
+        dispensable=(("call", "put"),),
+    )  # fmt: skip
+
+
+async def read_chain(
+    client: Client, symbol: str
+) -> tuple[NestedFuturesOptionChain | list[NestedOptionChain], str | None]:
+    """Return the chain of a symbol, and the future that is asked for, if any.
+
+    ``/ES`` is a futures product, and ``/ESZ6`` one future of it; other symbols are underlyings of equity options.
+    """
+    from ..errors import InvalidRequestError
+    from ..symbols import parse_future
+
+    if not symbol.startswith("/"):
+        return await client.option_chains.nested(symbol), None
+    try:
+        product = parse_future(symbol, on=client.watch.now().date()).product
+    except InvalidRequestError:
+        return await client.option_chains.nested_futures(symbol[1:]), None
+    return await client.option_chains.nested_futures(product), symbol
+
+
+async def price_of_underlying(client: Client, expiration: Expiration) -> Decimal:
+    """Return the price of the underlying, which may be an index.
+
+    Raises:
+        InvalidRequestError: the service gives none.
+    """
+    from ..errors import APIError, ConfigurationError, InvalidRequestError
+
+    symbol = expiration.underlying
+    read = client.market_data.by_type
+    price = None
+    try:
+        future = symbol.startswith("/")
+        price = price_of(await (read(future=[symbol]) if future else read(equity=[symbol], index=[symbol])))
+    except (APIError, ConfigurationError) as error:
+        complain(error)
+    if price is None:
+        raise InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
+    return price
+
+
+async def option_prices(client: Client, strikes: Sequence[Strike]) -> Prices:
+    """Return the prices of the options; none, with a word about it, where the service serves no prices."""
+    from ..errors import APIError, ConfigurationError
+
+    rows = [strike.row for strike in strikes]
+    try:
+        symbols = [symbol for row in rows for symbol in (row.call, row.put) if symbol]
+        return (await client.bulk.market_data(symbols)).found
+    except (APIError, ConfigurationError) as error:
+        complain(error)
+        return {}
+
+
+EXPIRATION = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
+
+
+def expiration_row(expiration: Expiration) -> dict[str, str]:
+    """Return the cells of an expiration."""
+    days = "" if expiration.days is None else str(expiration.days)
+    kind = (expiration.root, expiration.cycle, expiration.settlement, expiration.underlying)
+    return dict(zip(EXPIRATION, (str(expiration.day), days, *kind, str(len(expiration.strikes))), strict=True))
+
+
+def strike_row(strike: Strike, prices: Prices) -> dict[str, str]:
+    """Return the cells of a strike: its call on the left, its put on the right."""
+    from ..models import MarketDataSnapshot
+
+    call, put = strike.row.call or "", strike.row.put or ""
+    empty = MarketDataSnapshot()
+    of_call, of_put = prices.get(call, empty), prices.get(put, empty)
+    return {
+        "call": call,
+        "call bid": plain(of_call.bid),
+        "call ask": plain(of_call.ask),
+        "strike": plain(strike.price),
+        "put bid": plain(of_put.bid),
+        "put ask": plain(of_put.ask),
+        "put": put,
     }

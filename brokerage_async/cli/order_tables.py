@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
-from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from .tables import money, plain, raw, table_of
 
-from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage, PriceEffect
-from ..order_entry import OrderChange, Placement
-from .tables import Layout, plain, raw, table_of
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from rich.table import Table
+
+    from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage
+    from ..order_entry import OrderChange, Placement
 
 __all__ = [
-    "change_json",
-    "legs_of",
-    "messages",
-    "order_style",
-    "order_table",
-    "placement_json",
-    "placement_table",
-    "preview_table",
-    "price_of",
-    "ticket_line",
-]
-
-
-LAYOUT = Layout(
-    title="Orders",
-    headings=("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier"),
-    right=frozenset({"price", "filled"}),
-    unbroken=frozenset({"id"}),
-    dispensable=("external identifier", "received (UTC)", "type"),
-)
+    "change_json", "legs_of", "messages", "order_style", "order_table", "placement_json",
+    "placement_table", "preview_table", "price_of", "ticket_line",
+]  # fmt: skip
 
 
 def placement_json(placement: Placement) -> dict[str, Any]:
@@ -77,30 +62,22 @@ def ticket_line(account: str, order: NewOrder) -> str:
 
 def preview_table(preview: PlacedOrderResponse) -> Table:
     """Build a table of the buying power and fees of a dry-run, in dollars."""
-    table = Table(title="Dry-run", title_justify="left")
-    table.add_column("in dollars")
-    table.add_column("amount", justify="right")
-    table.add_column("effect")
-    power, fees = preview.buying_power_effect, preview.fee_calculation
-    rows: list[tuple[str, Decimal | None, PriceEffect | None]] = []
-    if power is not None:
-        rows += [
-            ("change in buying power", power.change_in_buying_power, power.change_in_buying_power_effect),
-            ("buying power now", power.current_buying_power, power.current_buying_power_effect),
-            ("buying power after", power.new_buying_power, power.new_buying_power_effect),
-            ("change in margin", power.change_in_margin_requirement, power.change_in_margin_requirement_effect),
-        ]
-    if fees is not None:
-        rows += [
-            ("commission", fees.commission, fees.commission_effect),
-            ("clearing fees", fees.clearing_fees, fees.clearing_fees_effect),
-            ("regulatory fees", fees.regulatory_fees, fees.regulatory_fees_effect),
-            ("all fees", fees.total_fees, fees.total_fees_effect),
-        ]
-    for name, amount, effect in rows:
-        if amount is not None:
-            table.add_row(name, f"{amount:,}", str(effect or ""))
-    return table
+    figures = (
+        (preview.buying_power_effect, "change in buying power", "change_in_buying_power"),
+        (preview.buying_power_effect, "buying power now", "current_buying_power"),
+        (preview.buying_power_effect, "buying power after", "new_buying_power"),
+        (preview.buying_power_effect, "change in margin", "change_in_margin_requirement"),
+        (preview.fee_calculation, "commission", "commission"),
+        (preview.fee_calculation, "clearing fees", "clearing_fees"),
+        (preview.fee_calculation, "regulatory fees", "regulatory_fees"),
+        (preview.fee_calculation, "all fees", "total_fees"),
+    )
+    rows = [
+        {"in dollars": name, "amount": money(amount), "effect": str(getattr(part, f"{field}_effect") or "")}
+        for part, name, field in figures
+        if part is not None and (amount := getattr(part, field)) is not None
+    ]
+    return table_of(rows, "Dry-run", headings=("in dollars", "amount", "effect"), numbers=("amount",))
 
 
 def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
@@ -110,7 +87,10 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
-    return table_of(map(order_row, orders), LAYOUT, width)
+    return table_of(
+        map(order_row, orders), "Orders", headings=ORDER, numbers=("price", "filled"), whole=("id",), width=width,
+        dispensable=("external identifier", "received (UTC)", "type"),
+    )  # fmt: skip
 
 
 STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
@@ -121,35 +101,39 @@ def order_style(order: Order) -> str:
     return STYLES.get(str(order.status), "")
 
 
+ORDER = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
+"""Headings of the cells of an order."""
+
+
 def order_row(order: Order) -> dict[str, str]:
     """Return the cells of an order by heading."""
-    return {
-        "id": order.id or "",
-        "received (UTC)": f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
-        "status": str(order.status or ""),
-        "what": legs_of(order),
-        "type": str(order.order_type or ""),
-        "price": plain(order.stop_trigger if order.price is None else order.price),
-        "filled": filled(order),
-        "external identifier": order.external_identifier or "",
-    }
+    cells = (
+        order.id or "",
+        f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
+        str(order.status or ""),
+        legs_of(order),
+        str(order.order_type or ""),
+        plain(order.stop_trigger if order.price is None else order.price),
+        filled(order),
+        order.external_identifier or "",
+    )
+    return dict(zip(ORDER, cells, strict=True))
 
 
 def placement_table(placements: Iterable[Placement]) -> Table:
     """Build a table of recovered placements."""
-    table = Table(title="Open entries of the journal", title_justify="left")
-    for heading in ("outcome", "account", "external identifier", "order", "journaled (UTC)", "note"):
-        table.add_column(heading, overflow="fold")
-    for placement in placements:
-        table.add_row(
-            placement.outcome.value,
-            placement.account_number,
-            placement.external_identifier,
-            placement.order_id,
-            f"{placement.opened_at:%Y-%m-%d %H:%M:%S}" if placement.opened_at else "",
-            placement.note,
-        )
-    return table
+    rows = (
+        {
+            "outcome": placement.outcome.value,
+            "account": placement.account_number,
+            "external identifier": placement.external_identifier,
+            "order": placement.order_id or "",
+            "journaled (UTC)": f"{placement.opened_at:%Y-%m-%d %H:%M:%S}" if placement.opened_at else "",
+            "note": placement.note or "",
+        }
+        for placement in placements
+    )
+    return table_of(rows, "Open entries of the journal")
 
 
 def legs_of(order: Order, separator: str = ", ") -> str:
@@ -161,18 +145,24 @@ def price_of(order: Order) -> str:
     """Return the net price per unit of the fills so far, or else the limit price; a spread's with its effect."""
     legs = order.legs or ()
     net = net_fill_price(legs)
-    effect: object = order.price_effect or ""
-    if net is None:
-        amount = order.price
-    else:
-        amount = abs(net)
-        effect = PriceEffect.DEBIT if net > 0 else PriceEffect.CREDIT if net < 0 else ""
-    return f"{plain(amount)} {effect if len(legs) > 1 else ''}".strip() if amount is not None else ""
+    amount = order.price if net is None else abs(net)
+    effect = order.price_effect if net is None else "Debit" if net > 0 else "Credit" if net < 0 else ""
+    return f"{plain(amount)} {(effect or '') if len(legs) > 1 else ''}".strip() if amount is not None else ""
+
+
+PLACES = 4
+"""Decimal places that an average price is shown with."""
 
 
 def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
     """Return what one unit has cost on average, negative for a credit; None unless every leg has fills."""
-    unit = reduce(_common_measure, (abs(leg.quantity or Decimal(0)) for leg in legs), Decimal(0))
+    from decimal import Decimal
+
+    unit = Decimal(0)  # the greatest common divisor of the quantities, fractions included
+    for leg in legs:
+        rest = abs(leg.quantity or Decimal(0))
+        while rest:
+            unit, rest = rest, unit % rest
     net = Decimal(0)
     for leg in legs:
         fills = [(fill.quantity, fill.fill_price) for fill in leg.fills or ()]
@@ -182,23 +172,8 @@ def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
         total = sum((quantity * price for quantity, price in known), Decimal(0))
         average = total / sum((quantity for quantity, _ in known), Decimal(0))
         net += average * (abs(leg.quantity) / unit) * (1 if leg.action.startswith("Buy") else -1)
-    return None if not legs else round(net, PLACES) if _places(net) > PLACES else net
-
-
-PLACES = 4
-"""Decimal places that an average price is shown with."""
-
-
-def _places(amount: Decimal) -> int:
-    exponent = amount.as_tuple().exponent
-    return -exponent if isinstance(exponent, int) else 0
-
-
-def _common_measure(first: Decimal, second: Decimal) -> Decimal:
-    """Return the greatest common divisor of two quantities, fractions included."""
-    while second:
-        first, second = second, first % second
-    return first
+    exponent = net.as_tuple().exponent
+    return None if not legs else round(net, PLACES) if isinstance(exponent, int) and exponent < -PLACES else net
 
 
 def filled(order: Order) -> str:

@@ -1,24 +1,20 @@
-"""Order commands: check, place, replace, cancel and list orders, and recover after a crash."""
+"""``brokerage-async orders``: check, place, replace, cancel and list orders, and recover after a crash."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import typer
 
-from ..errors import InvalidRequestError
-from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
-from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, Pager, PlacedOrderResponse
-from ..order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, Placement
-from .console import columns, confirm, echo_json, err, out, say, show
+from .console import confirm, echo_json, say, show, width
+from .options import Account, AsJson, Simulated, Yes, add, day
 from .order_tables import (
     change_json,
     messages,
@@ -28,40 +24,263 @@ from .order_tables import (
     preview_table,
     ticket_line,
 )
-from .order_words import NewTerms, Words, read_edit, read_ticket
+from .order_words import read_bracket, read_edit, read_ticket
 from .service import Service, connect
 from .tables import raw
 
-__all__ = [
-    "NewTerms", "Submission", "Trading", "Words", "cancel", "dry_run", "list_orders", "place", "recover", "replace",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
+    from ..models import NewOrder, Order, OrderEdit, PlacedOrderResponse
+    from ..order_entry import OrderChange, OrderEntry, Placement
+
+__all__ = ["group", "open_journal"]
 
 HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 
-@attrs.frozen(kw_only=True)
-class Trading:
-    """Options that the order commands share."""
+def times_in_force() -> list[str]:
+    """Return the values that complete ``--tif``."""
+    from ..models import TimeInForce
 
-    account: str | None = None
-    journal: str | None = None
-    yes: bool = False
-    as_json: bool = False
-    simulated: bool = False
+    return [each.value for each in TimeInForce]
 
 
-@attrs.frozen(kw_only=True)
-class Submission:
-    """Options of how an order is placed."""
+JournalAt = Annotated[
+    str | None,
+    typer.Option(
+        "--journal", help="file, or postgresql:// address, that orders are journaled in [env var: BROKERAGE_JOURNAL]"
+    ),
+]
+Action = Annotated[str | None, typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures")]
+Symbol = Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")]
+Quantity = Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")]
+Limit = Annotated[str | None, typer.Option("--limit", help="limit price")]
+Stop = Annotated[str | None, typer.Option("--stop", help="price that sets the order off")]
+Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
+Market = Annotated[bool, typer.Option("--market", help="a market order, which has no price")]
+Duration = Annotated[
+    str | None,
+    typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=times_in_force),
+]
+Until = Annotated[datetime | None, day("good till this day", "--until")]
+FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
+AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
+OwnName = Annotated[str | None, typer.Option(help="identifier of your own for the order")]
+Resubmit = Annotated[int, typer.Option(help="send again so often when the order is found absent")]
+VisibilityDelay = Annotated[float | None, typer.Option(help="seconds within which an order is listed")]
+OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
 
-    external_identifier: str | None = None
-    allow_warnings: bool = False
-    resubmit: int = 0
-    visibility_delay: float | None = None
+
+async def dry_run(
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    value: Value = None,
+    market: Market = False,
+    tif: Duration = None,
+    until: Until = None,
+    order: FromFile = None,
+    account: Account = None,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Check an order without placing it, and show its effects."""
+    ticket = read_ticket(
+        action, symbol, quantity,
+        limit=limit, stop=stop, value=value, market=market, tif=tif, until=until, order=order,
+    )  # fmt: skip
+    async with trading(account, simulated=simulated) as desk:
+        preview = await desk.service.client.orders.dry_run(desk.account, ticket)
+    if as_json:
+        echo_json(raw(preview))
+    else:
+        show_preview([ticket_line(desk.account, ticket)], preview)
+    if preview.errors:
+        raise typer.Exit(1)
 
 
-@attrs.frozen
+async def place(
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    value: Value = None,
+    market: Market = False,
+    tif: Duration = None,
+    until: Until = None,
+    order: FromFile = None,
+    external_identifier: OwnName = None,
+    allow_warnings: AllowWarnings = False,
+    resubmit: Resubmit = 0,
+    visibility_delay: VisibilityDelay = None,
+    account: Account = None,
+    journal: JournalAt = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Place an order at most once: show its effects, ask, submit, and report the outcome."""
+    ticket = read_ticket(
+        action, symbol, quantity,
+        limit=limit, stop=stop, value=value, market=market, tif=tif, until=until, order=order,
+    )  # fmt: skip
+    check_price(ticket, on_request=market or order is not None, yes=yes)
+    ticket = identified(ticket, external_identifier)
+    async with trading(account, journal, simulated=simulated) as desk:
+        if not yes:
+            preview = await desk.service.client.orders.dry_run(desk.account, ticket)
+            show_preview([ticket_line(desk.account, ticket)], preview)
+            desk.ask("Place this order?")
+        with noting_interrupts():
+            placement = await desk.entry.place(
+                desk.account, ticket,
+                allow_warnings=allow_warnings, resubmit=resubmit, visibility_delay=visibility_delay,
+            )  # fmt: skip
+    show_placement(placement, as_json=as_json)
+
+
+async def bracket(
+    profit: Annotated[str, typer.Option(help="limit price that takes the profit")],
+    loss: Annotated[str, typer.Option(help="price that sets off the exit with a loss")],
+    action: Action = None,
+    symbol: Symbol = None,
+    quantity: Quantity = None,
+    loss_limit: Annotated[str | None, typer.Option(help="limit price of that exit; without it a market order")] = None,
+    limit: Limit = None,
+    stop: Stop = None,
+    market: Market = False,
+    tif: Duration = None,
+    until: Until = None,
+    exit_tif: Annotated[str, typer.Option(help="time in force of the exits: GTC, Day, ...")] = "GTC",
+    order: FromFile = None,
+    external_identifier: OwnName = None,
+    allow_warnings: AllowWarnings = False,
+    resubmit: Resubmit = 0,
+    visibility_delay: VisibilityDelay = None,
+    account: Account = None,
+    journal: JournalAt = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Place a bracket (OTOCO) at most once: show its effects, ask, submit, and report the outcome.
+
+    The fill of the entry releases both exits, and the fill of one exit cancels the other. ACTION opens the position.
+    """
+    entry = read_ticket(
+        action, symbol, quantity, limit=limit, stop=stop, market=market, tif=tif, until=until, order=order
+    )
+    check_price(entry, on_request=market or order is not None, yes=yes)
+    entry = identified(entry, external_identifier)
+    ticket = read_bracket(entry, profit=profit, loss=loss, loss_limit=loss_limit, tif=exit_tif)
+    async with trading(account, journal, simulated=simulated) as desk:
+        if not yes:
+            preview = await desk.service.client.complex_orders.dry_run(desk.account, ticket)
+            components = zip(("entry", "profit", "loss"), (entry, *ticket.orders), strict=True)
+            show_preview([f"{word} {ticket_line(desk.account, each)}" for word, each in components], preview)
+            desk.ask("Place this bracket?")
+        with noting_interrupts():
+            placement = await desk.entry.place_complex(
+                desk.account, ticket,
+                allow_warnings=allow_warnings, resubmit=resubmit, visibility_delay=visibility_delay,
+            )  # fmt: skip
+    show_placement(placement, as_json=as_json)
+
+
+async def replace(
+    order_id: OrderId,
+    limit: Annotated[str | None, typer.Option("--limit", help="new limit price")] = None,
+    stop: Annotated[str | None, typer.Option("--stop", help="new price that sets the order off")] = None,
+    tif: Annotated[str | None, typer.Option("--tif", help="new time in force", autocompletion=times_in_force)] = None,
+    until: Until = None,
+    order: Annotated[
+        str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")
+    ] = None,
+    allow_warnings: AllowWarnings = False,
+    account: Account = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """Replace a working order by one of other terms: show its effects, ask, send once, and report the outcome.
+
+    Terms that are not given stay as they are.
+    """
+    async with trading(account, simulated=simulated) as desk:
+        working = await find_order(desk, order_id)
+        edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
+        if not yes:
+            preview = await desk.service.client.orders.edit_dry_run(desk.account, order_id, edit)
+            show_preview([ticket_line(desk.account, replacement(working, edit))], preview)
+            desk.ask(f"Replace order {order_id} by this one?")
+        with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
+            change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
+    show_change(change, as_json=as_json)
+
+
+async def cancel(
+    order_id: OrderId, account: Account = None, yes: Yes = False, as_json: AsJson = False, simulated: Simulated = False
+) -> None:
+    """Ask for the cancellation of an order, and report the outcome."""
+    async with trading(account, simulated=simulated) as desk:
+        if not yes:
+            desk.ask(f"Cancel order {order_id}?")
+        with noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
+            change = await desk.entry.cancel(desk.account, order_id)
+    show_change(change, as_json=as_json)
+
+
+async def list_orders(
+    since: Annotated[datetime | None, day("from this day on, instead of today's", "--since")] = None,
+    max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
+    account: Account = None,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
+) -> None:
+    """List the orders of an account, newest first: today's, or those since a day."""
+    async with connect(simulated=simulated) as service:
+        orders, account = service.client.orders, service.account(account)
+        pager = orders.list_live(account) if since is None else orders.list(account, start_date=since.date())
+        found = await pager.collect(max_items)
+    if as_json:
+        echo_json(raw(found))
+    else:
+        show(order_table(found, width()))
+
+
+async def recover(
+    account: Account = None, journal: JournalAt = None, as_json: AsJson = False, simulated: Simulated = False
+) -> None:
+    """Find the outcomes of orders that are still open in the journal. Nothing is sent again."""
+    async with trading(account or "", journal, simulated=simulated) as desk:
+        placements = await desk.entry.recover()
+    if as_json:
+        echo_json([placement_json(placement) for placement in placements])
+    elif placements:
+        show(placement_table(placements))
+    else:
+        say("No order is open.")
+    if any(placement.outcome == "unknown" for placement in placements):
+        raise typer.Exit(1)
+
+
+group: typer.Typer = typer.Typer(
+    no_args_is_help=True, help="Check, place, replace, cancel and list orders; recover after a crash."
+)
+add(group, dry_run, "dry-run")
+add(group, place, short_help="Place an order at most once, after asking.")
+add(group, bracket, short_help="Place an entry with two exits, after asking.")
+add(group, replace, short_help="Change the terms of a working order, after asking.")
+add(group, cancel, short_help="Ask for the cancellation of an order.")
+add(group, list_orders, "list", short_help="List the orders of an account, newest first.")
+add(group, recover, short_help="Find the outcomes of unfinished orders.")
+
+
+@dataclass(frozen=True)
 class Desk:
     """Service, account and journal of a command."""
 
@@ -69,39 +288,29 @@ class Desk:
     account: str
     entry: OrderEntry
 
-    @property
-    def orders(self) -> Any:
-        """The order endpoints of the client."""
-        return self.service.client.orders
-
-    def live_orders(self) -> Pager[Order]:
-        """Return today's orders of the account."""
-        return self.service.client.orders.list_live(self.account)
-
-    def older_orders(self) -> Pager[Order]:
-        """Return the orders of the last 400 days."""
-        today = self.service.client.watch.now().date()
-        return self.service.client.orders.list(self.account, start_date=today - HISTORY)
-
     def ask(self, question: str) -> None:
         """Ask before money moves, naming environment, address and account."""
         confirm(f"{question} ({self.service}, account {self.account})")
 
 
 @contextlib.asynccontextmanager
-async def trading(options: Trading, *, any_account: bool = False) -> AsyncIterator[Desk]:
+async def trading(account: str | None, journal: str | None = None, *, simulated: bool) -> AsyncIterator[Desk]:
     """Connect to the service, with an account and a journal."""
-    async with connect(simulated=options.simulated) as service:
-        account = options.account or "" if any_account else service.account(options.account)
-        journal = open_journal(options.journal, simulated=options.simulated)
+    from ..order_entry import OrderEntry
+
+    async with connect(simulated=simulated) as service:
+        account = account if account == "" else service.account(account)
+        opened = open_journal(journal, simulated=simulated)
         try:
-            yield Desk(service, account, OrderEntry(service.client, journal))
+            yield Desk(service, account, OrderEntry(service.client, opened))
         finally:
-            await journal.aclose()
+            await opened.aclose()
 
 
 def open_journal(given: str | None, *, simulated: bool) -> SqliteJournal | PostgresJournal | MemoryJournal:
     """Return the journal that was named; by default a file of this user, or memory for a simulator."""
+    from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
+
     if given is None and simulated:
         return MemoryJournal()
     place = given or os.environ.get("BROKERAGE_JOURNAL")
@@ -114,92 +323,26 @@ def open_journal(given: str | None, *, simulated: bool) -> SqliteJournal | Postg
     return SqliteJournal(folder / "orders.journal")
 
 
-async def dry_run(options: Trading, words: Words) -> None:
-    """Check an order without placing it."""
-    ticket = read_ticket(words)
-    async with trading(options) as desk:
-        preview = await desk.orders.dry_run(desk.account, ticket)
-    if options.as_json:
-        echo_json(raw(preview))
-    else:
-        show_preview(ticket_line(desk.account, ticket), preview)
-    if preview.errors:
-        raise typer.Exit(1)
+def check_price(order: NewOrder, *, on_request: bool, yes: bool) -> None:
+    """Ask whether an order without any price is meant as a market order, unless that was requested.
+
+    Raises:
+        InvalidRequestError: it was not, and ``yes`` leaves no question.
+    """
+    from ..errors import InvalidRequestError
+
+    if on_request or order.order_type != "Market":
+        return
+    if yes:
+        raise InvalidRequestError("an order without a price needs --market, --limit, --stop or --value")
+    confirm("No price is given. Is this to be a market order? (--market does not ask)")
 
 
-async def place(options: Trading, words: Words, submission: Submission) -> None:
-    """Preview an order, ask, place it, and show the outcome."""
-    ticket = read_ticket(words)
-    name = submission.external_identifier or ticket.external_identifier or str(uuid.uuid4())
-    ticket = attrs.evolve(ticket, external_identifier=name)
-    async with trading(options) as desk:
-        if not options.yes:
-            show_preview(ticket_line(desk.account, ticket), await desk.orders.dry_run(desk.account, ticket))
-            desk.ask("Place this order?")
-        with noting_interrupts():
-            placement = await desk.entry.place(
-                desk.account,
-                ticket,
-                allow_warnings=submission.allow_warnings,
-                resubmit=submission.resubmit,
-                visibility_delay=submission.visibility_delay,
-            )
-    if options.as_json:
-        echo_json(placement_json(placement))
-    else:
-        show_placement(placement)
-    if placement.outcome is not Outcome.PLACED:
-        raise typer.Exit(1)
+def identified(order: NewOrder, name: str | None) -> NewOrder:
+    """Return an order with an external identifier: preview and order carry the same one."""
+    import attrs
 
-
-async def replace(options: Trading, order_id: str, terms: NewTerms, *, allow_warnings: bool) -> None:
-    """Preview a replacement, ask, send it, and show the outcome."""
-    async with trading(options) as desk:
-        order = await find_order(desk, order_id)
-        edit = read_edit(terms, order)
-        if not options.yes:
-            preview = await desk.orders.edit_dry_run(desk.account, order_id, edit)
-            show_preview(ticket_line(desk.account, replacement(order, edit)), preview)
-            desk.ask(f"Replace order {order_id} by this one?")
-        with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
-            change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
-    show_change(change, as_json=options.as_json)
-
-
-async def cancel(options: Trading, order_id: str) -> None:
-    """Ask for the cancellation of an order, and show the outcome."""
-    async with trading(options) as desk:
-        if not options.yes:
-            desk.ask(f"Cancel order {order_id}?")
-        with noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
-            change = await desk.entry.cancel(desk.account, order_id)
-    show_change(change, as_json=options.as_json)
-
-
-async def list_orders(options: Trading, since: datetime | None, max_items: int) -> None:
-    """Show the orders of an account, today's or those since a day."""
-    async with trading(options) as desk:
-        orders = desk.orders
-        pager = orders.list_live(desk.account) if since is None else orders.list(desk.account, start_date=since.date())
-        found = await pager.collect(max_items)
-    if options.as_json:
-        echo_json([raw(each) for each in found])
-    else:
-        show(order_table(found, columns()))
-
-
-async def recover(options: Trading) -> None:
-    """Find the outcomes of open journal entries, and show them."""
-    async with trading(options, any_account=True) as desk:
-        placements = await desk.entry.recover()
-    if options.as_json:
-        echo_json([placement_json(placement) for placement in placements])
-    elif placements:
-        show(placement_table(placements))
-    else:
-        out.print("No order is open.")
-    if any(placement.outcome is Outcome.UNKNOWN for placement in placements):
-        raise typer.Exit(1)
+    return attrs.evolve(order, external_identifier=name or order.external_identifier or str(uuid.uuid4()))
 
 
 async def find_order(desk: Desk, order_id: str) -> Order:
@@ -208,35 +351,37 @@ async def find_order(desk: Desk, order_id: str) -> Order:
     Raises:
         InvalidRequestError: the order was not found.
     """
-    for pager in (desk.live_orders, desk.older_orders):
-        async for order in pager():
-            if order.id == order_id:
-                return order
-    raise InvalidRequestError(f"account {desk.account} has no order {order_id}")
+    from ..errors import InvalidRequestError
+
+    client, account = desk.service.client, desk.account
+    async for order in client.orders.list_live(account):
+        if order.id == order_id:
+            return order
+    async for order in client.orders.list(account, start_date=client.watch.now().date() - HISTORY):
+        if order.id == order_id:
+            return order
+    raise InvalidRequestError(f"account {account} has no order {order_id}")
 
 
 def replacement(order: Order, edit: OrderEdit) -> NewOrder:
     """Return a working order as it would be placed with new terms, to be shown."""
+    from ..models import NewOrder, NewOrderLeg
+
     legs = tuple(
         NewOrderLeg(action=leg.action, instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol)  # type: ignore[arg-type]
         for leg in order.legs or ()
     )
     return NewOrder(
-        order_type=edit.order_type,
-        time_in_force=edit.time_in_force,
-        gtc_date=edit.gtc_date,
-        stop_trigger=edit.stop_trigger,
-        price=edit.price,
-        price_effect=edit.price_effect,
-        value=edit.value,
-        value_effect=edit.value_effect,
-        legs=legs,
-    )
+        order_type=edit.order_type, time_in_force=edit.time_in_force, gtc_date=edit.gtc_date,
+        stop_trigger=edit.stop_trigger, price=edit.price, price_effect=edit.price_effect,
+        value=edit.value, value_effect=edit.value_effect, legs=legs,
+    )  # fmt: skip
 
 
-def show_preview(line: str, preview: PlacedOrderResponse) -> None:
+def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:
     """Print an order and its dry-run."""
-    say(line)
+    for line in lines:
+        say(line)
     show(preview_table(preview))
     for line in messages("error", preview.errors):
         say(line, style="red")
@@ -244,15 +389,22 @@ def show_preview(line: str, preview: PlacedOrderResponse) -> None:
         say(line, style="yellow")
 
 
-def show_placement(placement: Placement) -> None:
-    """Print the outcome of an order."""
-    for line in messages("warning", placement.warnings):
-        say(line, style="yellow")
-    say(f"{placement.outcome.value}: {placement.external_identifier}")
-    if placement.note:
-        say(placement.note)
-    if placement.order is not None:
-        show(order_table([placement.order], columns()))
+def show_placement(placement: Placement, *, as_json: bool) -> None:
+    """Print the outcome of an order; leave with exit code 1 unless it was placed."""
+    if as_json:
+        echo_json(placement_json(placement))
+    else:
+        for line in messages("warning", placement.warnings):
+            say(line, style="yellow")
+        whole = placement.complex_order
+        say(f"{placement.outcome}: {placement.external_identifier} {placement.order_id if whole else ''}".rstrip())
+        if placement.note:
+            say(placement.note)
+        orders = [placement.order] if whole is None else [whole.trigger_order, *(whole.orders or ())]
+        if known := [order for order in orders if order is not None]:
+            show(order_table(known, width()))
+    if placement.outcome != "placed":
+        raise typer.Exit(1)
 
 
 def show_change(change: OrderChange, *, as_json: bool) -> None:
@@ -260,19 +412,21 @@ def show_change(change: OrderChange, *, as_json: bool) -> None:
     if as_json:
         echo_json(change_json(change))
     else:
-        say(f"{change.outcome.value}: {change.error or ''}".removesuffix(": "))
+        say(f"{change.outcome}: {change.error or ''}".removesuffix(": "))
         if change.order is not None:
-            show(order_table([change.order], columns()))
-    if change.outcome is not ChangeOutcome.APPLIED:
+            show(order_table([change.order], width()))
+    if change.outcome != "applied":
         raise typer.Exit(1)
 
 
 @contextlib.contextmanager
 def noting_interrupts(otherwise: str | None = None) -> Iterator[None]:
     """On Ctrl-C, print the notes of the exception before leaving, or ``otherwise`` if it has none."""
+    import asyncio
+
     try:
         yield
     except asyncio.CancelledError as cancelled:
         for note in getattr(cancelled, "__notes__", filter(None, [otherwise])):
-            err.print(note, style="red")
+            say(note, style="red", err=True)
         raise

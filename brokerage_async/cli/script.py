@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import io
-import logging
 import os
 import sys
-import traceback
 from types import TracebackType
-
-from .completion import VARIABLE, complete
-from .terminal import PlainFormatter, printable
 
 __all__ = ["start"]
 
@@ -22,6 +17,7 @@ def start() -> None:
         from typer.main import get_command
 
         from .app import app
+        from .completion import VARIABLE, complete
     except ModuleNotFoundError as missing:
         package = (missing.name or "").partition(".")[0]
         if package not in {"typer", "rich"}:
@@ -31,6 +27,10 @@ def start() -> None:
     if VARIABLE in os.environ:
         print(*complete(command, sys.argv[1:]), sep="\n")
         return
+    import logging
+
+    from .terminal import PlainFormatter
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # characters that a terminal cannot show must not end a command
             stream.reconfigure(errors="replace")
@@ -45,4 +45,8 @@ def start() -> None:
 
 def print_traceback(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
     """Print an unexpected exception, which may quote the service."""
+    import traceback
+
+    from .terminal import printable
+
     sys.stderr.write(printable("".join(traceback.format_exception(kind, error, where))))

@@ -1,17 +1,117 @@
-"""Simulator command: serve the embedded brokerage and print how to reach it."""
+"""``brokerage-async simulator``: serve the embedded brokerage, print how to reach it, and steer a running one."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+import enum
+import os
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
 
-from ..errors import ConfigurationError
-from ..simulator import Simulator
-from .console import say
+import typer
 
-__all__ = ["serve"]
+from .console import echo_json, say
+from .options import add, command_of
+
+__all__ = ["group"]
+
+TIMEOUT = 30.0
+"""Seconds in which a running simulator has to answer."""
+
+
+class EnvironmentName(enum.Enum):
+    """The two environments, as an option can name them."""
+
+    SANDBOX = "sandbox"
+    PRODUCTION = "production"
+
+
+class Wire(enum.Enum):
+    """The two forms of JSON types, as an option can name them."""
+
+    OBSERVED = "observed"
+    DOCUMENTED = "documented"
+
+
+def start_of(value: str) -> datetime:
+    """Return the time that ``--start`` names."""
+    if value == "now":
+        return datetime.now(UTC)
+    try:
+        start = datetime.fromisoformat(value)
+    except ValueError:
+        start = None
+    if start is None or start.tzinfo is None:
+        raise typer.BadParameter(f"must be now or an ISO 8601 time with a zone such as 2026-06-10T14:00Z, got {value}")
+    return start
+
+
+async def simulator(
+    context: typer.Context,
+    environment: Annotated[EnvironmentName, typer.Option(help="environment to play")] = EnvironmentName.SANDBOX,
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 0,
+    seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
+    latency: Annotated[float, typer.Option(min=0.0, help="seconds that every answer is delayed")] = 0.0,
+    start: Annotated[
+        datetime | None,
+        typer.Option(
+            parser=start_of, metavar="now|ISO", help="time of the service as it starts; else a Wednesday in June 2026"
+        ),
+    ] = None,
+    wire: Annotated[
+        Wire, typer.Option(help="JSON types as recorded from the service, or as its document says")
+    ] = Wire.OBSERVED,
+    rate_limit: Annotated[
+        float | None, typer.Option(min=1.0, help="requests per second that are accepted; no limit by default")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="file that keeps orders, positions, clock and requests over restarts")
+    ] = None,
+    speed: Annotated[float, typer.Option(min=0.0, max=86400.0, help="simulated seconds per second; 0 stops")] = 1.0,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(help="fault of every request, such as 'status(503)', or 'METHOD PATH-REGEX FAULT'; repeatable"),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="id of a recorded behaviour to switch off; repeatable")
+    ] = None,
+    control_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="port of the control API and its page; 0 takes a free one")
+    ] = 0,
+) -> None:
+    """Serve a simulated brokerage until Ctrl-C.
+
+    Prints address, credentials and an account as lines for a shell, so that other commands can be pointed at it:
+    send them to a file and read that with `.` (dot) in the shell.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    options = {} if start is None else {"start": start}
+    await serve(
+        environment=environment.value, host=host, port=port, seed=seed, latency=latency,
+        wire=wire.value, rate_limit=rate_limit, state=state,
+        speed=speed, faults=fault or (), control_port=control_port, without=without or (), **options,
+    )  # fmt: skip
+
+
+async def ctl(
+    operation: Annotated[str, typer.Argument(help="operation of the control API, such as set-price or fill-order")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="its arguments, as key=value")] = None,
+) -> None:
+    """Steer a running simulator, which BROKERAGE_CONTROL_URL and BROKERAGE_CONTROL_TOKEN name.
+
+    For instance `ctl set-price symbol=AAPL price=150`, `ctl change-clock advance=60`, `ctl fill-order order_id=7`, or
+    `ctl state`. An unknown operation lists them all.
+    """
+    echo_json(steer(operation, arguments or []))
+
+
+group: typer.Typer = typer.Typer(invoke_without_command=True, help=simulator.__doc__)
+group.callback()(command_of(simulator))
+add(group, ctl)
 
 
 async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: Any) -> None:
@@ -25,6 +125,12 @@ async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: An
     Raises:
         ConfigurationError: an option is invalid, or the address is not available.
     """
+    import asyncio
+    from contextlib import AsyncExitStack
+
+    from ..errors import ConfigurationError
+    from ..simulator import Simulator
+
     try:
         simulator = Simulator(**options)
         simulator.clock.speed = speed
@@ -33,30 +139,83 @@ async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: An
             simulator.faults.add(method, path, name, None)
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
-    async with listening(simulator) as server:
-        for name, value in server.environ.items():
-            say(f"export {name}={value}")
-        accounts = ", ".join(server.account_numbers)
-        page = f"; page {server.page_url}" if server.page_url else ""
-        say(
-            f"# customer {server.customer_id}, accounts {accounts}; {server.clock.time:%Y-%m-%d %H:%M}Z{page}; "
-            "Ctrl-C ends it"
-        )
-        await asyncio.Event().wait()
-
-
-@asynccontextmanager
-async def listening(server: Simulator) -> AsyncIterator[Simulator]:
-    """Start the simulator on its address.
-
-    Raises:
-        ConfigurationError: the address is not available.
-    """
     async with AsyncExitStack() as stack:
         try:
-            await stack.enter_async_context(server)
+            await stack.enter_async_context(simulator)
         except OSError as error:
             raise ConfigurationError(
                 f"cannot listen there: {error.strerror}; choose another --host or --port (0: any free port)"
             ) from None
-        yield server
+        for name, value in simulator.environ.items():
+            say(f"export {name}={value}")
+        accounts = ", ".join(simulator.account_numbers)
+        page = f"; page {simulator.page_url}" if simulator.page_url else ""
+        moment = f"{simulator.clock.time:%Y-%m-%d %H:%M}Z"
+        say(f"# customer {simulator.customer_id}, accounts {accounts}; {moment}{page}; Ctrl-C ends it")
+        await asyncio.Event().wait()
+
+
+def steer(name: str, given: list[str]) -> Any:
+    """Call an operation with ``key=value`` arguments and return its answer.
+
+    Raises:
+        ConfigurationError: no simulator is named or reached, or it refuses the call.
+    """
+    import json
+    import urllib.error
+    import urllib.request
+
+    from ..errors import ConfigurationError
+
+    address, token = (os.environ.get(f"BROKERAGE_CONTROL_{part}", "") for part in ("URL", "TOKEN"))
+    if not re.fullmatch(r"http://127\.0\.0\.1:\d+", address) or not token:
+        raise ConfigurationError(
+            "BROKERAGE_CONTROL_URL and BROKERAGE_CONTROL_TOKEN must name a running simulator: they are among the lines "
+            "that `brokerage-async simulator` prints"
+        )
+    method, path, body = request_of(name, given)
+    request = urllib.request.Request(  # noqa: S310 - the address was checked
+        address + path, data=body, method=method, headers={"Authorization": f"Bearer {token}"}
+    )
+    try:
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with direct.open(request, timeout=TIMEOUT) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            message = json.load(error)["error"]["message"]
+        raise ConfigurationError(f"{name}: {message}") from None
+    except OSError as error:
+        raise ConfigurationError(f"no simulator answers at {address}: {error}") from None
+
+
+def request_of(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
+    """Return method, path and body of a call."""
+    from urllib.parse import quote
+
+    import msgspec
+
+    from ..errors import ConfigurationError
+    from ..simulator import CONTROL_ROUTES
+
+    routes = {route.name.replace("_", "-"): route for route in CONTROL_ROUTES}
+    route = routes.get(name)
+    if route is None:
+        raise ConfigurationError(f"unknown operation {name}; use one of {', '.join(routes)}")
+    pairs = (item.partition("=") for item in given)
+    values = {key: value for key, _, value in pairs}
+    needed = re.findall(r"\{(\w+)\}", route.path)
+    missing = [each for each in needed if each not in values]
+    if missing or not all("=" in item for item in given):
+        wanted = ", ".join(f"{each}=..." for each in missing) or "key=value arguments"
+        raise ConfigurationError(f"{name} needs {wanted}, got {' '.join(given) or 'none'}")
+    path = route.path.format(**{each: quote(values.pop(each), safe="") for each in needed})
+    if route.body is None:
+        if values:
+            raise ConfigurationError(f"{name} does not take {', '.join(values)}")
+        return route.method, path, None
+    fields = {key: None if value == "null" else value for key, value in values.items()}
+    try:
+        return route.method, path, msgspec.json.encode(msgspec.convert(fields, route.body, strict=False))
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"{name}: {error}") from None

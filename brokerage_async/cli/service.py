@@ -6,17 +6,16 @@ import difflib
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import attrs
+from .console import say
 
-from ..client import Client
-from ..config.settings import NEITHER
-from ..errors import ConfigurationError, ErrorDetail
-from ..simulator import Simulator
-from .console import err, say
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..simulator import Simulator
 
-__all__ = ["Service", "check_environment", "connect", "serve_simulated"]
+__all__ = ["Service", "check_environment", "connect"]
 
 PREFIX = "BROKERAGE_"
 REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
@@ -30,7 +29,7 @@ ALIKE = 0.75
 """Likeness from which an unknown variable is taken for a misspelt one."""
 
 
-@attrs.frozen
+@dataclass(frozen=True)
 class Service:
     """A service and a client of it.
 
@@ -52,6 +51,8 @@ class Service:
         Raises:
             ConfigurationError: a real service, and no account is named.
         """
+        from ..errors import ConfigurationError
+
         if given is None:
             simulated = None if self.simulator is None else self.simulator.account_numbers[0]
             given = simulated or os.environ.get("BROKERAGE_ACCOUNT")
@@ -64,35 +65,31 @@ class Service:
 async def connect(*, simulated: bool, **options: Any) -> AsyncIterator[Service]:
     """Connect to the service that the environment names, or to an embedded simulator.
 
+    The simulator plays the production environment, because the sandbox lacks operations.
+
     Args:
-        simulated: use a simulator, whatever the environment says.
+        simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
         options: arguments of the client.
 
     Raises:
         ConfigurationError: the environment does not name a service.
     """
     if simulated:
-        async with serve_simulated(**options) as service:
-            yield service
+        from ..simulator import Simulator
+
+        async with Simulator(environment="production") as simulator, simulator.client(**options) as client:
+            say(
+                f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
+                style="yellow",
+                err=True,
+            )
+            yield Service(client, simulator)
         return
+    from ..client import Client
+
     check_environment()
     async with Client.from_env(**options) as client:
         yield Service(client)
-
-
-@asynccontextmanager
-async def serve_simulated(**options: Any) -> AsyncIterator[Service]:
-    """Start an embedded simulator, and say on stderr that nothing is real.
-
-    It simulates the production environment, because the sandbox lacks operations.
-    """
-    async with Simulator(environment="production") as simulator, simulator.client(**options) as client:
-        say(
-            f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
-            style="yellow",
-            to=err,
-        )
-        yield Service(client, simulator)
 
 
 def check_environment() -> None:
@@ -101,6 +98,9 @@ def check_environment() -> None:
     Raises:
         ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.
     """
+    from ..config.settings import NEITHER
+    from ..errors import ConfigurationError, ErrorDetail
+
     missing = [name for name in REQUIRED if not os.environ.get(name)]
     if os.environ.get("BROKERAGE_ENVIRONMENT") and "BROKERAGE_BASE_URL" in missing:
         missing.remove("BROKERAGE_BASE_URL")  # the published address of that environment
@@ -110,7 +110,7 @@ def check_environment() -> None:
         if meant is not None:
             problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant}", name))
         else:
-            say(f"{name}: unknown variable, without effect", style="yellow", to=err)
+            say(f"{name}: unknown variable, without effect", style="yellow", err=True)
     if problems:
         raise ConfigurationError(
             "the environment does not name a service: set these variables, or pass --simulator", errors=tuple(problems)

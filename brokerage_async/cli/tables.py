@@ -2,83 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from decimal import Decimal
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import attrs
-from rich.cells import cell_len
-from rich.table import Table
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
 
-from ..models import converter
+    from rich.table import Table
 
-__all__ = ["Layout", "Row", "moment", "money", "plain", "raw", "table_of"]
+__all__ = ["moment", "money", "plain", "raw", "table_of"]
 
-Row = Mapping[str, str]
-"""Cells by heading."""
-
-BORDERS = 3
+PADDING = 3
 """Characters that a column needs beside its cells."""
 
 FOLDED = 24
 """Characters that a column whose cells may be folded needs at least."""
 
 
-@attrs.frozen(kw_only=True)
-class Layout:
-    """Columns of a table.
+def table_of(
+    rows: Iterable[Mapping[str, str]],
+    title: str,
+    *,
+    headings: Sequence[str] = (),
+    numbers: Collection[str] = (),
+    whole: Collection[str] = (),
+    folded: Collection[str] = (),
+    dispensable: Sequence[str | tuple[str, ...]] = (),
+    width: int | None = None,
+    styles: Sequence[str | None] = (),
+    **options: Any,
+) -> Table:
+    """Build a table; columns that do not fit into ``width`` are omitted and named below.
 
-    Attributes:
+    rich alone would fold or cut cells instead, numbers among them.
+
+    Args:
+        rows: cells by heading.
         title: title of the table.
-        headings: headings of the columns, in order.
-        right: headings of numbers, which are aligned to the right.
-        unbroken: headings of cells that stand on one line.
+        headings: headings of the columns, by default the keys of the first row.
+        numbers: headings of columns that are aligned to the right and stand on one line.
+        whole: headings of other columns whose cells stand on one line; a cut one ends in an ellipsis.
         folded: headings of long cells, which take the room that is left.
         dispensable: headings that are omitted without room for them, in this order; a tuple of them goes together.
+        width: characters in a line; None: any number.
+        styles: styles of the rows.
+        options: further options of the table.
     """
+    from rich.cells import cell_len
+    from rich.table import Table
 
-    title: str
-    headings: tuple[str, ...]
-    right: frozenset[str] = frozenset()
-    unbroken: frozenset[str] = frozenset()
-    folded: frozenset[str] = frozenset()
-    dispensable: tuple[str | tuple[str, ...], ...] = ()
-
-
-def table_of(rows: Iterable[Row], layout: Layout, width: int | None = None) -> Table:
-    """Build a table; columns that do not fit into ``width`` are omitted and named below."""
     listed = list(rows)
-    room = {heading: BORDERS + _width(heading, listed, layout) for heading in layout.headings}
-    left_out: list[str] = []
-    for group in layout.dispensable:
+    room = {}
+    for heading in headings or (listed[0] if listed else ()):
+        widest = max((cell_len(line) for row in listed for line in row[heading].splitlines()), default=0)
+        widest = max(cell_len(heading), min(widest, FOLDED) if heading in folded else widest)
+        room[heading] = PADDING + widest
+    omitted: list[str] = []
+    for group in dispensable:
         if width is not None and 1 + sum(room.values()) > width:
-            headings = (group,) if isinstance(group, str) else group
-            left_out += headings
-            for heading in headings:
-                del room[heading]
-    table = Table(title=layout.title, title_justify="left", caption_justify="left")
-    if left_out:
-        table.caption = f"No room for: {', '.join(left_out)}. --json shows all."
+            together = [heading for heading in ([group] if isinstance(group, str) else group) if room.pop(heading, 0)]
+            omitted += together
+    if omitted:
+        options["caption"] = f"No room for: {', '.join(omitted)}. --json shows all."
+    table = Table(title=title, title_justify="left", caption_justify="left", **options)
     for heading in room:
+        one_line = heading in whole or heading in numbers
         table.add_column(
             heading,
-            justify="right" if heading in layout.right else "left",
-            overflow="fold",
-            no_wrap=heading in layout.unbroken,
+            justify="right" if heading in numbers else "left",
+            overflow="ellipsis" if one_line else "fold",
+            no_wrap=one_line,
         )
-    for row in listed:
-        table.add_row(*(row[heading] for heading in room))
+    for index, row in enumerate(listed):
+        table.add_row(*(row[heading] for heading in room), style=styles[index] if styles else None)
     return table
 
 
-def _width(heading: str, rows: Iterable[Row], layout: Layout) -> int:
-    widest = max(map(cell_len, (heading, *(row[heading] for row in rows))))
-    return min(widest, FOLDED) if heading in layout.folded else widest
-
-
 def raw(model: Any) -> Any:
-    """Return a model as JSON values; None stays None."""
+    """Return a model, or a list of them, as JSON values; None stays None."""
+    from ..models import converter
+
     return None if model is None else converter.unstructure(model)
 
 
@@ -87,14 +91,15 @@ def plain(amount: Decimal | None) -> str:
     return "" if amount is None else format(amount, "f")
 
 
-def money(amount: Decimal | None) -> str:
-    """Return an amount with separators of thousands, and at least cents."""
+def money(amount: Decimal | None, effect: object = None) -> str:
+    """Return an amount with separators of thousands and at least cents, and its effect if there is one."""
     if amount is None:
         return ""
     exponent = amount.as_tuple().exponent
-    return f"{amount:,.2f}" if not isinstance(exponent, int) or exponent > -2 else f"{amount:,f}"
+    written = f"{amount:,.2f}" if not isinstance(exponent, int) or exponent > -2 else f"{amount:,f}"
+    return f"{written} {effect or ''}".rstrip()
 
 
-def moment(at: datetime | None) -> str:
+def moment(at: datetime | None, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """Return a date-time in local time."""
-    return "" if at is None else f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+    return "" if at is None else f"{at.astimezone():{form}}"

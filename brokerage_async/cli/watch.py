@@ -1,112 +1,133 @@
-"""Watch commands: a table of the items that changed last, or a line per change."""
+"""``brokerage-async watch``: a table of the items that changed last, or a line for each change."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import attrs
-from rich import box
-from rich.cells import cell_len
-from rich.live import Live
-from rich.table import Table
+import typer
 
-from ..models import AccountBalance, MarketSession, Order, Position, QuoteAlert, converter
-from ..watch import Change, Watcher
-from .accounts import position_row
-from .console import complain, echo_json, out, say
+from .accounts import NUMBERS, position_row
+from .console import complain, count_to, echo_json, say
+from .options import Accounts, Count, Customer, JsonLines, Simulated, add
 from .order_tables import legs_of, price_of
 from .service import connect
-from .tables import money
+from .tables import moment, money, raw, table_of
 
-__all__ = ["Following", "watch_alerts", "watch_balances", "watch_market", "watch_orders", "watch_positions"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..models import AccountBalance, MarketSession, Order, Position, QuoteAlert
+    from ..watch import Change
+
+__all__ = ["group"]
 
 ROWS = 30  # the table shows the items that changed last
 
-
-@attrs.frozen(kw_only=True)
-class Following:
-    """Options that the watch commands share."""
-
-    as_json: bool = False
-    initial: bool = True
-    count: int | None = None
-    simulated: bool = False
-    push: bool = False
+Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
+Push = Annotated[bool, typer.Option("--push", help="poll at once after an event of the account stream")]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="leave out the items that are there at the start")]
 
 
-async def watch_orders(following: Following, customer: str, accounts: list[str], interval: float) -> None:
+async def orders(
+    account: Accounts = None,
+    customer: Customer = "me",
+    interval: Interval = 2.0,
+    as_json: JsonLines = False,
+    only_new: OnlyNew = False,
+    push: Push = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
     """Follow today's orders of accounts."""
-    async with connect(simulated=following.simulated) as service:
+    async with connect(simulated=simulated) as service:
         watcher = service.client.watch.orders(
-            customer,
-            accounts or [service.account(None)],
-            interval=interval,
-            initial=following.initial,
-            push=following.push,
-            on_error=complain,
-        )
-        await follow(watcher, Board("Orders", order_row, dispensable=("at", "change")), following)
+            customer, account or [service.account(None)],
+            interval=interval, initial=not only_new, push=push, on_error=complain,
+        )  # fmt: skip
+        await follow(watcher, Board("Orders", order_cells, ("at", "change")), count, as_json=as_json)
 
 
-async def watch_alerts(following: Following, interval: float) -> None:
-    """Follow the quote alerts of the user."""
-    async with connect(simulated=following.simulated) as service:
-        watcher = service.client.watch.quote_alerts(
-            interval=interval, initial=following.initial, push=following.push, on_error=complain
-        )
-        await follow(watcher, Board("Quote alerts", alert_row), following)
-
-
-async def watch_positions(following: Following, accounts: list[str], interval: float, *, marks: bool) -> None:
+async def positions(
+    account: Accounts = None,
+    marks: Annotated[bool, typer.Option("--marks", help="include marks: then nearly every poll is a change")] = False,
+    interval: Interval = 5.0,
+    as_json: JsonLines = False,
+    only_new: OnlyNew = False,
+    push: Push = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
     """Follow the positions of accounts."""
-    async with connect(simulated=following.simulated) as service:
+    async with connect(simulated=simulated) as service:
         watcher = service.client.watch.positions(
-            accounts or [service.account(None)],
-            include_marks=marks,
-            interval=interval,
-            initial=following.initial,
-            push=following.push,
-            on_error=complain,
-        )
-        await follow(watcher, Board("Positions", partial(position_cells, marks=marks)), following)
+            account or [service.account(None)],
+            include_marks=marks, interval=interval, initial=not only_new, push=push, on_error=complain,
+        )  # fmt: skip
+        await follow(watcher, position_board(marks=marks), count, as_json=as_json)
 
 
-async def watch_balances(following: Following, accounts: list[str], interval: float) -> None:
+async def balances(
+    account: Accounts = None,
+    interval: Interval = 5.0,
+    as_json: JsonLines = False,
+    only_new: OnlyNew = False,
+    push: Push = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
     """Follow the balances of accounts."""
-    async with connect(simulated=following.simulated) as service:
+    async with connect(simulated=simulated) as service:
         watcher = service.client.watch.balances(
-            accounts or [service.account(None)],
-            interval=interval,
-            initial=following.initial,
-            push=following.push,
-            on_error=complain,
+            account or [service.account(None)],
+            interval=interval, initial=not only_new, push=push, on_error=complain,
+        )  # fmt: skip
+        board = Board("Balances", balance_cells, ("change", "at", "currency"))
+        await follow(watcher, board, count, as_json=as_json)
+
+
+async def alerts(
+    interval: Interval = 5.0,
+    as_json: JsonLines = False,
+    only_new: OnlyNew = False,
+    push: Push = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the quote alerts of the user."""
+    async with connect(simulated=simulated) as service:
+        watcher = service.client.watch.quote_alerts(
+            interval=interval, initial=not only_new, push=push, on_error=complain
         )
-        await follow(watcher, Board("Balances", balance_cells, dispensable=("change", "at", "currency")), following)
+        await follow(watcher, Board("Quote alerts", alert_cells), count, as_json=as_json)
 
 
-async def watch_market(following: Following, collection: str, *, extended: bool) -> None:
-    """Follow the sessions of a market."""
-    async with connect(simulated=following.simulated) as service:
-        watcher = service.client.watch.market(
-            collection, extended=extended, initial=following.initial, on_error=complain
-        )
-        await follow(watcher, Board(f"Sessions of {collection}", session_row), following)
+async def market(
+    collection: Annotated[str, typer.Argument(help="Equity, CME or CFE")] = "Equity",
+    extended: Annotated[bool, typer.Option(help="also the hours around the regular session")] = False,
+    as_json: JsonLines = False,
+    only_new: OnlyNew = False,
+    count: Count = None,
+    simulated: Simulated = False,
+) -> None:
+    """Follow the sessions of a market as they open and close."""
+    async with connect(simulated=simulated) as service:
+        watcher = service.client.watch.market(collection, extended=extended, initial=not only_new, on_error=complain)
+        await follow(watcher, Board(f"Sessions of {collection}", session_cells), count, as_json=as_json)
 
 
-async def follow(watcher: Watcher[Any], board: Board, following: Following) -> None:
-    """Show changes, on the board or as lines, up to the requested number."""
+group: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow changes until Ctrl-C.")
+for _command in (orders, positions, balances, alerts, market):
+    add(group, _command)
+
+
+async def follow(watcher: Any, board: Board, count: int | None, *, as_json: bool) -> None:
+    """Show changes, on the board or as lines of JSON, up to the requested number."""
     async with contextlib.aclosing(watcher) as changes:
-        with contextlib.nullcontext(print_line) if following.as_json else board.shown() as show:
-            seen = 0
-            async for change in changes:
-                show(change)
-                seen += 1
-                if seen == following.count:
-                    return
+        with contextlib.nullcontext(print_line) if as_json else board.shown() as show:
+            await count_to(count, changes, show)
 
 
 def print_line(change: Change[Any]) -> None:
@@ -116,98 +137,84 @@ def print_line(change: Change[Any]) -> None:
         "key": change.key,
         "at": change.at.isoformat(),
         "fields": change.fields,
-        "before": converter.unstructure(change.before),
-        "after": converter.unstructure(change.after),
+        "before": raw(change.before),
+        "after": raw(change.after),
     }
     echo_json(record, indent=None)
 
 
-@attrs.define
 class Board:
-    """Table of the items that changed last, with their changes.
+    """Table of the items that changed last, with their changes."""
 
-    Attributes:
-        title: title of the table.
-        cells: makes the cells of an item by heading.
-        dispensable: headings that are omitted without room for them, in this order.
-    """
-
-    title: str
-    cells: Callable[[Any], Mapping[str, object]]
-    dispensable: tuple[str, ...] = ("change", "at")
-    changes: dict[Any, Change[Any]] = attrs.Factory(dict)
+    def __init__(
+        self, title: str, cells: Callable[[Any], Mapping[str, object]], dispensable: tuple[str, ...] = ("change", "at")
+    ) -> None:
+        self.title = title
+        self.cells = cells
+        self.dispensable = dispensable
+        self.changes: dict[Any, Change[Any]] = {}
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[Callable[[Change[Any]], None]]:
         """Show the table while inside; yields the function that adds a change. Without a terminal, print lines."""
+        from rich.live import Live
+
+        from .screen import out
+
         if not out.is_terminal:
             yield lambda change: say("  ".join(filter(None, self.row(change).values())).replace("\n", ", "))
             return
-        with Live(self.table(), console=out, auto_refresh=False, vertical_overflow="crop") as live:
+        with Live(self.table(out.width), console=out, auto_refresh=False, vertical_overflow="crop") as live:
 
             def show(change: Change[Any]) -> None:
                 self.changes.pop(change.key, None)
                 self.changes[change.key] = change
-                live.update(self.table(), refresh=True)
+                live.update(self.table(out.width), refresh=True)
 
             yield show
 
-    def table(self) -> Table:
-        """Build the table, in as many columns as the terminal has room for."""
+    def table(self, width: int) -> Table:
+        """Build the table, in as many columns as there is room for."""
+        from rich import box
+
         latest = list(self.changes.values())[-ROWS:]
-        rows = [self.row(change) for change in latest]
-        table = Table(title=self.title, title_justify="left", caption_justify="left", box=box.SIMPLE_HEAD)
-        headings, left_out = fitting(rows, self.dispensable, out.width)
-        for heading in headings:
-            table.add_column(heading, no_wrap=heading in UNBROKEN, overflow="fold")
-        for change, row in zip(latest, rows, strict=True):
-            table.add_row(*(row[heading] for heading in headings), style="dim" if change.after is None else None)
-        if left_out:
-            table.caption = f"No room for: {', '.join(left_out)}. --json shows all."
-        return table
+        return table_of(
+            map(self.row, latest), self.title, numbers=NUMBERS, whole=("at", "order", "status", "price", "symbol"),
+            dispensable=self.dispensable, width=width, box=box.SIMPLE_HEAD,
+            styles=["dim" if change.after is None else None for change in latest],
+        )  # fmt: skip
 
     def row(self, change: Change[Any]) -> dict[str, str]:
         """Return the cells of a change by heading: when (in local time), of which item, and its changed fields."""
-        cells = {heading: shown(value) for heading, value in self.cells(change.item).items()}
-        fields = f"{change.kind} {', '.join(change.fields)}".rstrip()
-        return {"at": change.at.astimezone().strftime("%H:%M:%S"), **cells, "change": fields}
+        cells = {heading: written(value) for heading, value in self.cells(change.item).items()}
+        return {
+            "at": moment(change.at, "%H:%M:%S"),
+            **cells,
+            "change": f"{change.kind} {', '.join(change.fields)}".rstrip(),
+        }
 
 
-PADDING = 3  # columns between two cells
-UNBROKEN = ("at", "order", "status", "price", "symbol")
-"""Columns whose cells stand on one line."""
-
-
-def fitting(rows: list[dict[str, str]], dispensable: tuple[str, ...], width: int) -> tuple[list[str], list[str]]:
-    """Return the headings that fit, and those that are omitted."""
-    headings = rows[0] if rows else {}
-    lines = {heading: [heading, *(line for row in rows for line in row[heading].splitlines())] for heading in headings}
-    room = {heading: PADDING + max(map(cell_len, lines[heading])) for heading in headings}
-    left_out = []
-    for heading in dispensable:
-        if sum(room.values()) > width and heading in room:
-            del room[heading]
-            left_out.append(heading)
-    return list(room), left_out
-
-
-def shown(value: object) -> str:
+def written(value: object) -> str:
     """Return a value as a cell: date-times in local time, nothing for None."""
     if isinstance(value, datetime):
-        return value.astimezone().strftime("%m-%d %H:%M")
+        return moment(value, "%m-%d %H:%M")
     return "" if value is None else str(value)
 
 
-def order_row(order: Order) -> dict[str, object]:
+def order_cells(order: Order) -> dict[str, object]:
     """Return the cells of an order."""
     return {"order": order.id, "status": order.status, "what": legs_of(order, "\n"), "price": price_of(order)}
 
 
-def position_cells(position: Position, *, marks: bool) -> dict[str, object]:
-    """Return the cells of a position."""
-    row = position_row(position)
+def position_board(*, marks: bool) -> Board:
+    """Return a board of positions, with marks and what follows from them if requested."""
     headings = ("symbol", "quantity", "opened at", *(("mark", "value", "gain") if marks else ()))
-    return {"account": position.account_number, **{heading: row[heading] for heading in headings}}
+
+    def cells(position: Position) -> dict[str, object]:
+        row = position_row(position)
+        return {"account": position.account_number, **{heading: row[heading] for heading in headings}}
+
+    return Board("Positions", cells, ("change", "at", "opened at", "account"))
 
 
 def balance_cells(balance: AccountBalance) -> dict[str, object]:
@@ -222,12 +229,12 @@ def balance_cells(balance: AccountBalance) -> dict[str, object]:
     }
 
 
-def alert_row(alert: QuoteAlert) -> dict[str, object]:
+def alert_cells(alert: QuoteAlert) -> dict[str, object]:
     """Return the cells of a quote alert."""
     condition = f"{alert.field} {alert.operator} {alert.threshold}"
     return {"alert": alert.alert_external_id, "symbol": alert.symbol, "condition": condition}
 
 
-def session_row(session: MarketSession) -> dict[str, object]:
+def session_cells(session: MarketSession) -> dict[str, object]:
     """Return the cells of a market session."""
     return {"day": session.session_date, "opens": session.open_at, "closes": session.close_at}

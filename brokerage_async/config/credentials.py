@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
+from .._secrets import Secret
 from .fields import check_given, check_text, hidden
 
 __all__ = ["AuthorizationCode", "Credentials", "RefreshToken", "StaticToken", "TokenProvider"]
@@ -16,14 +17,14 @@ class RefreshToken:
     """Credentials of a personal grant. The refresh token does not expire; access tokens are made from it as needed.
 
     Attributes:
-        client_secret: secret of the OAuth application; hidden in every representation.
+        client_secret: secret of the OAuth application; hidden in every representation, for `Secret.reveal` returns it.
         refresh_token: token of the grant; hidden as well.
         client_id: identifier of the application; may be left out.
         scope: words separated by spaces, to ask for less than was granted.
     """
 
-    client_secret: str = attrs.field(converter=hidden, validator=check_given)
-    refresh_token: str = attrs.field(converter=hidden, validator=check_given)
+    client_secret: Secret = attrs.field(converter=hidden, validator=check_given)
+    refresh_token: Secret = attrs.field(converter=hidden, validator=check_given)
     client_id: str | None = attrs.field(default=None, validator=check_text)
     scope: str | None = attrs.field(default=None, validator=check_text)
 
@@ -41,9 +42,9 @@ class AuthorizationCode:
     """
 
     client_id: str = attrs.field(validator=check_given)
-    client_secret: str = attrs.field(converter=hidden, validator=check_given)
+    client_secret: Secret = attrs.field(converter=hidden, validator=check_given)
     redirect_uri: str = attrs.field(validator=check_given)
-    code: str = attrs.field(converter=hidden, validator=check_given)
+    code: Secret = attrs.field(converter=hidden, validator=check_given)
 
 
 @runtime_checkable
@@ -71,11 +72,11 @@ class StaticToken:
         access_token: the token; hidden in every representation.
     """
 
-    access_token: str = attrs.field(converter=hidden, validator=check_given)
+    access_token: Secret = attrs.field(converter=hidden, validator=check_given)
 
     async def get_token(self) -> str:
         """Return the token."""
-        return self.access_token
+        return self.access_token.reveal()
 
     def invalidate(self, token: str) -> bool:
         """Return False: there is only one token."""

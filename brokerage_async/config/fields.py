@@ -6,22 +6,22 @@ from typing import Any
 
 import attrs
 
-from .._secrets import Secret
+from .._secrets import Secret, revealed
 from ..errors import ConfigurationError
 
 __all__ = ["check_given", "check_text", "hidden"]
 
 
 def hidden(value: object) -> Secret:
-    """Return a secret; an empty one for what is not a str, which `check_given` then rejects."""
-    return Secret(value) if isinstance(value, str) else Secret()
+    """Return a secret; an empty one for what is neither that nor a str, which `check_given` then rejects."""
+    return value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
 
 
 def check_given(instance: Any, attribute: attrs.Attribute[Any], value: object) -> None:
     """Accept a str that is not blank and can be shown."""
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str | Secret) or not revealed(value).strip():
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} must be a non-empty string")
-    if not value.isprintable():  # such as the end of the line of the file that it was read from
+    if not revealed(value).isprintable():  # such as the end of the line of the file that it was read from
         raise ConfigurationError(
             f"{type(instance).__name__}.{attribute.name} contains non-printable characters (a trailing newline?)"
         )

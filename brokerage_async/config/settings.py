@@ -72,7 +72,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     }
     if (version := read("ACCEPT_VERSION")) is not None:
         settings["accept_version"] = None if version == "none" else version
-    optional = {"user_agent": read("USER_AGENT")}
+    optional: dict[str, Any] = {"user_agent": read("USER_AGENT")}
     optional["proxy"] = None if read("PROXY") is None else hidden(read("PROXY"))
     flags = {name.lower(): value.lower() == "true" for name in _FLAGS if (value := read(name)) is not None}
     return settings | flags | {name: value for name, value in optional.items() if value is not None}

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from .._secrets import Secret, SecretBytes
+from .._secrets import Secret
 from ..errors import ConfigurationError
 
 __all__ = ["TokenCipher"]
@@ -33,9 +33,10 @@ class TokenCipher:
 
     __slots__ = ("_fernet", "_secret", "key_id")
 
-    def __init__(self, key: str | bytes | None) -> None:
+    def __init__(self, key: str | bytes | Secret | None) -> None:
+        key = Secret(key.decode("latin-1")) if isinstance(key, bytes) else Secret(key) if isinstance(key, str) else key
         self._fernet: Any = None if key is None else _fernet(key)
-        self._secret = SecretBytes(b"" if key is None else key.encode() if isinstance(key, str) else key)
+        self._secret = key or Secret()
         self.key_id: str = "plain" if key is None else self.digest("key id")
 
     def __repr__(self) -> str:
@@ -43,11 +44,11 @@ class TokenCipher:
 
     def digest(self, value: str) -> str:
         """Return a short one-way digest of a token, by which processes refer to it."""
-        return hmac.new(bytes(self._secret), value.encode(), hashlib.sha256).hexdigest()[:24]
+        return hmac.new(self._secret.reveal().encode(), value.encode(), hashlib.sha256).hexdigest()[:24]
 
-    def seal(self, token: str, context: str) -> bytes:
+    def seal(self, token: Secret, context: str) -> bytes:
         """Return what to keep of ``token``."""
-        plain = msgspec.json.encode(_Sealed(context, str(token)))
+        plain = msgspec.json.encode(_Sealed(context, token.reveal()))
         return plain if self._fernet is None else bytes(self._fernet.encrypt(plain))
 
     def open(self, sealed: bytes, context: str) -> Secret | None:
@@ -60,13 +61,13 @@ class TokenCipher:
         return Secret(found.token) if found.context == context else None
 
 
-def _fernet(key: str | bytes) -> Any:
+def _fernet(key: Secret) -> Any:
     try:
         from cryptography.fernet import Fernet
     except ImportError as error:
         raise ConfigurationError("encrypted tokens need cryptography: install brokerage-async[redis]") from error
     try:
-        return Fernet(key)
+        return Fernet(key.reveal())
     except (TypeError, ValueError, AttributeError):
         pass
     raise ConfigurationError(INVALID_KEY)

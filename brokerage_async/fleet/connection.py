@@ -81,11 +81,12 @@ class Connection:
         ConfigurationError: redis-py is not installed (extra ``brokerage-async[redis]``), or an argument is invalid.
     """
 
-    def __init__(self, engine: str | Redis, *, name: str, timeout: float) -> None:
+    def __init__(self, engine: str | Secret | Redis, *, name: str, timeout: float) -> None:
         self.name: str = check_name(name)
         self._timeout = check_seconds("timeout", timeout)
-        self._owned = isinstance(engine, str)
-        self._redis: Any = _client(Secret(engine)) if isinstance(engine, str) else engine
+        engine = Secret(engine) if isinstance(engine, str) else engine
+        self._owned = isinstance(engine, Secret)
+        self._redis: Any = _client(engine) if isinstance(engine, Secret) else engine
         if isinstance(self._redis, type) or not callable(getattr(self._redis, "aclose", None)):  # redis.Redis has none
             raise ConfigurationError(f"engine must be a url or a redis.asyncio.Redis, got {type(engine).__name__}")
         pool = getattr(self._redis, "connection_pool", None)
@@ -184,7 +185,7 @@ class Connection:
         return EngineUnavailableError(f"the engine of the fleet {self.name!r} is away ({self.reason})", code="AWAY")
 
 
-def _client(url: str) -> Any:
+def _client(url: Secret) -> Any:
     """Return a client that tries a command a second time only where the first found a broken connection."""
     try:
         from redis import asyncio as redis
@@ -195,7 +196,7 @@ def _client(url: str) -> Any:
         raise ConfigurationError("a fleet needs redis-py: install brokerage-async[redis]") from error
     retry = Retry(NoBackoff(), 1, supported_errors=(BrokenConnectionError,))
     try:
-        return redis.Redis.from_url(str(url), retry=retry, protocol=2, socket_timeout=None, decode_responses=False)
+        return redis.Redis.from_url(url.reveal(), retry=retry, protocol=2, socket_timeout=None, decode_responses=False)
     except Exception as error:
         reason = type(error).__name__
     raise ConfigurationError(f"the url of the engine must be like redis://host:6379/0 ({reason})")

@@ -92,10 +92,14 @@ class Fleet:
     """
 
     def __init__(
-        self, engine: str | Redis, *, name: str = "brokerage", timeout: float = 1.0, observers: Sequence[Observer] = ()
+        self,
+        engine: str | Secret | Redis,
+        *,
+        name: str = "brokerage",
+        timeout: float = 1.0,
+        observers: Sequence[Observer] = (),
     ) -> None:
-        if isinstance(engine, str):
-            engine = Secret(engine)  # the variables of this frame may show up in a traceback
+        engine = Secret(engine) if isinstance(engine, str) else engine  # a traceback may show the locals of this frame
         self.connection: Connection = Connection(engine, name=name, timeout=timeout)
         self._id = secrets.token_hex(6)
         self._parts: dict[str, Part] = {}

@@ -84,7 +84,7 @@ class RedisTokenStore:
         ConfigurationError: an argument is invalid, or `cryptography` is missing.
     """
 
-    def __init__(self, fleet: Fleet, *, encryption_key: str | bytes | None = None, lease: float = 5.0) -> None:
+    def __init__(self, fleet: Fleet, *, encryption_key: str | bytes | Secret | None = None, lease: float = 5.0) -> None:
         if not isinstance(fleet, Fleet):
             raise ConfigurationError(f"fleet must be a Fleet, got {type(fleet).__name__}")
         self._cipher = TokenCipher(encryption_key)
@@ -101,7 +101,7 @@ class RedisTokenStore:
         return f"RedisTokenStore({self._connection.name!r}, {self._cipher!r})"
 
     @staticmethod
-    def generate_key() -> str:
+    def generate_key() -> Secret:
         """Return a new random key. Keep it with your other secrets.
 
         Processes with another key share another token, so replacing the key costs one token request.
@@ -112,7 +112,9 @@ class RedisTokenStore:
             raise ConfigurationError("encrypted tokens need cryptography: install brokerage-async[redis]") from error
         return Secret(Fernet.generate_key().decode())
 
-    async def join(self, key: str, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
+    async def join(
+        self, key: str, *, rejected: Secret | None, due: Secret | None
+    ) -> StoredToken | TokenError | RefreshTurn:
         """Return a token, the failure of another process, or the turn to request a token.
 
         Raises:
@@ -169,7 +171,7 @@ class RedisTokenStore:
         """Keep a token; return the one to use."""
         life = int((token.expires_at - time.time()) * 1000)
         sealed = self._cipher.seal(token.access_token, key)
-        reply = await self.run(PUBLISH, key, turn, sealed, self._cipher.digest(token.access_token), max(life, 1))
+        reply = await self.run(PUBLISH, key, turn, sealed, self._digest(token.access_token), max(life, 1))
         match reply:
             case [0, other, left]:
                 found = self._cipher.open(other, key)
@@ -212,8 +214,8 @@ class RedisTokenStore:
     def _refused(self, key: str) -> str:
         return self._connection.key("refused", key)
 
-    def _digest(self, token: str | None) -> str:
-        return "" if token is None else self._cipher.digest(token)
+    def _digest(self, token: Secret | None) -> str:
+        return "" if token is None else self._cipher.digest(token.reveal())
 
 
 class _Turn:

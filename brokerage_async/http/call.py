@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import attrs
 
+from .._secrets import Secret
 from ..errors import (
     BrokerageError,
     DeadlineExceededError,
@@ -83,12 +84,15 @@ Next = Return | Fail | Again
 """Next step after an attempt."""
 
 
+NO_TOKEN = Secret()
+
+
 @attrs.define
 class _Attempt:
     """Times and results of one attempt, as far as it has come."""
 
     began: float
-    authorization: str = ""
+    authorization: Secret = NO_TOKEN
     sent_at: float | None = None
     response: Response | None = None
     failure: BrokerageError | None = None
@@ -124,7 +128,7 @@ class Call:
         self._operation = call.operation
         self._last: BrokerageError | None = None
         self._waiting_for = "its turn to be sent"
-        self._authorization = ""
+        self._authorization = NO_TOKEN
         self._request = request
         self._loop = loop
         self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
@@ -259,13 +263,12 @@ class Call:
             timeout = left if timeout is None else min(timeout, left)
         request = self._request
         self._authorization = attempt.authorization
-        headers = {**request.headers, "Authorization": attempt.authorization}
-        if request.body is not None:
-            headers["Content-Type"] = "application/json"
+        typed = {} if request.body is None else {"Content-Type": "application/json"}
         return Request(
             method=request.method,
             url=request.url,
-            headers=headers,
+            headers={**request.headers, **typed},
+            authorization=attempt.authorization,
             body=request.body,
             operation=self._operation,
             timeout=timeout,

@@ -52,6 +52,10 @@ class Proxy:
     url: str
     authorization: Secret | None = None
 
+    def headers(self) -> dict[str, str]:
+        """Return the headers that go to the proxy."""
+        return {} if self.authorization is None else {"Proxy-Authorization": self.authorization.reveal()}
+
     @classmethod
     def parse(cls, name: str, value: object) -> Proxy:
         """Read an address of the form ``scheme://[user[:password]@]host[:port]``.
@@ -60,13 +64,13 @@ class Proxy:
             ConfigurationError: it has another form. The message calls it ``name`` and leaves the address out, because
                 that may hold a password.
         """
-        address = Secret(value) if isinstance(value, str) else Secret()
+        address = value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
         parts = _split(address)
         if parts is None:
             rule = (
                 f"{name} must be the http or https address of a proxy, such as http://user:password@proxy.example:3128"
             )
-            if address.lower().startswith("socks"):
+            if address.reveal().lower().startswith("socks"):
                 rule = f"{name} must be an HTTP proxy; for SOCKS lend an http_session whose connector speaks it"
             raise ConfigurationError(rule)
         host = str(parts.hostname)
@@ -76,10 +80,10 @@ class Proxy:
 
 def _split(address: Secret) -> SplitResult | None:
     """Return the parts of the address of a proxy, or None for any other string."""
-    if not address.isprintable() or any(character in address for character in " ?#"):
+    if not address.reveal().isprintable() or any(character in address.reveal() for character in " ?#"):
         return None
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(address.reveal())
         usable = parts.scheme in PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:  # its message may quote a part of the password
         return None
@@ -111,7 +115,7 @@ class Network:
 def configure_network(
     environment: Environment,
     *,
-    proxy: str | None = None,
+    proxy: str | Secret | None = None,
     ssl: SSLContext | None = None,
     trust_env: bool = False,
     allow_http: bool = False,
@@ -162,7 +166,9 @@ def _proxy_from_env(environment: Environment) -> Proxy | None:
     address = Secret(getproxies().get(parts.scheme) or getproxies().get("all") or "")
     if not address:
         return None
-    return Proxy.parse("the proxy of the environment", address if "://" in address else Secret(f"http://{address}"))
+    if "://" not in address.reveal():
+        address = Secret(f"http://{address.reveal()}")
+    return Proxy.parse("the proxy of the environment", address)
 
 
 def _check_scheme(name: str, address: str, proxy: Proxy | None, allow_http: bool) -> None:

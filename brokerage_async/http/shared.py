@@ -11,6 +11,7 @@ from weakref import WeakSet, ref
 import attrs
 
 from .._arguments import OTHER_LOOP, running_loop
+from .._secrets import Secret
 from ..config import Environment, RetryPolicy
 from ..errors import BrokerageError, ConfigurationError, RequestNotSentError
 from ..observers import ObserverList
@@ -51,19 +52,19 @@ class Tokens(Protocol):
         """Failure of the last token request, None after a success."""
         ...
 
-    def peek(self, now: float) -> str | None:
+    def peek(self, now: float) -> Secret | None:
         """Return the current value if it can be had without waiting."""
         ...
 
-    async def get(self) -> str:
+    async def get(self) -> Secret:
         """Return a value that is valid now."""
         ...
 
-    def invalidate(self, authorization: str) -> bool:
+    def invalidate(self, authorization: Secret) -> bool:
         """Drop a value that the service has rejected. Return True if another one can be had."""
         ...
 
-    def accept(self, authorization: str) -> None:
+    def accept(self, authorization: Secret) -> None:
         """Record that the service accepted this value."""
         ...
 

@@ -145,18 +145,21 @@ class AiohttpTransport:
             response = await (self._session or self._open()).request(
                 request.method,
                 URL(request.url, encoded=True),
-                data=request.body,
+                data=request.revealed_body(),
                 **self._headers(request),
                 timeout=self._timeout(request.timeout),
                 allow_redirects=False,
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
                 auto_decompress=True,
                 middlewares=(once,),
-                skip_auto_headers=_NO_TYPE if request.body is None and request.method != "GET" else None,
+                skip_auto_headers=_NO_TYPE
+                if request.body is None and request.secret_body is None and request.method != "GET"
+                else None,
             )
             body = await self._read(response, request.previous_body)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             if not self._is_cancelled_by_pool():
+                cancelled.__traceback__ = None  # the frames of aiohttp hold the headers
                 raise
             closed = aiohttp.ClientConnectionError("the client was closed")
             failure = failure_of(request, closed, once.written)
@@ -203,9 +206,10 @@ class AiohttpTransport:
         """Return the headers of the request, and the proxy with the headers that go to it."""
         proxy = self._network.proxy
         if proxy is None:
-            return {"headers": request.headers}
-        via = {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
-        headers = {**request.headers, **via} if request.url.startswith("http:") else request.headers  # else in a tunnel
+            return {"headers": request.revealed_headers()}
+        via = proxy.headers()
+        headers = request.revealed_headers()
+        headers |= via if request.url.startswith("http:") else {}  # else in a tunnel
         return {"headers": headers, "proxy": proxy.url, "proxy_headers": via}
 
     def _failure(

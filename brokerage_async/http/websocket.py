@@ -9,6 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
+from .._secrets import Secret, revealed
 from ..config.addresses import split_address
 from ..errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from .network import Network, is_loopback
@@ -31,7 +32,7 @@ CLOSE_TIMEOUT = 1.0
 class WebSocket(Protocol):
     """An open connection that carries messages both ways."""
 
-    async def send(self, message: str) -> None:
+    async def send(self, message: str | Secret) -> None:
         """Send a message.
 
         Raises:
@@ -90,12 +91,18 @@ class AiohttpWebSocket:
         self._socket = socket
         self._owned = owned
 
-    async def send(self, message: str) -> None:
+    async def send(self, message: str | Secret) -> None:
         """Send a message; see `WebSocket.send`."""
         try:
-            await self._socket.send_str(str(message))
+            await self._socket.send_str(revealed(message))
+        except asyncio.CancelledError as cancelled:
+            cancelled.__traceback__ = None  # the frames of aiohttp hold the message
+            raise
         except (OSError, RuntimeError) as error:
-            raise ResponseLostError(f"the connection is closed: {error}") from None
+            failure = ResponseLostError(f"the connection is closed: {error}")
+        else:
+            return
+        raise failure  # out here, where those frames do not become its context
 
     async def receive(self) -> str | bytes:
         """Return the next message; see `WebSocket.receive`."""
@@ -138,7 +145,6 @@ async def connect(
             connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
         )
     proxy = network.proxy
-    via = {} if proxy is None or proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
     failure: RequestNotSentError
     opening = OPENING.set([])
     try:
@@ -147,7 +153,7 @@ async def connect(
                 url,
                 headers={"User-Agent": user_agent},
                 proxy=None if proxy is None else proxy.url,
-                proxy_headers=via,
+                proxy_headers=None if proxy is None else proxy.headers(),
                 max_msg_size=MAX_MESSAGE,
                 timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT),  # pyright: ignore[reportCallIssue]
             )
@@ -156,6 +162,7 @@ async def connect(
         if owned is not None:
             await owned.close()
         if not isinstance(error, aiohttp.ClientError | OSError | TimeoutError | RequestNotSentError):
+            error.__traceback__ = None  # the frames of aiohttp hold the headers to the proxy
             raise
         status = getattr(error, "status", None)
         reason = f"status {status}" if status else str(error) or type(error).__name__

@@ -125,9 +125,13 @@ class _Server:
         """Open a connection. The first one makes sure that the table is there and up to date."""
         import psycopg
 
-        connection = await psycopg.AsyncConnection.connect(
-            self._dsn, autocommit=True, application_name="brokerage-async journal"
-        )
+        try:
+            connection = await psycopg.AsyncConnection.connect(
+                self._dsn.reveal(), autocommit=True, application_name="brokerage-async journal"
+            )
+        except BaseException as error:
+            error.__traceback__ = None  # the frames of psycopg hold the password
+            raise
         try:
             # A statement that was given up here ends in the server a second later: it has no effect after that.
             await connection.execute(SETTINGS, (str(math.ceil(1000 * (self._timeout + 1))),))
@@ -143,7 +147,7 @@ class _Server:
         """Return the message for a failed statement, without secrets."""
         text = str(error) or type(error).__name__
         for secret in self._secrets:
-            text = text.replace(secret, "<secret>")
+            text = secret.conceal_in(text)
         named = f"the journal table {self._table}"
         return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
 
@@ -157,7 +161,7 @@ def _secrets_of(dsn: Secret) -> tuple[Secret, ...] | None:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        parameters = conninfo_to_dict(dsn)
+        parameters = conninfo_to_dict(dsn.reveal())
     except (Error, UnicodeError):
         return None
     plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from .._secrets import Secret
+
 __all__ = ["excerpt", "headers_without_token", "mask", "mask_tokens", "redact", "redact_body", "redact_headers",
            "redact_name", "without_token"]  # fmt: skip
 
@@ -78,15 +80,15 @@ def redact_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return shown
 
 
-def without_token(body: bytes, authorization: str) -> bytes:
+def without_token(body: bytes, authorization: Secret) -> bytes:
     """Return a body without the token that its request carried, which may have a form that no pattern finds."""
-    token = authorization.removeprefix("Bearer ").encode()
+    token = authorization.reveal().removeprefix("Bearer ").encode()
     return body.replace(token, _REDACTED.encode()) if len(token) >= MIN_TOKEN else body
 
 
-def headers_without_token(headers: Mapping[str, str], authorization: str) -> Mapping[str, str]:
+def headers_without_token(headers: Mapping[str, str], authorization: Secret) -> Mapping[str, str]:
     """Return headers without the token that their request carried, such as in the address of a redirect."""
-    token = authorization.removeprefix("Bearer ")
+    token = authorization.reveal().removeprefix("Bearer ")
     if len(token) < MIN_TOKEN or not any(token in value for value in headers.values()):
         return headers
     return {name.lower(): value.replace(token, _REDACTED) for name, value in headers.items()}

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import attrs
 
+from .._secrets import Secret
 from .._version import __version__
 from ..config.addresses import base_address
 from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestError, RequestNotSentError
@@ -44,12 +45,14 @@ class Request:
     Attributes:
         method: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
         url: absolute address, path and query already encoded.
-        headers: every header to send.
+        headers: every header to send but for the token.
         body: the exact bytes of the body, None for no body.
         operation: the operation called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
         previous_body: a body that the caller holds already; a response with an equal one may share it.
         guard: returns why the request must not be sent after all, or None. Called at the last moment before each send.
+        authorization: value of the header ``Authorization``, which a transport reveals.
+        secret_body: body instead of ``body``, which a transport reveals.
     """
 
     method: str
@@ -60,6 +63,24 @@ class Request:
     timeout: float | None = None
     previous_body: bytes | None = attrs.field(default=None, repr=False)
     guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
+    authorization: Secret | None = attrs.field(default=None, repr=False)
+    secret_body: Secret | None = attrs.field(default=None, repr=False)
+
+    def revealed_headers(self) -> dict[str, str]:
+        """Return the headers as they go out, with the token."""
+        token = self.authorization
+        return {**self.headers} if token is None else {**self.headers, "Authorization": token.reveal()}
+
+    def revealed_body(self) -> bytes | None:
+        """Return the body as it goes out."""
+        return self.body if self.secret_body is None else self.secret_body.reveal().encode()
+
+    def revealed(self) -> Request:
+        """Return the request as it goes out, with its secrets as plain values."""
+        if self.authorization is None and self.secret_body is None:
+            return self
+        headers, body = self.revealed_headers(), self.revealed_body()
+        return attrs.evolve(self, headers=headers, body=body, authorization=None, secret_body=None)
 
     def check_guard(self) -> None:
         """Raise RequestNotSentError (code ``withheld``) if the guard objects."""

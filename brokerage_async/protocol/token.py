@@ -14,7 +14,9 @@ from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
 from .redaction import redact
 from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
 
-__all__ = ["Grant", "Lease", "grant_request", "is_token", "read_grant", "refusal", "unreachable"]
+__all__ = [
+    "Grant", "Lease", "bearer", "grant_request", "is_token", "read_grant", "refusal", "token_of", "unreachable",
+]  # fmt: skip
 
 LIFETIME = 900.0
 """Seconds that an access token is valid if the answer does not name a lifetime."""
@@ -47,15 +49,25 @@ class Lease:
     expires_at: float
 
     @classmethod
-    def start(cls, token: str, expires_in: float, asked_at: float) -> Lease:
+    def start(cls, token: Secret, expires_in: float, asked_at: float) -> Lease:
         """Return the lease of a token requested at ``asked_at`` that lives ``expires_in`` seconds."""
         life = max(expires_in, 0.0)
         return cls(
-            token=Secret(token),
-            authorization=Secret(f"Bearer {token}"),
+            token=token,
+            authorization=bearer(token),
             refresh_at=asked_at + life - min(120.0, life * 0.2),
             expires_at=asked_at + life - min(10.0, life * 0.05),
         )
+
+
+def bearer(token: Secret) -> Secret:
+    """Return the ``Authorization`` value of a token."""
+    return Secret(f"Bearer {token.reveal()}")
+
+
+def token_of(authorization: Secret) -> Secret:
+    """Return the token in an ``Authorization`` value."""
+    return Secret(authorization.reveal().removeprefix("Bearer "))
 
 
 def is_token(value: object) -> TypeGuard[str]:
@@ -68,16 +80,16 @@ def grant_request(credentials: RefreshToken | AuthorizationCode) -> TokenRequest
     if isinstance(credentials, RefreshToken):
         return TokenRequest(
             grant_type=GrantType.REFRESH_TOKEN,
-            refresh_token=str(credentials.refresh_token),
-            client_secret=str(credentials.client_secret),
+            refresh_token=credentials.refresh_token.reveal(),
+            client_secret=credentials.client_secret.reveal(),
             client_id=credentials.client_id,
             scope=credentials.scope,
         )
     return TokenRequest(
         grant_type=GrantType.AUTHORIZATION_CODE,
-        code=str(credentials.code),
+        code=credentials.code.reveal(),
         client_id=credentials.client_id,
-        client_secret=str(credentials.client_secret),
+        client_secret=credentials.client_secret.reveal(),
         redirect_uri=credentials.redirect_uri,
     )
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from .._generated.endpoints import Endpoints
+from .._secrets import Secret
 from ..config import Environment
 from ..errors import ConfigurationError
 from ..http.network import is_loopback
@@ -88,12 +89,12 @@ class StreamAccess:
         base = urlsplit(self.environment.base_url)
         return check_socket_url(url, allow_http=base.scheme == "http" and not is_loopback(base.hostname))
 
-    async def token(self) -> str:
+    async def token(self) -> Secret:
         """Return a valid ``Authorization`` value."""
         tokens = self._session.engine.tokens
         return tokens.peek(asyncio.get_running_loop().time()) or await tokens.get()
 
-    def invalidate(self, token: str) -> None:
+    def invalidate(self, token: Secret) -> None:
         """Drop a token that the service has refused."""
         self._session.engine.tokens.invalidate(token)
 

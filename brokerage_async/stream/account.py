@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
@@ -63,7 +64,7 @@ class AccountLink(Link[AccountConnection]):
         super().__init__("account stream", backoff)
         self._access = access
         self._timing = timing
-        self._token: str | None = None
+        self._token: Secret | None = None
         self._stale_since: float | None = None
         self._renewed_at = float("-inf")
 
@@ -93,7 +94,7 @@ class AccountLink(Link[AccountConnection]):
         )
         return socket, connection
 
-    async def _messages(self, connection: AccountConnection) -> Sequence[str]:
+    async def _messages(self, connection: AccountConnection) -> Sequence[Secret]:
         now = asyncio.get_running_loop().time()
         if (since := self._stale_since) is not None:
             self._stale_since = None

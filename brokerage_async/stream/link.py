@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from .._arguments import running_loop
+from .._secrets import Secret
 from ..config.random_values import chance
 from ..errors import (
     AuthenticationError,
@@ -176,7 +177,7 @@ class Link(ABC, Generic[C]):
         """Return a new connection and its protocol, with the subscriptions of all consumers."""
 
     @abstractmethod
-    async def _messages(self, connection: C) -> Sequence[str]:
+    async def _messages(self, connection: C) -> Sequence[Secret]:
         """Return the messages that are due. Raise `RenewalDue` when the connection must be renewed."""
 
     @abstractmethod

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
 from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
@@ -181,7 +182,7 @@ class QuoteLink(Link[DxLinkConnection]):
         now = asyncio.get_running_loop().time()
         self._renew_at = now + max(min(lifetime, TOKEN_LIFETIME) - RENEWAL_MARGIN, MIN_LIFETIME)
         connection = DxLinkConnection(
-            token.token or "",
+            Secret(token.token or ""),
             now=now,
             timing=self._timing,
             aggregation=self._aggregation,
@@ -191,7 +192,7 @@ class QuoteLink(Link[DxLinkConnection]):
         connection.add(self._merged(key) for key in self._routes)
         return socket, connection
 
-    async def _messages(self, connection: DxLinkConnection) -> Sequence[str]:
+    async def _messages(self, connection: DxLinkConnection) -> Sequence[Secret]:
         now = asyncio.get_running_loop().time()
         if now >= self._renew_at:
             raise RenewalDue

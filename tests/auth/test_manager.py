@@ -73,7 +73,7 @@ class TestSingleFlight:
         endpoint = Endpoint()
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(10_000)))
-        assert set(found) == {"Bearer t1"}
+        assert set(found) == {Secret("Bearer t1")}
         assert len(endpoint.asked) == 1
         assert now() == 1
 
@@ -84,7 +84,7 @@ class TestSingleFlight:
         starter, other = asyncio.create_task(tokens.get()), asyncio.create_task(tokens.get())
         await asyncio.sleep(0.5)
         starter.cancel()
-        assert await other == "Bearer t1"
+        assert await other == Secret("Bearer t1")
         assert starter.cancelled()
         assert len(endpoint.asked) == 1
 
@@ -96,7 +96,7 @@ class TestSingleFlight:
         await asyncio.sleep(0.5)
         only.cancel()
         await asyncio.sleep(1)
-        assert tokens.peek(now()) == "Bearer t1"
+        assert tokens.peek(now()) == Secret("Bearer t1")
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
@@ -114,10 +114,10 @@ class TestAheadOfExpiry:
         tokens = manager(endpoint)
         await tokens.get()
         await sleep_until(781)
-        assert tokens.peek(now()) == "Bearer t1"
-        assert tokens.peek(now()) == "Bearer t1"
+        assert tokens.peek(now()) == Secret("Bearer t1")
+        assert tokens.peek(now()) == Secret("Bearer t1")
         await asyncio.sleep(1.5)
-        assert tokens.peek(now()) == "Bearer t2"
+        assert tokens.peek(now()) == Secret("Bearer t2")
         assert endpoint.asked == [0, 781]
 
     @on_virtual_time
@@ -127,7 +127,7 @@ class TestAheadOfExpiry:
         await tokens.get()
         await sleep_until(891)
         assert tokens.peek(now()) is None
-        assert await tokens.get() == "Bearer t2"
+        assert await tokens.get() == Secret("Bearer t2")
 
     @on_virtual_time
     async def test_idle_manager_requests_nothing(self) -> None:
@@ -144,9 +144,9 @@ class TestAheadOfExpiry:
         await tokens.get()
         await sleep_until(785)
         for _ in range(200):
-            assert await tokens.get() in {"Bearer t1", "Bearer t8"}
+            assert await tokens.get() in {Secret("Bearer t1"), Secret("Bearer t8")}
             await asyncio.sleep(0.5)
-        assert tokens.peek(now()) == "Bearer t8"
+        assert tokens.peek(now()) == Secret("Bearer t8")
 
     @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
     @on_virtual_time
@@ -154,7 +154,7 @@ class TestAheadOfExpiry:
         endpoint = Endpoint(latency=1.0, lifetime=lifetime)
         tokens = manager(endpoint)
         found = await asyncio.gather(*(tokens.get() for _ in range(100)))
-        assert set(found) == {"Bearer t1"}  # the service has the last word on it
+        assert set(found) == {Secret("Bearer t1")}  # the service has the last word on it
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
@@ -165,7 +165,7 @@ class TestAheadOfExpiry:
         async def reader() -> None:
             while now() < 3600:
                 authorization = tokens.peek(now()) or await tokens.get()
-                issued = endpoint.asked[int(authorization.removeprefix("Bearer t")) - 1]
+                issued = endpoint.asked[int(authorization.reveal().removeprefix("Bearer t")) - 1]
                 assert now() < issued + 900
                 await asyncio.sleep(2.5)
 
@@ -180,7 +180,7 @@ class TestRejectedToken:
         tokens = manager(endpoint)
         old = await tokens.get()
         assert tokens.invalidate(old)
-        assert await tokens.get() == "Bearer t2"
+        assert await tokens.get() == Secret("Bearer t2")
 
     @on_virtual_time
     async def test_invalidate_old_token_keeps_the_newer_one(self) -> None:
@@ -218,16 +218,16 @@ class TestRejectedToken:
         assert caught.value.retry_after == 20
         await asyncio.sleep(20)
         tokens.accept(await tokens.get())
-        assert tokens.invalidate("Bearer t6") is True
+        assert tokens.invalidate(Secret("Bearer t6")) is True
 
     @on_virtual_time
     async def test_invalidate_accepted_tokens_never_pauses(self) -> None:
         endpoint = Endpoint(latency=0.0)
         tokens = manager(endpoint)
         for number in range(1, 101):
-            assert await tokens.get() == f"Bearer t{number}"
-            tokens.accept(f"Bearer t{number}")
-            assert tokens.invalidate(f"Bearer t{number}")
+            assert await tokens.get() == Secret(f"Bearer t{number}")
+            tokens.accept(Secret(f"Bearer t{number}"))
+            assert tokens.invalidate(Secret(f"Bearer t{number}"))
         assert now() == 0
 
     @on_virtual_time
@@ -247,7 +247,7 @@ class TestRejectedToken:
         old = await tokens.get()
         assert tokens.peek(now()) == old
         tokens.invalidate(old)
-        assert await tokens.get() == "Bearer t2"
+        assert await tokens.get() == Secret("Bearer t2")
 
     def test_peek_after_suspension_with_running_clock_is_none(self) -> None:
         loop = VirtualLoop()
@@ -258,7 +258,7 @@ class TestRejectedToken:
             await tokens.get()
             loop.jump(40_000)
             assert tokens.peek(now()) is None
-            assert await tokens.get() == "Bearer t2"
+            assert await tokens.get() == Secret("Bearer t2")
 
         loop.run_until_complete(scene())
         loop.close()
@@ -268,7 +268,7 @@ class TestFailures:
     @on_virtual_time
     async def test_get_transient_failures_are_retried_with_backoff(self) -> None:
         endpoint = Endpoint(transient(), transient())
-        assert await manager(endpoint).get() == "Bearer t3"
+        assert await manager(endpoint).get() == Secret("Bearer t3")
         assert endpoint.asked == [0, 1.75, 4.25]
 
     @on_virtual_time
@@ -291,7 +291,7 @@ class TestFailures:
             await tokens.get()
         assert len(endpoint.asked) == 3
         await asyncio.sleep(1)
-        assert await tokens.get() == "Bearer t4"
+        assert await tokens.get() == Secret("Bearer t4")
 
     @on_virtual_time
     async def test_get_during_an_outage_limits_requests(self) -> None:
@@ -315,7 +315,7 @@ class TestFailures:
             await asyncio.sleep(0.7)
         assert len(endpoint.asked) == 2
         await sleep_until(130)
-        assert await tokens.get() == "Bearer t3"
+        assert await tokens.get() == Secret("Bearer t3")
 
     @on_virtual_time
     async def test_get_unexpected_error_hides_its_message(self) -> None:
@@ -349,7 +349,7 @@ class TestCode:
     @on_virtual_time
     async def test_code_never_sent_is_retried(self) -> None:
         endpoint = Endpoint(transient(RequestNotSentError("refused")))
-        assert await manager(endpoint, CODE).get() == "Bearer t2"
+        assert await manager(endpoint, CODE).get() == Secret("Bearer t2")
 
 
 class TestClose:
@@ -391,9 +391,9 @@ class TestProviders:
     @on_virtual_time
     async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
-        assert await tokens.get() == "Bearer abc"
+        assert await tokens.get() == Secret("Bearer abc")
         assert "abc" not in repr(await tokens.get())
-        assert tokens.invalidate("Bearer abc") is False
+        assert tokens.invalidate(Secret("Bearer abc")) is False
         await tokens.close()
 
     @on_virtual_time
@@ -411,7 +411,7 @@ class TestProviders:
 
         tokens = ProvidedTokens(Rotating())
         assert tokens.invalidate(await tokens.get())
-        assert await tokens.get() == "Bearer n1"
+        assert await tokens.get() == Secret("Bearer n1")
 
     @pytest.mark.parametrize("given", ["", None, "a\nb", "ä", ValueError("s3cr3t")])
     @on_virtual_time
@@ -457,14 +457,14 @@ class TestStore:
     async def test_stored_token_saves_the_request(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
-        assert await tokens.get() == "Bearer kept"
+        assert await tokens.get() == Secret("Bearer kept")
         assert endpoint.asked == []
 
     @pytest.mark.parametrize("wall_clock", [5895.0, 6000.0, 1e9])
     @on_virtual_time
     async def test_stored_token_about_to_expire_is_ignored(self, wall_clock: float) -> None:
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: wall_clock)
-        assert await tokens.get() == "Bearer t1"
+        assert await tokens.get() == Secret("Bearer t1")
 
     @on_virtual_time
     async def test_stored_token_just_rejected_is_ignored(self) -> None:
@@ -472,7 +472,7 @@ class TestStore:
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
         kept = await tokens.get()
         tokens.invalidate(kept)
-        assert await tokens.get() == "Bearer t1"
+        assert await tokens.get() == Secret("Bearer t1")
 
     @on_virtual_time
     async def test_stored_token_of_another_process_is_used(self) -> None:
@@ -480,30 +480,32 @@ class TestStore:
         tokens = manager(endpoint, store=store, wall_clock=lambda: 5000.0)
         tokens.invalidate(await tokens.get())
         store.token = StoredToken("theirs", 5900.0)
-        assert await tokens.get() == "Bearer theirs"
+        assert await tokens.get() == Secret("Bearer theirs")
         assert len(endpoint.asked) == 1
 
     @on_virtual_time
     async def test_stored_token_does_not_replace_the_exchange_of_a_code(self) -> None:
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
-        assert await tokens.get() == "Bearer t1"
+        assert await tokens.get() == Secret("Bearer t1")
         assert isinstance(tokens.credentials, RefreshToken)
 
     @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
     @on_virtual_time
     async def test_stored_invalid_value_is_ignored(self, token: Any) -> None:
         kept = StoredToken("kept", 5900.0)
-        object.__setattr__(kept, "access_token", token)
-        assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == "Bearer t1"
+        object.__setattr__(kept, "access_token", Secret(token) if isinstance(token, str) else token)
+        assert await manager(Endpoint(), store=MemoryStore(kept), wall_clock=lambda: 5100.0).get() == Secret(
+            "Bearer t1"
+        )
 
     @on_virtual_time
     async def test_stored_token_with_invalid_expiry_is_ignored(self) -> None:
         store = MemoryStore(StoredToken("kept", float("nan")))
-        assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == "Bearer t1"
+        assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == Secret("Bearer t1")
 
     @on_virtual_time
     async def test_broken_store_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == "Bearer t1"
+        assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == Secret("Bearer t1")
         assert "no disk" in caplog.text
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
@@ -517,7 +519,7 @@ class TestStore:
             async def save(self, key: str, token: StoredToken) -> None:
                 await self.load(key)
 
-        assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"
+        assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
         assert now() == (1 if failure else 11)
         assert "token store: load failed with" in caplog.text
         assert "token store: save failed with" in caplog.text
@@ -532,7 +534,7 @@ class TestStore:
             def save(self, key: Any, token: Any) -> None:
                 raise RuntimeError
 
-        assert await manager(Endpoint(), store=Store()).get() == "Bearer t1"
+        assert await manager(Endpoint(), store=Store()).get() == Secret("Bearer t1")
         assert "token store: load failed with KeyError" in caplog.text
         assert "token store: save failed with RuntimeError" in caplog.text
 
@@ -577,7 +579,7 @@ class TestRefusals:
             assert len(endpoint.asked) == 1, credentials
             endpoint.failures.clear()
             renewed = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="another")
-            assert await renewed.get() == "Bearer t2"
+            assert await renewed.get() == Secret("Bearer t2")
 
     @on_virtual_time
     async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
@@ -588,4 +590,4 @@ class TestRefusals:
             assert store.refusals == {}, failure
             endpoint.failures.clear()
             again = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="one")
-            assert (await again.get()).startswith("Bearer t")
+            assert (await again.get()).reveal().startswith("Bearer t")

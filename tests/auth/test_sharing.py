@@ -25,7 +25,7 @@ class Turn:
         self.events: list[str] = []
 
     async def publish(self, token: StoredToken) -> StoredToken:
-        self.events.append(f"publish {token.access_token!s}")
+        self.events.append(f"publish {token.access_token.reveal()}")
         return self.instead or token
 
     async def fail(self, error: TokenError, pause: float) -> None:
@@ -40,17 +40,19 @@ class Store:
 
     def __init__(self, *answers: StoredToken | TokenError | RefreshTurn | Exception) -> None:
         self.answers = list(answers)
-        self.joined: list[tuple[str | None, str | None]] = []
+        self.joined: list[tuple[Secret | None, Secret | None]] = []
         self.saved: list[str] = []
 
     async def load(self, key: str) -> StoredToken | None:
         raise AssertionError("a shared store is joined, not read")
 
     async def save(self, key: str, token: StoredToken) -> None:
-        self.saved.append(str(token.access_token))
+        self.saved.append(token.access_token.reveal())
 
-    async def join(self, key: str, *, rejected: str | None, due: str | None) -> StoredToken | TokenError | RefreshTurn:
-        self.joined.append((rejected and str(rejected), due and str(due)))
+    async def join(
+        self, key: str, *, rejected: Secret | None, due: Secret | None
+    ) -> StoredToken | TokenError | RefreshTurn:
+        self.joined.append((rejected, due))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception) and not isinstance(answer, TokenError):
             raise answer
@@ -81,20 +83,20 @@ def manager(store: Store, exchange: Exchange, credentials: RefreshToken | Author
 @on_virtual_time
 async def test_token_of_another_process_is_used_without_a_request() -> None:
     exchange = Exchange()
-    assert await manager(Store(StoredToken("shared", LATE)), exchange).get() == "Bearer shared"
+    assert await manager(Store(StoredToken("shared", LATE)), exchange).get() == Secret("Bearer shared")
     assert exchange.count == 0
 
 
 @on_virtual_time
 async def test_turn_is_published_and_released() -> None:
     turn = Turn()
-    assert await manager(Store(turn), Exchange()).get() == "Bearer t1"
+    assert await manager(Store(turn), Exchange()).get() == Secret("Bearer t1")
     assert turn.events == ["publish t1", "release"]
 
 
 @on_virtual_time
 async def test_late_turn_uses_the_token_of_the_faster_process() -> None:
-    assert await manager(Store(Turn(StoredToken("faster", LATE))), Exchange()).get() == "Bearer faster"
+    assert await manager(Store(Turn(StoredToken("faster", LATE))), Exchange()).get() == Secret("Bearer faster")
 
 
 @on_virtual_time
@@ -118,13 +120,13 @@ async def test_failure_of_another_process_is_raised_until_its_pause_is_over() ->
         assert found.message == "refused elsewhere"
     assert exchange.count == 0
     await asyncio.sleep(5.1)
-    assert await tokens.get() == "Bearer t1"
+    assert await tokens.get() == Secret("Bearer t1")
 
 
 @on_virtual_time
 async def test_store_that_fails_leaves_the_process_to_itself() -> None:
     store = Store(RuntimeError("gone"))
-    assert await manager(store, Exchange()).get() == "Bearer t1"
+    assert await manager(store, Exchange()).get() == Secret("Bearer t1")
     assert store.saved == ["t1"]
 
 
@@ -134,23 +136,23 @@ async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
     tokens = manager(store, Exchange())
     await tokens.get()
     await asyncio.sleep(330)
-    assert tokens.peek(asyncio.get_running_loop().time()) == "Bearer one"  # due: refreshed in the background
+    assert tokens.peek(asyncio.get_running_loop().time()) == Secret("Bearer one")  # due: refreshed in the background
     await asyncio.sleep(1)
-    assert tokens.invalidate("Bearer t1")
+    assert tokens.invalidate(Secret("Bearer t1"))
     await tokens.get()
-    assert store.joined == [(None, None), (None, "one"), ("t1", None)]
+    assert store.joined == [(None, None), (None, Secret("one")), (Secret("t1"), None)]
 
 
 @on_virtual_time
 async def test_unusable_token_of_the_store_leads_to_a_request_of_its_own() -> None:
     store = Store(StoredToken("two lines\n", LATE))
-    assert await manager(store, Exchange()).get() == "Bearer t1"
+    assert await manager(store, Exchange()).get() == Secret("Bearer t1")
 
 
 @on_virtual_time
 async def test_code_is_exchanged_without_a_turn() -> None:
     store = Store()
-    assert await manager(store, Exchange(), CODE).get() == "Bearer t1"
+    assert await manager(store, Exchange(), CODE).get() == Secret("Bearer t1")
     assert store.joined == []
 
 

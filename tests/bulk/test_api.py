@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import pytest
 
 from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToken, errors, models
+from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, BulkFetch
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -457,3 +458,17 @@ async def test_invalid_arguments_raise_before_anything_is_sent(wrong: Any) -> No
         with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
             await wrong(client.bulk)
     assert list(sim.ledger.requests) == []
+
+
+def test_bulk_unknown_options_are_refused_by_every_method() -> None:
+    bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
+    day = date(2026, 1, 1)
+    accepted = []
+    for name in (each for each in vars(Bulk) if not each.startswith("_") and each != "sessions"):
+        for option in ("colour", "limit", "batch_length", "name"):
+            try:
+                getattr(bulk, name)(["A"], *([day] if name == "earnings_reports" else []), **{option: 1})
+            except TypeError:
+                continue
+            accepted.append((name, option))
+    assert accepted == []

@@ -1,17 +1,45 @@
-"""The tree of commands, built once for all tests, as a process of the command line builds it once."""
+"""Commands in the process of the tests, on services of the tests."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 import typer.testing
 from typer.main import get_command
 
+from brokerage_async import Client
+from brokerage_async.cli import accounts, market, orders, screen, watch
+from brokerage_async.cli.service import Service
+
+from .commands import ConnectTo
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _tree_of_commands() -> Iterator[None]:
+    """Build the tree of commands once for all tests, as a process of the command line builds it once."""
+    assert screen.out.width  # made before a test sets COLUMNS, which rich reads then
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(typer.testing, "_get_command", functools.cache(get_command))
         yield
+
+
+@pytest.fixture
+def connect_to(monkeypatch: pytest.MonkeyPatch) -> ConnectTo:
+    """Return a function that connects the commands to clients that are made, and prepared, for each of them."""
+
+    def connect_to(make: Callable[[], Client], prepare: Callable[[Client], Awaitable[object]] | None = None) -> None:
+        @contextlib.asynccontextmanager
+        async def connect(*, simulated: bool) -> AsyncIterator[Service]:
+            assert not simulated
+            async with make() as client:
+                if prepare is not None:
+                    await prepare(client)
+                yield Service(client)
+
+        for module in (accounts, market, orders, watch):
+            monkeypatch.setattr(module, "connect", connect)
+
+    return connect_to

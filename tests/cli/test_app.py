@@ -14,20 +14,33 @@ from typer.testing import CliRunner
 
 from brokerage_async import __version__
 from brokerage_async.cli.app import app
+from brokerage_async.cli.completion import VARIABLE
 from tests.documents import PAGES
 
 
 def test_help_names_every_command() -> None:
-    result = CliRunner().invoke(app, ["--help"])
-    assert result.exit_code == 0
-    for command in (
+    commands = (
         "demo", "simulator", "accounts", "positions", "balances", "quote", "search", "chain", "orders", "watch",
-        "fetch", "call", "schema", "completion",
-    ):  # fmt: skip
-        assert f"\n  {command} " in result.output
+        "stream", "fetch", "call", "schema", "completion",
+    )  # fmt: skip
+    for option in ("--help", "-h"):
+        result = CliRunner().invoke(app, [option])
+        assert result.exit_code == 0
+        assert [command for command in commands if f"\n  {command} " not in result.output] == []
+        assert "Check an order" in CliRunner().invoke(app, ["orders", "dry-run", option]).output
 
 
-def test_every_command_that_the_documentation_shows_exists_with_its_options() -> None:
+def test_unknown_commands_and_options_name_the_nearest() -> None:
+    near = {
+        ("oders",): "Did you mean 'orders'", ("orders", "plaec"): "Did you mean 'place'",
+        ("watch", "postions"): "Did you mean 'positions'",
+        ("orders", "place", "--limt", "5"): "ossible options: --limit",
+    }  # fmt: skip
+    said = {words: CliRunner().invoke(app, words).stderr for words in near}
+    assert {words: said[words] for words, meant in near.items() if meant not in said[words]} == {}
+
+
+def test_commands_of_the_documentation_exist_with_their_options() -> None:
     shown = [
         line.split("  #")[0].split()
         for page in PAGES
@@ -46,28 +59,30 @@ def test_every_command_that_the_documentation_shows_exists_with_its_options() ->
         assert options <= known or command.name == "call", (command.name, options - known)
 
 
-def test_version() -> None:
+def test_version_is_that_of_the_package() -> None:
     assert CliRunner().invoke(app, ["--version"]).output.strip() == f"brokerage-async {__version__}"
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich"])
-def test_without_the_extra_it_says_what_to_install(missing: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None\nfrom brokerage_async.cli import main; main()"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert result.returncode == 1
-    assert f"needs {missing}" in result.stderr
-    assert "pip install 'brokerage-async[cli]'" in result.stderr
+def test_start_without_the_extra_names_what_to_install() -> None:
+    for missing in ("typer", "rich"):
+        program = f"import sys; sys.modules[{missing!r}] = None\nfrom brokerage_async.cli import main; main()"
+        result = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert result.returncode == 1
+        assert f"needs {missing}" in result.stderr
+        assert "pip install 'brokerage-async[cli]'" in result.stderr
 
 
-def test_the_module_runs_like_the_script() -> None:
+def test_module_runs_like_the_script() -> None:
     result = subprocess.run(
         [sys.executable, "-m", "brokerage_async", "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.stdout.strip() == f"brokerage-async {__version__}"
 
 
-def test_a_terminal_that_cannot_show_everything_ends_no_command_half_way() -> None:
-    order = ["orders", "place", "buy-to-open", "AAPL", "1", "--yes", "--allow-warnings", "--simulator"]
+def test_place_ascii_terminal_does_not_end_it_half_way() -> None:
+    order = ["orders", "place", "buy-to-open", "AAPL", "1", "--market", "--yes", "--allow-warnings", "--simulator"]
     result = subprocess.run(
         [sys.executable, "-m", "brokerage_async", *order],
         env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, timeout=60, check=False,
@@ -79,25 +94,25 @@ def test_a_terminal_that_cannot_show_everything_ends_no_command_half_way() -> No
 HEAVY = {"aiohttp", "attrs", "cattrs", "msgspec", "asyncio", "pydantic", "rich.console", "rich.table"}
 
 
-@pytest.mark.parametrize(("arguments", "completing"), [(["--help"], ""), (["orders", "place", "--l"], "1")])
-def test_help_and_completion_import_nothing_that_they_do_not_use(arguments: list[str], completing: str) -> None:
-    program = (
-        f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\nfrom brokerage_async.cli import main\n"
-        "try: main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
-    )
-    environment = os.environ | ({"_BROKERAGE_ASYNC_COMPLETE": completing} if completing else {})
-    result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=True
-    )
-    imported = set(result.stderr.split())
-    assert "brokerage_async.cli.app" in imported
-    assert not imported & HEAVY
-    ours = {name for name in imported if name.startswith("brokerage_async.") and ".cli" not in name}
-    assert ours == {"brokerage_async._version"}
+def test_help_and_completion_import_nothing_that_they_do_not_use() -> None:
+    for arguments, completing in ((["--help"], {}), (["orders", "place", "--l"], {VARIABLE: "1"})):
+        program = (
+            f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\nfrom brokerage_async.cli import main\n"
+            "try: main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | completing, capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        imported = set(result.stderr.split())
+        assert "brokerage_async.cli.app" in imported
+        assert imported & HEAVY == set()
+        ours = {name for name in imported if name.startswith("brokerage_async.") and ".cli" not in name}
+        assert ours == {"brokerage_async._version"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_ctrl_c_during_start_up_leaves_without_a_traceback() -> None:
+def test_start_ctrl_c_leaves_without_a_traceback() -> None:
     program = (
         "import builtins, signal, sys\nsys.argv = ['brokerage-async', 'orders', 'list', '--simulator']\n"
         "from brokerage_async.cli import main\nplain = builtins.__import__\n"

@@ -14,7 +14,7 @@ from brokerage_async.cli.app import app
 from brokerage_async.cli.call import BETTER, read_arguments, read_body
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewQuoteAlert
-from brokerage_async.operation import Effect, Operation
+from brokerage_async.operation import Effect
 
 
 def call(*arguments: str, **options: Any) -> Result:
@@ -22,7 +22,7 @@ def call(*arguments: str, **options: Any) -> Result:
     return CliRunner().invoke(app, ["call", *arguments, "--simulator"], **options)
 
 
-def test_a_list_is_printed_as_json() -> None:
+def test_call_list_is_printed_as_json() -> None:
     result = call("market_metrics.dividends", "--symbol", "AAPL")
     assert result.exit_code == 0, result.stderr
     dividends = json.loads(result.stdout)
@@ -30,24 +30,24 @@ def test_a_list_is_printed_as_json() -> None:
     assert {"occurred-date", "amount"} <= set(dividends[0])
 
 
-def test_a_paginated_list_stops_where_asked() -> None:
+def test_call_max_items_ends_a_paginated_list() -> None:
     result = call("instruments.equities", "--per-page=50", "--max-items", "120")
     assert len(json.loads(result.stdout)) == 120
 
 
-def test_repeated_parameters_make_a_list() -> None:
+def test_call_repeated_parameters_make_a_list() -> None:
     result = call("instruments.equities", "--symbols", "AAPL", "--symbols", "BRK/B")
     assert {each["symbol"] for each in json.loads(result.stdout)} == {"AAPL", "BRK/B"}
 
 
-def test_a_body_comes_from_standard_input() -> None:
+def test_call_body_comes_from_standard_input() -> None:
     body = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
     result = call("watchlists.create", "--body", "-", "--yes", input=body)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["name"] == "Mine"
 
 
-def test_list_names_every_operation_that_can_be_called() -> None:
+def test_call_list_names_every_operation_that_can_be_called() -> None:
     output = call("list").stdout
     for operation in OPERATIONS.values():
         assert (operation.name in output) is (operation.scope is not None)
@@ -56,22 +56,28 @@ def test_list_names_every_operation_that_can_be_called() -> None:
     assert line.split() == ["balances.get", "client", "GET", "/accounts/{account_number}/balances/{currency}"]
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS.values() if each.scope is not None])
-def test_list_tells_all_of_one_operation(operation: Operation[Any]) -> None:
-    output = call("list", operation.name).stdout
-    for parameter in operation.parameters:
-        assert f"--{parameter.name.replace('_', '-')} " in output
-    assert ("--body" in output) is (operation.body is not None)
-    assert operation.path in output
+def test_call_list_and_help_describe_one_operation() -> None:
+    lacks = []
+    for operation in OPERATIONS.values():
+        if operation.scope is None:
+            continue
+        output = call("list", operation.name).stdout
+        expected = [f"--{parameter.name.replace('_', '-')} " for parameter in operation.parameters]
+        lacks += [(operation.name, shown) for shown in [*expected, operation.path] if shown not in output]
+        lacks += [(operation.name, "--body")] if ("--body" in output) is not (operation.body is not None) else []
+    assert lacks == []
+    for option in ("--help", "-h"):
+        assert call("instruments.warrant", option).stdout == call("list", "instruments.warrant").stdout
+        assert "Call any operation by its name" in call(option).stdout
+        assert "unknown operation 'no.such'" in call("no.such", option).stderr
 
 
-def test_list_of_an_unknown_operation() -> None:
-    result = call("list", "no.such")
-    assert result.exit_code == 1
-    assert "unknown operation 'no.such'" in result.stderr
+def test_call_without_an_operation_is_an_error_of_usage() -> None:
+    result = call()
+    assert (result.exit_code, "Missing argument" in result.stderr) == (2, True)
 
 
-def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
+def test_read_arguments_names_every_wrong_one() -> None:
     with pytest.raises(InvalidRequestError) as caught:
         read_arguments(
             OPERATIONS["market_time.sessions"], ["--to-date", "tomorrow", "--colour", "red", "stray", "--from-date"]
@@ -79,10 +85,12 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
     assert {problem.domain for problem in caught.value.errors} == {"--to-date", "--colour", "stray", "--from-date"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_call_errors_go_to_stderr_with_exit_code_1() -> None:
+    prefix = "InvalidRequestError: watchlists.create: "
+    unread, form = prefix + "cannot read the body", prefix + "the JSON must"
+    table: list[tuple[list[str], str]] = [
         (["no.such"], "unknown operation 'no.such'"),
+        (["list", "no.such"], "unknown operation 'no.such'"),
         (["oauth.token"], "unknown operation 'oauth.token'"),
         (["market_metrics.dividend"], "did you mean market_metrics.dividends?"),
         (["market_time.sessions"], "--to-date: is required"),
@@ -90,20 +98,22 @@ def test_every_wrong_argument_is_named_at_once_and_nothing_is_sent() -> None:
         (["instruments.warrant"], "--symbol: is required"),
         (["watchlists.create"], "a body is required"),
         (["watchlists.create", "--body", "order.json"], "for a file, pass @FILE"),
-        (["watchlists.create", "--body", "{"], "cannot read the body"),
         (["watchlists.list", "--body", "{}"], "must not have a body"),
-        (["watchlists.create", "--body", "@/no/such/file"], "cannot read the body"),
         (["instruments.warrant", "--symbol", "NO.SUCH"], "NotFoundError"),
-    ],
-)
-def test_errors_go_to_stderr_with_exit_code_1(arguments: list[str], says: str) -> None:
-    result = call(*arguments)
-    assert result.exit_code == 1
-    assert says in result.stderr
-    assert result.stdout == ""
+        *((["watchlists.create", "--body", body], unread) for body in (
+            "{", "@/no/such/file", '{"name": "a", "name": "b"}', '{"name": NaN}',
+        )),
+        (["watchlists.create", "--body", "[" * 100_000], unread + ": the JSON is nested too deeply"),
+        *((["watchlists.create", "--body", body], form) for body in ("[]", "5", "null", '{"nmae": "a"}')),
+        *((["instruments.equities", "--per-page", number], "--per-page") for number in ("1_000", "１０", " 5", "0x10")),
+        (["instruments.equities", "--is-etf", "maybe"], "--is-etf: must be of kind boolean, got 'maybe'"),
+    ]  # fmt: skip
+    results = [(call(*arguments), says) for arguments, says in table]
+    assert [says for result, says in results if (result.exit_code, result.stdout) != (1, "")] == []
+    assert [(result.stderr, says) for result, says in results if says not in " ".join(result.stderr.split())] == []
 
 
-def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "BASE_URL": "http://127.0.0.1:9",
         "CLIENT_SECRET": "s3cret",
@@ -119,28 +129,7 @@ def test_an_unreachable_service_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "r3fresh" not in result.output
 
 
-@pytest.mark.parametrize("body", ["{", "@/none", '{"name": "a", "name": "b"}', '{"name": NaN}'])
-def test_body_that_cannot_be_read_is_refused(body: str) -> None:
-    result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
-    assert result.exit_code == 1
-    assert "InvalidRequestError: watchlists.create: cannot read the body" in result.stderr
-
-
-@pytest.mark.parametrize("body", ["[]", "5", "null", '{"nmae": "a"}'])
-def test_body_of_another_form_is_refused(body: str) -> None:
-    result = CliRunner().invoke(app, ["call", "watchlists.create", "--body", body])
-    assert result.exit_code == 1
-    assert "InvalidRequestError: watchlists.create: the JSON must" in result.stderr
-
-
-@pytest.mark.parametrize("number", ["1_000", "１０", " 5", "0x10"])
-def test_integer_parameter_must_be_plain(number: str) -> None:
-    result = call("instruments.equities", "--per-page", number)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "--per-page" in result.stderr
-
-
-def test_the_numbers_of_a_body_keep_their_digits() -> None:
+def test_read_body_numbers_keep_their_digits() -> None:
     digits = "0.12345678901234567890123"
     body = f'{{"field":"Last","operator":">","symbol":"AAPL","threshold":{digits}}}'
     alert = read_body(OPERATIONS["quote_alerts.create"], body)
@@ -148,29 +137,20 @@ def test_the_numbers_of_a_body_keep_their_digits() -> None:
     assert str(alert.threshold) == digits
 
 
-def test_a_body_that_is_nested_absurdly_is_told() -> None:
-    result = call("watchlists.create", "--body", "[" * 100_000)
-    assert result.exit_code == 1
-    assert "cannot read the body: the JSON is nested too deeply" in " ".join(result.stderr.split())
-
-
 WATCHLIST = json.dumps({"name": "Mine", "watchlist-entries": [{"symbol": "AAPL"}]})
 
 
-def test_operation_that_changes_something_asks() -> None:
-    result = call("watchlists.create", "--body", WATCHLIST, input="n\n")
-    assert result.exit_code == 1
-    assert "Send watchlists.create to the simulator at http://127.0.0.1:" in result.stdout
-    assert "Nothing was sent." in result.stdout
+def test_call_operation_that_changes_something_asks() -> None:
+    refused = call("watchlists.create", "--body", WATCHLIST, input="n\n")
+    assert refused.exit_code == 1
+    assert "Send watchlists.create to the simulator at http://127.0.0.1:" in refused.stdout
+    assert "Nothing was sent." in refused.stdout
+    agreed = call("watchlists.create", "--body", WATCHLIST, input="y\n")
+    assert agreed.exit_code == 0, agreed.output
+    assert '"name": "Mine"' in agreed.stdout
 
 
-def test_operation_that_changes_something_is_sent_after_a_yes() -> None:
-    result = call("watchlists.create", "--body", WATCHLIST, input="y\n")
-    assert result.exit_code == 0, result.output
-    assert '"name": "Mine"' in result.stdout
-
-
-def test_body_on_standard_input_leaves_no_answer_and_is_not_sent() -> None:
+def test_call_body_on_standard_input_leaves_no_answer_and_is_not_sent() -> None:
     result = call("watchlists.create", "--body", "-", input=WATCHLIST)
     assert result.exit_code == 1
     assert "Nothing was sent." in result.stdout
@@ -183,29 +163,29 @@ ORDER = json.dumps({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "command"),
-    [
-        ("orders.submit", ["--body", ORDER], "orders place"),
-        ("orders.cancel", ["--id", "7"], "orders cancel"),
-        ("orders.replace", ["--id", "7", "--body", ORDER], "orders replace"),
-        ("orders.edit", ["--id", "7", "--body", ORDER], "orders replace"),
-    ],
-)
-def test_order_sent_by_call_asks_and_points_to_orders(name: str, arguments: list[str], command: str) -> None:
-    result = call(name, "--account-number", "5WT00001", *arguments, input="n\n")
-    assert result.exit_code == 1
-    assert ", account 5WT00001?" in result.stdout
-    assert f"`brokerage-async {command}`" in result.stderr
+def test_call_order_operations_ask_and_name_the_better_command() -> None:
+    replacement = ["--id", "7", "--body", ORDER]
+    for name, arguments in {
+        "orders.submit": ["--body", ORDER], "orders.cancel": ["--id", "7"],
+        "orders.replace": replacement, "orders.edit": replacement,
+    }.items():  # fmt: skip
+        result = call(name, "--account-number", "5WT00001", *arguments, input="n\n")
+        assert result.exit_code == 1, name
+        assert ", account 5WT00001?" in result.stdout
+        assert f"`brokerage-async {BETTER[name]}`" in result.stderr
+    assert BETTER == {
+        "orders.submit": "orders place", "orders.cancel": "orders cancel",
+        "orders.replace": "orders replace", "orders.edit": "orders replace",
+    }  # fmt: skip
 
 
-def test_every_operation_that_changes_something_needs_a_yes() -> None:
+def test_better_commands_exist_for_all_order_operations() -> None:
     mutations = {each.name for each in OPERATIONS.values() if each.effect is Effect.MUTATE and each.scope is not None}
     assert set(BETTER) < mutations
     assert {name for name in mutations if name.startswith("orders.")} == set(BETTER)
 
 
-def test_preflight_does_not_ask() -> None:
+def test_call_preflight_does_not_ask() -> None:
     account = "5WT00001"
     result = call("orders.dry_run", "--account-number", account, "--body", ORDER, input="")
     assert "Send" not in result.stdout

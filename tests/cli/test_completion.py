@@ -16,26 +16,33 @@ from brokerage_async.cli.app import app
 from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["or"], ["orders"]),
-        (["orders", "re"], ["replace", "recover"]),
-        (["orders", "place", "--ex"], ["--external-identifier"]),
-        (["orders", "place", "buy-to-open", "--lim"], ["--limit"]),
-        (["--verbose", "watch", "m"], ["market"]),
-        (["watch", "market", "--h"], ["--help"]),
-        (["-v"], ["-v"]),
-        (["orders", "place", "A"], []),
-        (["nothing", "x"], []),
-    ],
-)
-def test_complete_returns_what_the_last_word_may_become(words: list[str], expected: list[str]) -> None:
-    assert complete(get_command(app), words) == expected
-
-
-def test_complete_without_words_returns_every_command() -> None:
-    assert {"demo", "orders", "watch"} <= set(complete(get_command(app), []))
+def test_complete_returns_what_the_last_word_may_become() -> None:
+    table: dict[tuple[str, ...], list[str]] = {
+        ("or",): ["orders"],
+        ("orders", "re"): ["replace", "recover"],
+        ("orders", "place", "--ex"): ["--external-identifier"],
+        ("orders", "place", "buy-to-open", "--lim"): ["--limit"],
+        ("--verbose", "watch", "m"): ["market"],
+        ("watch", "market", "--h"): ["--help"],
+        ("-v",): ["-v"],
+        ("orders", "place", "A"): [],
+        ("nothing", "x"): [],
+        ("call", "--he"): ["--help"],
+        # values
+        ("fetch", "equity"): ["equity-chains"],
+        ("completion", ""): ["bash", "zsh", "fish"],
+        ("simulator", "--wire", "o"): ["observed"],
+        ("simulator", "--port", "1", "c"): ["ctl"],
+        ("orders", "place", "buy", "X", "1", "--market", "--tif", "I"): ["IOC"],
+        ("orders", "bracket", "--profit", "5", "--exit-tif", ""): [],
+        ("stream", "quotes", "AAPL", "--event", "TradeE"): ["TradeETH"],
+        ("call", "market_metrics.d"): ["market_metrics.dividends"],
+        ("call", "watchlists.list", "--body", "w"): [],
+    }
+    tree = get_command(app)
+    found = {words: complete(tree, words) for words in table}
+    assert {words: found[words] for words, expected in table.items() if found[words] != expected} == {}
+    assert {"demo", "orders", "watch"} <= set(complete(tree, []))
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -45,21 +52,21 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_console_script_prints_candidates_and_does_nothing_else() -> None:
+def test_start_completing_prints_candidates_and_does_nothing_else() -> None:
     assert run("orders", "can").stdout == "cancel\n"
     assert run("simulator", "").stdout == "ctl\n"
     assert run("demo", "").stdout.strip() == ""
 
 
-@pytest.mark.parametrize("shell", SCRIPTS)
-def test_command_prints_the_script_of_a_shell(shell: str) -> None:
-    result = CliRunner().invoke(app, ["completion", shell])
-    assert (result.exit_code, result.output) == (0, SCRIPTS[shell])
-    assert f"{VARIABLE}=1" in result.output
+def test_completion_prints_the_script_of_a_shell() -> None:
+    for shell, script in SCRIPTS.items():
+        result = CliRunner().invoke(app, ["completion", shell])
+        assert (result.exit_code, result.output) == (0, script)
+        assert f"{VARIABLE}=1" in script
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_completes_with_the_script(tmp_path: Path) -> None:
+def test_completion_script_completes_in_bash(tmp_path: Path) -> None:
     program = tmp_path / "brokerage-async"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m brokerage_async "$@"\n')
     program.chmod(0o755)

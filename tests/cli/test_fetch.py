@@ -13,20 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, BulkFetch
 from brokerage_async.bulk.formats import FORMATS
 from brokerage_async.cli import fetch as command
-from brokerage_async.cli.commands import fetch as signatures
-from brokerage_async.cli.commands.options import Kind
+from brokerage_async.cli.app import app
+from brokerage_async.cli.fetch import Kind
 from brokerage_async.simulator import Simulator
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.callback()(lambda: None)
-signatures.register(app)
 
 HOME = Path(command.__file__).parents[2]
 SYMBOLS = ["AAPL", "SPY", "NOPE", "AMZN", "MSFT", "AAPL", "", "NVDA"]
@@ -69,7 +64,7 @@ def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def test_equities_as_json_lines(folder: Any) -> None:
+def test_fetch_equities_as_json_lines(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
     first = json.loads((folder / "out.jsonl").read_text().splitlines()[0])
@@ -93,11 +88,11 @@ def test_fetch_from_a_simulator_says_so_on_stderr(folder: Any) -> None:
     assert "SIMULATED" not in result.stdout
 
 
-def test_formats_of_the_command_are_those_that_can_be_written() -> None:
-    assert set(signatures.FORMATS) == set(FORMATS)
+def test_formats_are_those_that_can_be_written() -> None:
+    assert set(command.FORMATS) == set(FORMATS)
 
 
-def test_standard_input_and_csv(folder: Any) -> None:
+def test_fetch_from_standard_input_to_csv(folder: Any) -> None:
     fetch("dividends", "--symbols", "-", "--out", "out.csv", stdin="AAPL\nMSFT\n")
     with (folder / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -106,7 +101,7 @@ def test_standard_input_and_csv(folder: Any) -> None:
     assert all(Decimal(row["amount"]) > 0 for row in rows)
 
 
-def test_chains_as_parquet(folder: Any) -> None:
+def test_fetch_chains_to_parquet(folder: Any) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     fetch("chains", "--symbols", "-", "--out", "out.parquet", stdin="CL\nnothing\n")
     table = parquet.read_table(folder / "out.parquet")
@@ -115,67 +110,60 @@ def test_chains_as_parquet(folder: Any) -> None:
     assert set(table.column("key").to_pylist()) == {"CL"}
 
 
-def test_earnings_take_a_start_date(folder: Any) -> None:
+def test_fetch_earnings_from_a_start_date(folder: Any) -> None:
     fetch("earnings", "--symbols", "symbols", "--out", "out.jsonl", "--start-date", "2025-01-01")
     assert all(
         json.loads(line)["occurred-date"] >= "2025-01-01" for line in (folder / "out.jsonl").read_text().splitlines()
     )
 
 
-def test_options_come_expired_or_not(folder: Any) -> None:
+def test_fetch_options_include_expired_ones(folder: Any) -> None:
     symbol = "AAPL  260515C00140000"
     fetch("options", "--symbols", "-", "--out", "out.jsonl", "--concurrency", "1", stdin=f"{symbol}\n")
     assert keys_of(folder / "out.jsonl") == [symbol]
 
 
-@pytest.mark.parametrize(("kind", "symbol"), [("warrants", "AAPLW"), ("prices", "/ESU6"), ("equity-chains", "AAPL")])
-def test_other_kinds_by_symbol(folder: Any, kind: str, symbol: str) -> None:
-    fetch(kind, "--symbols", "-", "--out", "out.jsonl", stdin=f"{symbol}\nNOPE\n")
-    assert set(keys_of(folder / "out.jsonl")) == {symbol}
+def test_fetch_other_kinds_by_symbol(folder: Any) -> None:
+    for kind, symbol in {"warrants": "AAPLW", "prices": "/ESU6", "equity-chains": "AAPL"}.items():
+        fetch(kind, "--symbols", "-", "--out", "out.jsonl", stdin=f"{symbol}\nNOPE\n")
+        assert set(keys_of(folder / "out.jsonl")) == {symbol}
 
 
-def test_every_kind_has_a_fetch_of_its_own() -> None:
+def test_begin_every_kind_has_another_fetch() -> None:
     bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
-    jobs = [command.Job(kind=kind, symbols=[], out=Path(), start_date=datetime(2026, 1, 1)) for kind in Kind]  # noqa: DTZ001
-    names = {command.begin(bulk, job, concurrency=1).name for job in jobs}
+    start = datetime(2026, 1, 1)  # noqa: DTZ001 - as the command line gives it
+    names = {command.begin(bulk, kind, [], start, concurrency=1).name for kind in Kind}
     assert len(names) == len(Kind) == 12
     assert "futures(only_active_futures=False) of " in names
 
 
-def test_no_symbols_give_an_empty_file(folder: Any) -> None:
+def test_fetch_no_symbols_gives_an_empty_file(folder: Any) -> None:
     fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="\n\n")
     assert (folder / "out.jsonl").read_bytes() == b""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["equities", "--symbols", "symbols", "--out", "out.txt"], "must end in"),
-        (["equities", "--symbols", "nowhere", "--out", "out.csv"], "No such file"),
-        (["earnings", "--symbols", "symbols", "--out", "out.csv"], "earnings need their first day"),
-        (
-            ["dividends", "--symbols", "symbols", "--out", "out.csv", "--start-date", "2025-01-01"],
-            "goes with earnings only",
-        ),
-        (["bonds", "--symbols", "symbols", "--out", "out.csv"], "bonds"),
-        (["equities", "--symbols", sys.executable, "--out", "out.csv"], "not a text file"),
-    ],
-)
-def test_what_cannot_be_done_is_said_at_once(folder: Any, arguments: Any, message: str) -> None:
-    assert message in fetch(*arguments, code=2).output
+def test_fetch_impossible_arguments_are_refused_at_once(folder: Any) -> None:
+    table = {
+        ("equities", "out.txt"): "must end in",
+        ("equities", "out.csv", "--symbols", "nowhere"): "No such file",
+        ("earnings", "out.csv"): "earnings need their first day",
+        ("dividends", "out.csv", "--start-date", "2025-01-01"): "goes with earnings only",
+        ("bonds", "out.csv"): "bonds",
+        ("equities", "out.csv", "--symbols", sys.executable): "not a text file",
+    }
+    for (kind, out, *rest), message in table.items():
+        assert message in fetch(kind, "--symbols", "symbols", "--out", out, *rest, code=2).output
     assert [path.name for path in folder.iterdir()] == ["symbols"]
 
 
-def test_a_folder_that_does_not_exist_is_said_before_anything_is_asked(
-    folder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetch_missing_folder_is_named_before_anything_is_sent(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = record_requests(monkeypatch)
     message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
     assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
     assert requests == []
 
 
-def test_parquet_without_pyarrow_says_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
     assert "pip install" in output
@@ -195,7 +183,7 @@ def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
     monkeypatch.setattr(Simulator, "__init__", with_fault)
 
 
-def test_a_run_goes_on_where_the_last_one_stopped(folder: Any) -> None:
+def test_fetch_run_again_continues_where_it_stopped(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
@@ -212,7 +200,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(folder: Any) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
 
 
-def test_symbols_that_failed_are_left_out_on_request(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_skip_failed_omits_symbols_that_failed(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     break_dividends(monkeypatch, "MSFT")
     result = fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", "--skip-failed")
     assert "failed: MSFT" in result.stderr
@@ -221,7 +209,7 @@ def test_symbols_that_failed_are_left_out_on_request(folder: Any, monkeypatch: p
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
 
 
-def test_another_fetch_is_not_mixed_in(folder: Any) -> None:
+def test_fetch_another_kind_is_not_mixed_in(folder: Any) -> None:
     with pytest.MonkeyPatch.context() as broken:
         break_dividends(broken, "MSFT")
         fetch("dividends", "--symbols", "symbols", "--out", "out.jsonl", code=1)
@@ -234,7 +222,7 @@ def test_another_fetch_is_not_mixed_in(folder: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-async def test_killed_at_random_moments_the_file_is_the_same(folder: Any) -> None:
+async def test_fetch_killed_at_random_moments_writes_the_same_file(folder: Any) -> None:
     async with Simulator(equities=300, latency=0.02) as sim:
         symbols = [row.symbol for row in sim.brokerage.state.catalogue.equities.definitions]
         (folder / "many").write_text("\n".join(symbols))

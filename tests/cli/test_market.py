@@ -1,95 +1,70 @@
-"""`brokerage-async quote | search` against a simulator in the same process."""
+"""`brokerage-async quote | search | chain`: on a simulator, and on a service with futures and without prices."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import AsyncIterator
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from brokerage_async.cli import market as command
-from brokerage_async.cli.app import app
+from brokerage_async import Client, Environment, RetryPolicy, StaticToken
 from brokerage_async.cli.market import price_of, quote_row
-from brokerage_async.cli.service import Service
 from brokerage_async.models import MarketDataSnapshot
+from brokerage_async.protocol.request import Request
+from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from tests.fake_transport import FakeTransport, fail, ok
+
+from .commands import SMALL, ConnectTo, cells, invoke, parsed
+
+
+@pytest.fixture(scope="module")
+def running() -> Simulator:
+    return Simulator(environment="production", **SMALL | {"equity_options": 2_000})
 
 
 @pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Simulator:
-    options: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
-    simulator = Simulator(environment="production", **options)
-
-    @contextlib.asynccontextmanager
-    async def connect(*, simulated: bool) -> AsyncIterator[Service]:
-        assert not simulated
-        async with simulator.client() as client:
-            yield Service(client)
-
-    monkeypatch.setattr(command, "connect", connect)
-    return simulator
+def service(running: Simulator, connect_to: ConnectTo) -> Simulator:
+    connect_to(running.client)
+    return running
 
 
-def run(*arguments: str, width: int = 80, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)})
-    assert result.exit_code == code, (result.output, result.exception)
-    assert "--json" in arguments or max(map(len, result.stdout.splitlines()), default=0) <= width
-    return result
+def test_quote_several_types_shows_each(service: Simulator) -> None:
+    output = invoke("quote", "AAPL", "/ESU6", "BTC/USD", "--index", "SPX", width=140).stdout
+    expected = ("AAPL", "Equity", "/ESU6", "Future", "BTC/USD", "Cryptocurrency", "SPX", "Index")
+    assert [shown for shown in expected if shown not in output] == []
 
 
-def test_quotes_of_several_types(service: Simulator) -> None:
-    output = run("quote", "AAPL", "/ESU6", "BTC/USD", "--index", "SPX", width=140).stdout
-    for shown in ("AAPL", "Equity", "/ESU6", "Future", "BTC/USD", "Cryptocurrency", "SPX", "Index"):
-        assert shown in output
-
-
-def test_unknown_symbols_are_named_and_end_with_1(service: Simulator) -> None:
-    result = run("quote", "NOPE", "AAPL", code=1)
+def test_quote_unknown_symbols_are_named_and_end_with_1(service: Simulator) -> None:
+    result = invoke("quote", "NOPE", "AAPL", code=1)
     assert "unknown to the service: NOPE" in result.stderr
     assert "AAPL" in result.stdout
-    assert run("quote", "NOPE", code=1).stdout == ""
+    assert invoke("quote", "NOPE", code=1).stdout == ""
 
 
-def test_failed_symbols_are_named_with_their_errors(service: Simulator) -> None:
-    result = run("quote", "A,B", "AAPL", "--json", code=1)
-    assert "failed: A,B: " in result.stderr
-    assert [row["symbol"] for row in json.loads(result.stdout)] == ["AAPL"]
+def test_quote_failed_symbols_are_named_with_their_errors(service: Simulator) -> None:
+    assert "failed: A,B: " in invoke("quote", "A,B", "AAPL", "--json", code=1).stderr
+    assert [row["symbol"] for row in parsed("quote", "A,B", "AAPL", code=1)] == ["AAPL"]
 
 
-def test_quotes_as_json_are_whole(service: Simulator) -> None:
-    (row,) = json.loads(run("quote", "AAPL", "--json").stdout)
+def test_quote_json_is_whole(service: Simulator) -> None:
+    (row,) = parsed("quote", "AAPL")
     assert {"symbol", "bid", "ask", "prev-close", "updated-at", "summary-date"} <= set(row)
 
 
-def test_search(service: Simulator) -> None:
-    assert "Apple Inc." in run("search", "apple").stdout
-    rows = json.loads(run("search", "a", "--limit", "3", "--json").stdout)
-    assert len(rows) == 3
-    assert "Nothing was found for 'zzzz'." in run("search", "zzzz").stdout
-    assert json.loads(run("search", "a", "--type", "Future", "--json").stdout) == []
-
-
-def test_long_symbols_leave_out_what_has_no_room(service: Simulator) -> None:
+def test_quote_long_symbols_omit_what_has_no_room(service: Simulator) -> None:
     symbol = service.brokerage.state.catalogue.equity_options.definitions[0].symbol
-    output = run("quote", symbol, "BTC/USD", width=76).stdout
+    output = invoke("quote", symbol, "BTC/USD", width=76).stdout
     assert symbol in output
     assert "No room for: type, at" in output
 
 
-@pytest.mark.parametrize("arguments", [["quote", "AAPL"], ["search", "apple"]])
-def test_nothing_is_simulated_unasked(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BROKERAGE_BASE_URL", raising=False)
-    assert "BROKERAGE_BASE_URL: is required" in run(*arguments, code=1).stderr
-
-
-def test_simulator_on_request_serves_prices() -> None:
-    result = run("quote", "AAPL", "--simulator", "--json")
-    assert "SIMULATED" in result.stderr
-    assert json.loads(result.stdout)
+def test_search_finds_by_words_and_type(service: Simulator) -> None:
+    assert "Apple Inc." in invoke("search", "apple").stdout
+    assert len(parsed("search", "a", "--limit", "3")) == 3
+    assert "Nothing was found for 'zzzz'." in invoke("search", "zzzz").stdout
+    assert parsed("search", "a", "--type", "Future") == []
 
 
 def test_quote_row_change_is_that_since_the_previous_close() -> None:
@@ -100,10 +75,143 @@ def test_quote_row_change_is_that_since_the_previous_close() -> None:
 
 
 def test_price_of_takes_the_first_row_with_a_price() -> None:
-    rows = [
-        MarketDataSnapshot(),
-        MarketDataSnapshot(mid=Decimal(2), close=Decimal(3)),
-        MarketDataSnapshot(last=Decimal(4)),
-    ]
+    rows = [MarketDataSnapshot(), MarketDataSnapshot(mid=Decimal(2), close=Decimal(3)), MarketDataSnapshot(last=4)]
     assert price_of(rows) == 2
     assert price_of([]) is None
+
+
+# -- chains of equities
+
+
+def test_chain_underlying_lists_its_expirations(service: Simulator) -> None:
+    output = invoke("chain", "AAPL").stdout
+    assert output.splitlines()[0].strip() == "Expirations"
+    assert "2026-07-17" in output
+    assert "Regular" in output
+    (chain,) = parsed("chain", "AAPL")
+    assert chain["expirations"][0]["strikes"][0]["strike-price"]
+
+
+def test_chain_near_a_day_shows_strikes_around_the_money_with_prices(service: Simulator) -> None:
+    output = invoke("chain", "AAPL", "--near", "2026-07-17", "--strikes", "4", width=110).stdout
+    title, *rows = output.splitlines()
+    assert re.match(r"AAPL 2026-07-17 PM of AAPL around \d+\.\d\d ", title)
+    strikes = [line for line in rows if "AAPL  260717C" in line]
+    assert len(strikes) == 4
+    for line in strikes:
+        call, bid, ask, strike, put_bid, put_ask, put = cells(line)
+        assert call.replace("C", "P") == put.replace("C", "P")
+        assert float(bid) < float(ask)
+        assert float(put_bid) < float(put_ask)
+        assert float(call[-8:]) / 1000 == float(strike)
+
+
+def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
+    found = parsed("chain", "AAPL", "--days", "37", "--around", "150", "--strikes", "2")
+    assert (found["underlying-symbol"], found["around"]) == ("AAPL", "150")
+    strikes = found["expiration"]["strikes"]
+    assert [set(strike) >= {"call", "put", "call-streamer-symbol"} for strike in strikes] == [True, True]
+    assert {price["symbol"] for price in found["prices"]} == {
+        strike[side] for strike in strikes for side in ("call", "put")
+    }
+
+
+def test_chain_unknown_underlying_or_expiration_ends_with_1(service: Simulator) -> None:
+    assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
+    assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
+
+
+# -- chains of futures
+
+
+def expiration(root: str, underlying: str, day: str, days: int) -> dict[str, Any]:
+    strikes = [
+        {"strike-price": f"{price}.0", "call": f"./{root} C{price}", "put": f"./{root} P{price}"}
+        for price in range(5000, 7000, 10)
+    ]
+    return {
+        "expiration-date": day, "days-to-expiration": days, "expiration-type": "Weekly", "settlement-type": "PM",
+        "option-root-symbol": root, "underlying-symbol": underlying, "strikes": strikes,
+    }  # fmt: skip
+
+
+FUTURES = {
+    "futures": [],
+    "option-chains": [
+        {
+            "underlying-symbol": "/ES",
+            "expirations": [
+                expiration("EW2", "/ESM6", "2026-06-12", 2),
+                expiration("EW3", "/ESM6", "2026-06-19", 9),
+                expiration("ESU", "/ESU6", "2026-09-18", 100),
+            ],
+        }
+    ],
+}
+
+
+class Exchange(FakeTransport):
+    """Serves one futures chain, and prices of futures but not of options, unless they are denied."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.priced = True
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.url.removeprefix("https://service") for request in self.requests]
+
+    def _answer(self, request: Request) -> Response:
+        if "/market-data" not in request.url:
+            return ok(FUTURES)
+        if not self.priced:
+            return fail(403, "not_permitted")
+        if "future=" in request.url:
+            return ok({"items": [{"symbol": "/ESM6", "mark": "6003.75"}]})
+        return ok({"items": [{"symbol": "./EW3 C6000", "bid": "41.25"}]})
+
+
+@pytest.fixture
+def exchange(connect_to: ConnectTo) -> Exchange:
+    transport = Exchange()
+    options: Any = {"transport": transport, "retry": RetryPolicy.none()}
+    connect_to(lambda: Client(Environment.production("https://service"), StaticToken("token"), **options))
+    return transport
+
+
+def test_chain_futures_are_those_of_a_product_or_of_one_future(exchange: Exchange) -> None:
+    output = invoke("chain", "/ES").stdout
+    assert [root for root in ("EW2", "EW3", "ESU") if root not in output] == []
+    assert "ESU" not in invoke("chain", "/ESM6").stdout
+    assert "EW2" not in invoke("chain", "/ES", "--root", "EW3").stdout
+    assert set(exchange.paths) == {"/futures-option-chains/ES/nested"}
+
+
+def test_chain_strikes_are_around_the_price_of_the_future(exchange: Exchange) -> None:
+    title, *rows = invoke("chain", "/ES", "--days", "9", "--strikes", "2").stdout.splitlines()
+    assert title.strip() == "EW3 2026-06-19 PM of /ESM6 around 6003.75"
+    (line,) = (row for row in rows if "6000.0" in row)
+    assert "41.25" in line
+    assert "6010.0" in "".join(rows)
+    assert "/market-data/by-type?future=%2FESM6" in exchange.paths
+
+
+def test_chain_without_prices_needs_a_price_to_be_around(exchange: Exchange) -> None:
+    exchange.priced = False
+    result = invoke("chain", "/ES", "--days", "9", code=1)
+    assert "the service gives no price of /ESM6: pass --around PRICE" in result.stderr
+    result = invoke("chain", "/ES", "--days", "9", "--around", "6100", "--strikes", "1", width=110)
+    assert "PermissionDeniedError" in result.stderr
+    assert "./EW3 C6100" in result.stdout
+
+
+def test_chain_words_that_do_not_go_together_are_refused(exchange: Exchange) -> None:
+    refused = {
+        ("AAPL", "--around", "5"): "a list of expirations does not go together with --around",
+        ("AAPL", "--strikes", "5"): "a list of expirations does not go together with --strikes",
+        ("AAPL", "--days", "5", "--around", "5%"): "--around must be a plain number such as 187.50, got '5%'",
+        ("/ES", "--days", "5", "--on", "2026-06-12"): "exactly one of near, on and days",
+        ("/ES", "--days", "5", "--root", "XX"): "must list an expiration to choose",
+    }
+    said = {words: " ".join(invoke("chain", *words, code=1).stderr.split()) for words in refused}
+    assert {words: said[words] for words, message in refused.items() if message not in said[words]} == {}

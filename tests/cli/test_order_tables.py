@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import attrs
 import pytest
 from rich.console import Console
 
 from brokerage_async import models
-from brokerage_async.cli import console
+from brokerage_async.cli import screen
 from brokerage_async.cli.order_tables import (
     change_json,
     filled,
@@ -31,15 +32,16 @@ from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.order_entry.results import OrderChange, Placement
 from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
 
+HOSTILE = "x[/y][red]:smile:"
 AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
 
 
 def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
     """Return a table as the console prints it."""
     text = io.StringIO()
-    monkeypatch.setattr(console.out, "_file", text)
-    monkeypatch.setattr(console.out, "_width", width)
-    console.out.print(table)
+    monkeypatch.setattr(screen.out, "_file", text)
+    monkeypatch.setattr(screen.out, "_width", width)
+    screen.out.print(table)
     return text.getvalue()
 
 
@@ -55,154 +57,149 @@ def filled_leg(action: str, *fills: tuple[str, str]) -> models.OrderLeg:
     return models.OrderLeg(action=models.LegAction(action), symbol="X", quantity=Decimal(quantity), fills=tuple(made))
 
 
-class TestWords:
-    def test_legs(self) -> None:
-        assert legs_of(models.Order(legs=(leg(), leg(symbol="MSFT")))) == "Buy to Open 10 AAPL, Buy to Open 10 MSFT"
-        assert legs_of(models.Order()) == ""
+def test_legs_of_joins_the_legs() -> None:
+    assert legs_of(models.Order(legs=(leg(), leg(symbol="MSFT")))) == "Buy to Open 10 AAPL, Buy to Open 10 MSFT"
+    assert legs_of(models.Order()) == ""
 
-    @pytest.mark.parametrize(
-        ("legs", "expected"),
-        [
-            ((leg(),), "6/10"),
-            ((leg(remaining=None), leg("2", "2")), "0/2"),
-            ((leg(quantity=None),), ""),
-            ((), ""),
-            (None, ""),
-        ],
-        ids=["some", "second", "unknown", "none", "absent"],
+
+def test_filled_is_that_of_the_first_leg_that_knows() -> None:
+    table: dict[str, Any] = {
+        "6/10": [(leg(),)],
+        "0/2": [(leg(remaining=None), leg("2", "2"))],
+        "": [(leg(quantity=None),), (), None],
+    }
+    shown = [(filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each]
+    assert [pair for pair in shown if pair[0] != pair[1]] == []
+
+
+def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
+    buy, sell = "Buy to Open", "Sell to Open"
+    table: list[tuple[tuple[models.OrderLeg, ...], str]] = [
+        ((), "1.50"),
+        ((filled_leg(buy, ("10", "2.00")),), "2.00"),
+        ((filled_leg("Sell to Close", ("5", "2.00"), ("5", "2.01")),), "2.005"),
+        ((filled_leg(buy, ("1", "1"), ("2", "2")),), "1.6667"),
+        ((filled_leg(buy, ("1", "5.00")), filled_leg(sell, ("1", "3.15"))), "1.85 Debit"),
+        ((filled_leg(sell, ("2", "5.00")), filled_leg(buy, ("4", "1.20"))), "2.60 Credit"),
+        ((filled_leg(buy, ("1", "1.00")), filled_leg(sell, ("1", "1.00"))), "0.00"),
+        ((filled_leg("Buy", ("0.5", "4")), filled_leg("Sell", ("1.5", "1"))), "1 Debit"),
+        ((filled_leg(buy, ("1", "5.00")), filled_leg(sell)), "1.50 Credit"),
+    ]
+    order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT)
+    shown = [(price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
+    assert [pair for pair in shown if pair[0] != pair[1]] == []
+    assert price_of(models.Order(legs=(leg(),))) == ""
+
+
+def test_ticket_line_is_the_order_in_one_line() -> None:
+    table = [
+        (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
+        (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
+        (
+            stop_limit(buy_to_open("AAPL", 1), trigger=2, price=3, until=AT.date()),
+            "A1: Buy to Open 1 AAPL; Stop Limit at 3 Debit when it trades at 2, until 2026-03-02",
+        ),
+        (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
+    ]
+    assert [ticket_line("A1", order) for order, _ in table] == [line for _, line in table]
+
+
+def test_messages_have_code_and_words() -> None:
+    found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
+    assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
+    assert messages("error", None) == []
+
+
+def test_placement_json_is_whole() -> None:
+    placement = Placement(
+        outcome=Outcome.PLACED,
+        account_number="A1",
+        external_identifier="x",
+        order=models.Order(id="7"),
+        body=b'{"a":1}',
+        opened_at=AT,
     )
-    def test_how_much_is_filled(self, legs: Any, expected: str) -> None:
-        assert filled(models.Order(legs=legs)) == expected
+    found = placement_json(placement)
+    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
+    assert found["opened-at"] == AT.isoformat()
 
-    @pytest.mark.parametrize(
-        ("legs", "expected"),
-        [
-            ((), "1.50"),
-            ((filled_leg("Buy to Open", ("10", "2.00")),), "2.00"),
-            ((filled_leg("Sell to Close", ("5", "2.00"), ("5", "2.01")),), "2.005"),
-            ((filled_leg("Buy to Open", ("1", "1"), ("2", "2")),), "1.6667"),
-            ((filled_leg("Buy to Open", ("1", "5.00")), filled_leg("Sell to Open", ("1", "3.15"))), "1.85 Debit"),
-            ((filled_leg("Sell to Open", ("2", "5.00")), filled_leg("Buy to Open", ("4", "1.20"))), "2.60 Credit"),
-            ((filled_leg("Buy to Open", ("1", "1.00")), filled_leg("Sell to Open", ("1", "1.00"))), "0.00"),
-            ((filled_leg("Buy", ("0.5", "4")), filled_leg("Sell", ("1.5", "1"))), "1 Debit"),
-            ((filled_leg("Buy to Open", ("1", "5.00")), filled_leg("Sell to Open")), "1.50 Credit"),
-        ],
-        ids=["limit", "one", "average", "rounded", "debit", "ratio", "even", "fractions", "half-filled"],
+
+def test_change_json_unknown_outcome_has_its_error() -> None:
+    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
+    assert change_json(lost) == {"outcome": "unknown", "order": None, "error": "no"}
+    assert raw(None) is None
+
+
+def test_placement_complex_order_shows_its_id() -> None:
+    placement = Placement(
+        outcome=Outcome.PLACED,
+        account_number="A1",
+        external_identifier="x",
+        order_id="9",
+        complex_order=models.ComplexOrder(id="9"),
     )
-    def test_price_is_the_net_price_of_the_fills_or_the_limit(self, legs: Any, expected: str) -> None:
-        order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT, legs=legs)
-        assert price_of(order) == expected
+    found = placement_json(placement)
+    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
+    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+    assert list(column.cells) == ["9"]
 
-    def test_price_of_an_order_without_any_is_empty(self) -> None:
-        assert price_of(models.Order(legs=(leg(),))) == ""
 
-    @pytest.mark.parametrize(
-        ("order", "expected"),
-        [
-            (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
-            (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
-            (
-                stop_limit(buy_to_open("AAPL", 1), trigger=2, price=3, until=AT.date()),
-                "A1: Buy to Open 1 AAPL; Stop Limit at 3 Debit when it trades at 2, until 2026-03-02",
-            ),
-            (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
-        ],
-        ids=["market", "limit", "stop-limit", "notional"],
+HOSTILE = "x[/y][red]:smile:"
+
+
+def test_tables_strings_of_others_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = models.Order(id="7", external_identifier=HOSTILE, received_at=AT, legs=(leg(symbol="[/b]"),))
+    found = shown(order_table([order]), monkeypatch)
+    assert HOSTILE in found
+    assert "Buy to Open 10 [/b]" in found
+    assert "2026-03-02 15:30:00" in found
+    placement = Placement(
+        outcome=Outcome.UNKNOWN, account_number="A1", external_identifier=HOSTILE, order=None, note="[/n]"
     )
-    def test_an_order_in_one_line(self, order: models.NewOrder, expected: str) -> None:
-        assert ticket_line("A1", order) == expected
-
-    def test_messages(self) -> None:
-        found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
-        assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
-        assert messages("error", None) == []
+    found = shown(placement_table([placement]), monkeypatch)
+    assert HOSTILE in found
+    assert "[/n]" in found
 
 
-class TestJson:
-    def test_a_placement(self) -> None:
-        placement = Placement(
-            outcome=Outcome.PLACED,
-            account_number="A1",
-            external_identifier="x",
-            order=models.Order(id="7"),
-            body=b'{"a":1}',
-            opened_at=AT,
-        )
-        found = placement_json(placement)
-        assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
-        assert found["opened-at"] == AT.isoformat()
+def test_order_table_without_room_omits_and_names_columns() -> None:
+    order = models.Order(
+        id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
+        received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
+    )  # fmt: skip
 
-    def test_a_change(self) -> None:
-        lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-        assert change_json(lost) == {"outcome": "unknown", "order": None, "error": "no"}
-        assert raw(None) is None
+    def headings(width: int | None) -> list[object]:
+        return [column.header for column in order_table([order], width).columns]
 
-    def test_a_placement_of_a_complex_order(self) -> None:
-        placement = Placement(
-            outcome=Outcome.PLACED,
-            account_number="A1",
-            external_identifier="x",
-            order_id="9",
-            complex_order=models.ComplexOrder(id="9"),
-        )
-        found = placement_json(placement)
-        assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
-        (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
-        assert list(column.cells) == ["9"]
+    everything = headings(None)
+    assert len(everything) == 8
+    assert headings(200) == everything
+    assert headings(80) == ["id", "status", "what", "type", "price", "filled"]
+    assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
+    assert headings(1) == ["id", "status", "what", "price", "filled"]
 
 
-class TestTables:
-    HOSTILE = "x[/y][red]:smile:"
-
-    def test_text_of_others_is_no_markup(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        order = models.Order(id="7", external_identifier=self.HOSTILE, received_at=AT, legs=(leg(symbol="[/b]"),))
-        found = shown(order_table([order]), monkeypatch)
-        assert self.HOSTILE in found
-        assert "Buy to Open 10 [/b]" in found
-        assert "2026-03-02 15:30:00" in found
-        placement = Placement(
-            outcome=Outcome.UNKNOWN, account_number="A1", external_identifier=self.HOSTILE, order=None, note="[/n]"
-        )
-        found = shown(placement_table([placement]), monkeypatch)
-        assert self.HOSTILE in found
-        assert "[/n]" in found
-
-    def test_what_has_no_room_is_left_out_and_named(self) -> None:
-        order = models.Order(
-            id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
-            received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
-        )  # fmt: skip
-
-        def headings(width: int | None) -> list[object]:
-            return [column.header for column in order_table([order], width).columns]
-
-        everything = headings(None)
-        assert len(everything) == 8
-        assert headings(200) == everything
-        assert headings(80) == ["id", "status", "what", "type", "price", "filled"]
-        assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
-        assert headings(1) == ["id", "status", "what", "price", "filled"]
-
-    @pytest.mark.parametrize("width", [1, 5, 20, 80])
-    def test_any_width_will_do(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_order_table_any_width_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in (1, 5, 20, 80):
         assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
 
-    def test_an_order_without_a_limit_shows_its_trigger(self) -> None:
-        orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
-        (column,) = (each for each in order_table(orders).columns if each.header == "price")
-        assert list(column.cells) == ["180.5", "1"]
 
-    def test_a_preview_shows_what_it_was_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        effect = models.BuyingPowerEffect(
-            change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
-        )
-        found = shown(preview_table(models.PlacedOrderResponse(buying_power_effect=effect)), monkeypatch)
-        assert "1,234.5" in found
-        assert "Debit" in found
-        assert "fees" not in found
+def test_order_table_without_a_limit_shows_the_trigger() -> None:
+    orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
+    (column,) = (each for each in order_table(orders).columns if each.header == "price")
+    assert list(column.cells) == ["180.5", "1"]
 
 
-def test_the_console_of_the_commands_takes_nothing_for_markup() -> None:
-    for each in (console.out, console.err):
+def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    effect = models.BuyingPowerEffect(
+        change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
+    )
+    found = shown(preview_table(models.PlacedOrderResponse(buying_power_effect=effect)), monkeypatch)
+    assert "1,234.5" in found
+    assert "Debit" in found
+    assert "fees" not in found
+
+
+def test_console_takes_nothing_for_markup() -> None:
+    for each in (screen.out, screen.err):
         assert isinstance(each, Console)
         assert each.render_str("[red]:smile:").plain == "[red]:smile:"

@@ -9,86 +9,103 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import NewOrder
-from brokerage_async.cli.order_words import Words, read_order, read_ticket
+from brokerage_async.cli.order_words import read_bracket, read_order, read_ticket
 from brokerage_async.errors import InvalidRequestError
+from brokerage_async.models import NewOrder
 
-BLANK = dict.fromkeys(("limit", "stop", "value", "tif", "until", "source"))
-SHARE = BLANK | {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1"}
+SHARE: dict[str, Any] = {"action": "buy-to-open", "symbol": "AAPL", "quantity": "1"}
+NONE: dict[str, Any] = dict.fromkeys(SHARE)
 DAY = dt.datetime(2026, 12, 31)  # noqa: DTZ001 - as the command line gives it
+ORDER = {
+    "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
+    "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
+def refusal(**words: Any) -> str:
+    with pytest.raises(InvalidRequestError) as caught:
+        read_ticket(**words)
+    return str(caught.value)
+
+
+def test_read_ticket_words_make_an_order() -> None:
+    table: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"limit": "10"}, {"order_type": "Limit", "price": 10, "time_in_force": "Day"}),
         ({}, {"order_type": "Market"}),
+        ({"market": True}, {"order_type": "Market"}),
         ({"stop": "9"}, {"order_type": "Stop", "stop_trigger": 9}),
         ({"stop": "9", "limit": "8"}, {"order_type": "Stop Limit", "stop_trigger": 9, "price": 8}),
         ({"value": "500", "quantity": None}, {"order_type": "Notional Market", "value": 500}),
         ({"limit": "10", "tif": "GTC"}, {"order_type": "Limit", "time_in_force": "GTC"}),
         ({"limit": "10", "until": DAY}, {"time_in_force": "GTD", "gtc_date": DAY.date()}),
         ({"stop": "10", "until": DAY}, {"time_in_force": "GTD", "gtc_date": DAY.date()}),
-    ],
-)
-def test_words_make_a_ticket(words: dict[str, Any], expected: dict[str, Any]) -> None:
-    ticket = read_ticket(Words(**SHARE | words))
-    assert isinstance(ticket, NewOrder)
-    assert {name: getattr(ticket, name) for name in expected} == expected
+    ]
+    made = [(read_ticket(**SHARE | words), expected) for words, expected in table]
+    assert {type(ticket) for ticket, _ in made} == {NewOrder}
+    shown = [({name: getattr(ticket, name) for name in expected}, expected) for ticket, expected in made]
+    assert [pair for pair in shown if pair[0] != pair[1]] == []
 
 
-def test_a_symbol_is_needed() -> None:
-    with pytest.raises(InvalidRequestError, match="then a symbol"):
-        read_ticket(Words(action="buy", quantity="1"))
+def test_read_ticket_words_that_do_not_go_together_are_named() -> None:
+    table: list[tuple[dict[str, Any], str]] = [
+        (SHARE | {"symbol": None}, "then a symbol"),
+        (SHARE | {"value": "500", "limit": "10"}, "--value does not go together with --limit"),
+        (SHARE | {"value": "5", "stop": "10", "until": DAY}, "--value does not go together with --stop, --until"),
+        (SHARE | {"until": DAY}, "a market order does not go together with --until"),
+        (SHARE | {"market": True, "limit": "10"}, "--market does not go together with --limit"),
+        (SHARE | {"market": True, "value": "10"}, "--value does not go together with --market"),
+        (SHARE | {"order": "-"}, "--order does not go together with ACTION, SYMBOL, QUANTITY"),
+        (NONE | {"order": "-", "tif": "GTC"}, "--order does not go together with --tif"),
+        (NONE | {"order": "-", "market": True}, "--order does not go together with --market"),
+        (NONE | {"order": "-", "value": "5", "stop": "1"}, "with --value, --stop"),
+    ]
+    said = [(refusal(**words), expected) for words, expected in table]
+    assert [pair for pair in said if pair[1] not in pair[0]] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({"value": "500", "limit": "10"}, "--value does not go together with --limit"),
-        ({"value": "500", "stop": "10", "until": DAY}, "--value does not go together with --stop, --until"),
-        ({"until": DAY}, "a market order does not go together with --until"),
-        ({"source": "-"}, "--order does not go together with ACTION, SYMBOL, QUANTITY"),
-        (dict.fromkeys(SHARE) | {"source": "-", "tif": "GTC"}, "--order does not go together with --tif"),
-        (dict.fromkeys(SHARE) | {"source": "-", "value": "5", "stop": "1"}, "with --value, --stop"),
-    ],
-    ids=["value-limit", "value-stop-until", "until", "words", "tif", "prices"],
-)
-def test_no_word_is_left_out_of_an_order(words: dict[str, Any], expected: str) -> None:
-    with pytest.raises(InvalidRequestError, match=expected):
-        read_ticket(Words(**SHARE | words))
+def test_read_bracket_short_futures_entry_has_limited_loss() -> None:
+    entry = read_ticket("sell", "/ESU6", "1")
+    order = read_bracket(entry, profit="5900", loss="6100", loss_limit="6105", tif="Day")
+    profit, loss = order.orders
+    assert [(each.legs[0].action, each.time_in_force) for each in order.orders] == [("Buy", "Day")] * 2
+    assert (profit.price, loss.stop_trigger, loss.price) == (5900, 6100, 6105)
 
 
-def test_an_order_in_a_file(tmp_path: Path) -> None:
-    leg = {"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}
-    file = tmp_path / "order.json"
-    file.write_text(json.dumps({"order-type": "Market", "time-in-force": "Day", "legs": [leg]}))
-    assert read_order(str(file)).legs[0].symbol == "AAPL"
+def test_read_bracket_exits_that_do_not_fit_are_refused() -> None:
+    table: list[tuple[dict[str, Any], dict[str, str], str]] = [
+        ({"action": "sell-to-close"}, {}, "must open a position"),
+        ({"value": "50", "quantity": None}, {}, "must have a quantity"),
+        ({"limit": "150"}, {"profit": "12o"}, "12o"),
+        ({"limit": "150"}, {"profit": "100"}, "profit"),
+    ]
+    for words, exits, message in table:
+        with pytest.raises(InvalidRequestError, match=message):
+            read_bracket(read_ticket(**SHARE | words), **{"profit": "290", "loss": "140"} | exits)
 
 
-def test_numbers_of_an_order_in_a_file_are_exact(tmp_path: Path) -> None:
-    file = tmp_path / "order.json"
+def read(folder: Path, content: str) -> NewOrder:
+    (folder / "order.json").write_text(content, errors="surrogatepass")
+    return read_order(str(folder / "order.json"))
+
+
+def test_read_order_takes_a_file_with_exact_numbers(tmp_path: Path) -> None:
     digits = "0.1000000000000000055511151231257827021181583404541015625"
-    file.write_text(f'{{"order-type": "Limit", "time-in-force": "Day", "price": {digits}, "legs": []}}')
-    assert str(read_order(str(file)).price) == digits
+    order = read(tmp_path, json.dumps(ORDER).replace('"10"', digits))
+    assert order.legs[0].symbol == "AAPL"
+    assert str(order.price) == digits
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"a": 1, "a": 2}', '{"price": NaN}', "\ud800"], ids=ascii)
-def test_file_that_is_not_plain_json_is_refused(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "order.json"
-    file.write_text(content, errors="surrogatepass")
-    with pytest.raises(InvalidRequestError, match=r"cannot read the order from .*order\.json: "):
-        read_order(str(file))
+def test_read_order_file_that_holds_no_order_is_refused(tmp_path: Path) -> None:
+    unreadable = dict.fromkeys(["", "{", '{"a": 1, "a": 2}', '{"price": NaN}', "\ud800"], "cannot read the order from ")
+    other = dict.fromkeys(["[]", "5", "null", '"order"', '{"data": {}}', '{"price_effect": "Debit"}'], "NewOrder")
+    incomplete = dict.fromkeys(("{}", '{"legs": null}', json.dumps(ORDER | {"legs": None})), "legs: is required")
+    empty = {json.dumps(ORDER | {"legs": []}): "legs: ", json.dumps(ORDER | {"legs": [{}]}): "legs[0].symbol: "}
+    for content, message in (unreadable | other | incomplete | empty).items():
+        with pytest.raises(InvalidRequestError) as caught:
+            read(tmp_path, content)
+        assert message in str(caught.value), content
 
 
-@pytest.mark.parametrize("content", ["[]", "5", "null", '"order"', '{"data": {}}', '{"price_effect": "Debit"}'])
-def test_file_that_does_not_hold_an_order_is_refused(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "order.json"
-    file.write_text(content)
-    with pytest.raises(InvalidRequestError, match="NewOrder"):
-        read_order(str(file))
-
-
-def test_missing_order_file_is_named(tmp_path: Path) -> None:
+def test_read_order_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError, match="none: No such file"):
         read_order(str(tmp_path / "none"))

@@ -101,33 +101,45 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service
 # --- on the embedded simulator
 
 
-def test_a_dry_run_shows_buying_power_and_fees() -> None:
+def test_dry_run_shows_buying_power_and_fees() -> None:
     result = simulated("dry-run", *BUY)
     assert result.exit_code == 0, result.output
     assert "Buy to Open 10 AAPL; Limit at 10 Debit, Day" in result.output
     assert "change in buying power" in result.output
     assert "all fees" in result.output
 
-
-def test_a_dry_run_as_json() -> None:
     result = simulated("dry-run", *BUY, "--json")
     assert json.loads(result.stdout)["buying-power-effect"]["change-in-buying-power"]
 
 
-def test_nothing_is_placed_without_a_yes() -> None:
-    result = simulated("place", *BUY, input="n\n")
-    assert result.exit_code == 1
-    assert "Place this order?" in result.output
-    assert "Nothing was sent." in result.output
+def test_place_without_a_yes_sends_nothing() -> None:
+    for answer in ("n\n", ""):
+        result = simulated("place", *BUY, input=answer)
+        assert result.exit_code == 1
+        assert "Place this order?" in result.output
+        assert "Nothing was sent." in result.output
 
 
-def test_the_end_of_the_input_is_no_yes() -> None:
-    result = simulated("place", *BUY, input="")
-    assert result.exit_code == 1
-    assert "Nothing was sent." in result.output
+def test_place_without_a_price_asks_for_a_market_order() -> None:
+    priceless = ["place", "buy-to-open", "AAPL", "10"]
+    for answers, placed in (("n\n", False), ("y\nn\n", False), ("y\ny\n", True)):
+        result = simulated(*priceless, "--allow-warnings", input=answers)
+        assert "No price is given." in result.output
+        assert ("Place this order?" in result.output) is answers.startswith("y")
+        assert ("placed: " in result.output, "Nothing was sent." in result.output) == (placed, not placed)
 
 
-def test_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_place_without_a_price_and_a_question_needs_market(service: Service) -> None:
+    priceless = ["place", "buy-to-open", "AAPL", "10", "--yes", "--allow-warnings"]
+    result = orders(*priceless)
+    assert (result.exit_code, service.placed) == (1, 0)
+    assert "an order without a price needs --market" in result.stderr
+    assert orders(*priceless, "--market").exit_code == 0
+    assert service.placed == 1
+    assert simulated("dry-run", *priceless[1:4]).exit_code == 0
+
+
+def test_place_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(question: str) -> bool:
         try:
             signal.raise_signal(signal.SIGINT)
@@ -143,13 +155,13 @@ def test_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) ->
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_placing_after_a_yes_shows_the_order() -> None:
+def test_place_after_a_yes_shows_the_order() -> None:
     result = simulated("place", *BUY, input="y\n")
     assert result.exit_code == 0, result.output
     assert "placed: " in result.output
 
 
-def test_what_makes_no_order_is_told() -> None:
+def test_place_unknown_action_names_the_known_ones() -> None:
     result = simulated("place", "fly", "AAPL", "--yes")
     assert result.exit_code == 1
     assert "buy-to-open" in result.stderr
@@ -158,7 +170,7 @@ def test_what_makes_no_order_is_told() -> None:
 # --- on a service
 
 
-def test_the_life_of_an_order_in_json(service: Service) -> None:
+def test_orders_json_follows_an_order_to_its_end(service: Service) -> None:
     placed = json.loads(orders("place", *BUY, "--yes", "--json", "--external-identifier", "mine").stdout)
     assert (placed["outcome"], placed["external-identifier"], placed["attempts"]) == ("placed", "mine", 1)
     order_id = str(placed["order"]["id"])
@@ -172,7 +184,7 @@ def test_the_life_of_an_order_in_json(service: Service) -> None:
     assert "refused" in again.output
 
 
-def test_a_cancellation_asks_first(service: Service) -> None:
+def test_cancel_asks_first(service: Service) -> None:
     result = orders("cancel", "1", input="n\n")
     assert result.exit_code == 1
     assert "Cancel order 1?" in result.output
@@ -185,7 +197,7 @@ def placed_order(service: Service) -> str:
     return str(json.loads(orders("place", *WORKING).stdout)["order"]["id"])
 
 
-def test_prompts_name_environment_address_and_account(service: Service) -> None:
+def test_prompts_of_a_service_name_environment_address_and_account(service: Service) -> None:
     where = f"(sandbox at {service.simulator.base_url}, account {service.account})"
     order_id = placed_order(service)
     for command in (["place", *BUY], ["cancel", order_id], ["replace", order_id, "--limit", "11"]):
@@ -196,7 +208,7 @@ def test_prompts_name_environment_address_and_account(service: Service) -> None:
     assert service.placed == 1
 
 
-def test_prompt_of_a_simulator_says_so() -> None:
+def test_prompts_of_a_simulator_say_so() -> None:
     result = simulated("place", *BUY, input="n\n")
     assert "(the simulator at http://127.0.0.1:" in result.stdout
     assert "SIMULATED" in result.stderr
@@ -212,7 +224,7 @@ def test_replace_changes_the_given_terms_and_keeps_the_others(service: Service) 
     assert changed["order"]["id"] != order_id
 
 
-def test_replace_previews_and_asks(service: Service) -> None:
+def test_replace_without_yes_previews_and_asks(service: Service) -> None:
     order_id = placed_order(service)
     result = orders("replace", order_id, "--tif", "GTC", input="y\n")
     assert result.exit_code == 0, result.output
@@ -221,24 +233,24 @@ def test_replace_previews_and_asks(service: Service) -> None:
     assert "applied" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "a replacement needs new terms"),
-        (["--stop", "9"], "--stop does not go with order"),
-        (["--limit", "1_1"], "--limit must be a plain number"),
-        (["--limit", "-1"], "price must not be negative"),
-        (["--tif", "GTC", "--until", "2030-01-01"], "--until does not go together with --tif"),
-        (["--order", "x", "--limit", "1"], "--order does not go together with --limit"),
-    ],
-)
-def test_replace_refuses_terms_that_make_no_sense(service: Service, words: list[str], said: str) -> None:
-    result = orders("replace", placed_order(service), *words, "--yes")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert said in result.stderr
+def test_replace_terms_that_make_no_sense_are_refused(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("{}")
+    refused = {
+        (): "a replacement needs new terms",
+        ("--stop", "9"): "--stop does not go with order",
+        ("--limit", "1_1"): "--limit must be a plain number",
+        ("--limit", "-1"): "price must not be negative",
+        ("--tif", "GTC", "--until", "2030-01-01"): "--until does not go together with --tif",
+        ("--order", "x", "--limit", "1"): "--order does not go together with --limit",
+        ("--order", str(tmp_path / "empty.json")): "order-type: is required",
+    }
+    order_id = placed_order(service)
+    results = {words: orders("replace", order_id, *words, "--yes") for words in refused}
+    assert {words for words, result in results.items() if (result.exit_code, result.stdout) != (1, "")} == set()
+    assert {words: results[words].stderr for words, said in refused.items() if said not in results[words].stderr} == {}
 
 
-def test_replace_takes_all_terms_from_a_file(service: Service, tmp_path: Path) -> None:
+def test_replace_file_gives_all_terms(service: Service, tmp_path: Path) -> None:
     terms = {
         "order-type": "Stop Limit",
         "time-in-force": "Day",
@@ -252,31 +264,27 @@ def test_replace_takes_all_terms_from_a_file(service: Service, tmp_path: Path) -
     assert json.loads(result.stdout)["order"]["stop-trigger"] == "12.00"
 
 
-def test_replace_of_an_unknown_order_is_refused(service: Service) -> None:
+def test_replace_unknown_order_is_refused(service: Service) -> None:
     result = orders("replace", "999", "--limit", "1", "--yes")
     assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
     targets = service.do(lambda: [request.target for request in service.simulator.ledger.requests])
     assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
 
-@pytest.mark.parametrize(
-    "command", [["place", *BUY, "--yes", "--json"], ["list"], ["recover"], ["cancel", "1", "--yes"]]
-)
-@pytest.mark.parametrize("given", [{}, {"BROKERAGE_BASEURL": "http://127.0.0.1:1"}])
-def test_without_an_address_nothing_is_simulated(
-    monkeypatch: pytest.MonkeyPatch, command: list[str], given: dict[str, str]
-) -> None:
-    names = ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT")
-    for name, value in {f"BROKERAGE_{name}": "production" for name in names}.items() | given.items():
-        monkeypatch.setenv(name, value)
-    result = orders(*command)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "BROKERAGE_BASE_URL: is required" in result.stderr
-    for name in given:
-        assert f"{name}: unknown variable, probably a typing error for BROKERAGE_BASE_URL" in result.stderr
+def test_orders_without_an_address_never_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT"):
+        monkeypatch.setenv(f"BROKERAGE_{name}", "production")
+    misspelt = "BROKERAGE_BASEURL: unknown variable, probably a typing error for BROKERAGE_BASE_URL"
+    for said in ("BROKERAGE_BASE_URL: is required", misspelt):
+        for command in (["place", *BUY, "--yes", "--json"], ["list"], ["recover"], ["cancel", "1", "--yes"]):
+            result = orders(*command)
+            assert (result.exit_code, result.stdout) == (1, ""), command
+            assert said in result.stderr, command
+            assert "BROKERAGE_BASE_URL: is required" in result.stderr, command
+        monkeypatch.setenv("BROKERAGE_BASEURL", "http://127.0.0.1:1")
 
 
-def test_simulated_orders_stay_out_of_account_and_journal_of_the_environment(
+def test_place_simulated_stays_out_of_account_and_journal_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("BROKERAGE_ACCOUNT", "REAL")
@@ -286,22 +294,22 @@ def test_simulated_orders_stay_out_of_account_and_journal_of_the_environment(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_refused_order_says_why(service: Service) -> None:
+def test_place_refused_order_says_why(service: Service) -> None:
     result = orders("place", "buy-to-open", "AAPL", "100000000", "--limit", "150", "--yes")
     assert result.exit_code == 1
     assert "refused" in result.output
     assert service.placed == 0
 
 
-def test_the_same_identifier_is_not_sent_twice(service: Service) -> None:
+def test_place_same_identifier_is_not_sent_twice(service: Service) -> None:
     for _ in range(2):
         assert orders("place", *BUY, "--yes", "--external-identifier", "mine").exit_code == 0
     assert service.placed == 1
 
 
-def test_recovery_tells_of_every_open_order(service: Service) -> None:
+def test_recover_reports_every_open_order(service: Service) -> None:
     async def leave_open() -> None:
-        async with SqliteJournal(Path(str(open_journal_path()))) as journal:
+        async with SqliteJournal(os.environ["BROKERAGE_JOURNAL"]) as journal:
             key = EntryKey(service.simulator.environment.origin, "sandbox", service.account, "lost")
             await journal.open(key, b'{"external-identifier":"lost"}', owner="dead", lease=0.01)
 
@@ -315,23 +323,19 @@ def test_recovery_tells_of_every_open_order(service: Service) -> None:
     assert found[0]["body"] == {"external-identifier": "lost"}
 
 
-def open_journal_path() -> str:
-    return os.environ["BROKERAGE_JOURNAL"]
-
-
-def test_recovery_with_nothing_open(service: Service) -> None:
+def test_recover_nothing_open_says_so(service: Service) -> None:
     result = orders("recover")
     assert (result.exit_code, "No order is open." in result.output) == (0, True)
 
 
-def test_an_account_is_needed_on_a_service(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_without_an_account_names_the_option(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BROKERAGE_ACCOUNT")
     result = orders("list")
     assert result.exit_code == 1
     assert "--account" in result.stderr
 
 
-def test_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
+def test_place_takes_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
     body = {
         "order-type": "Limit",
         "time-in-force": "Day",
@@ -343,6 +347,10 @@ def test_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
     assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
     assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
     assert service.placed == 2
+    for incomplete in ("{}", '{"legs": null}'):
+        result = orders("place", "--order", "-", input=incomplete)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "InvalidRequestError: the order from - is not a valid NewOrder" in result.stderr
     assert "cannot read the order" in orders("place", "--order", str(tmp_path / "none.json"), "--yes").stderr
 
 
@@ -350,7 +358,7 @@ HOSTILE = "\x1b]8;;http://example.com\x07[red]mine\x9b2J\u202e"
 OBEYED = set("\x1b\x07\x9b\u202e")
 
 
-def test_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> None:
+def test_list_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> None:
     error = {"error": {"code": "validation_error", "message": HOSTILE}}
     answer = Response(status=422, headers={"content-type": "application/json"}, body=json.dumps(error).encode())
     service.fault("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
@@ -366,14 +374,12 @@ def test_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> No
         assert "[red]mine" in output
 
 
-def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
+def test_place_ctrl_c_says_which_order_is_open(service: Service) -> None:
     service.fault("POST", r"/orders$", "hang_after")
     process = subprocess.Popen(
         [sys.executable, "-m", "brokerage_async", "orders", "place", *BUY, "--yes", "--external-identifier", "mine"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
         for _ in range(600):
             if service.placed:
@@ -390,7 +396,7 @@ def test_ctrl_c_says_which_order_is_open(service: Service) -> None:
     assert json.loads(orders("recover", "--json").stdout)[0]["outcome"] == "placed"
 
 
-def test_ctrl_c_says_that_a_cancellation_may_have_been_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_ctrl_c_says_that_it_may_have_been_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     async def interrupted(*_: object) -> None:
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(60)
@@ -404,7 +410,9 @@ def test_ctrl_c_says_that_a_cancellation_may_have_been_sent(monkeypatch: pytest.
 # --- names to journals
 
 
-def test_a_folder_that_cannot_be_made_is_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_open_journal_folder_that_cannot_be_made_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     for name, value in (("BASE_URL", "http://localhost:1"), ("CLIENT_SECRET", "s"), ("REFRESH_TOKEN", "r")):
         monkeypatch.setenv(f"BROKERAGE_{name}", value)
@@ -414,7 +422,7 @@ def test_a_folder_that_cannot_be_made_is_one_message(monkeypatch: pytest.MonkeyP
     assert result.stderr.startswith("NotADirectoryError: ")
 
 
-def test_where_orders_are_written_down(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_open_journal_is_a_file_unless_simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert isinstance(open_journal(None, simulated=True), MemoryJournal)
     assert isinstance(open_journal(str(tmp_path / "j"), simulated=False), SqliteJournal)
     monkeypatch.setenv("BROKERAGE_BASE_URL", "http://localhost")

@@ -48,7 +48,7 @@ def test_start_streams_that_are_no_files_are_left_alone() -> None:
 
 
 def test_start_other_missing_module_is_a_traceback() -> None:
-    done = run("sys.modules['brokerage_async.cli.commands.fetch'] = None")
+    done = run("sys.modules['brokerage_async.cli.fetch'] = None")
     assert "ModuleNotFoundError" in done.stderr
     assert "pip install" not in done.stderr
 

@@ -1,4 +1,4 @@
-"""`brokerage-async simulator` serves, prints how to be reached, and ends on Ctrl-C."""
+"""`brokerage-async simulator` serves, prints how to be reached, ends on Ctrl-C, and is steered by `ctl`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from typer.testing import CliRunner
 
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
+from brokerage_async.cli.serve import request_of, steer
+from brokerage_async.errors import ConfigurationError
 
 WINDOWS = sys.platform == "win32"
 
@@ -45,7 +47,7 @@ def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
 
 
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
-def test_what_it_prints_is_all_that_another_process_needs() -> None:
+def test_simulator_prints_all_that_another_process_needs() -> None:
     with serving("--environment", "production", "--seed", "3") as (lines, settings):
         assert len(settings) == 8
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
@@ -58,7 +60,7 @@ def test_what_it_prints_is_all_that_another_process_needs() -> None:
 
 
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
-def test_start_is_the_time_of_its_answers() -> None:
+def test_simulator_start_is_the_time_of_its_answers() -> None:
     with serving("--start", "2031-07-07T10:30-04:00") as (lines, settings):
         assert "2031-07-07 14:30Z" in lines[-1]
         with pytest.raises(urllib.error.HTTPError) as caught:
@@ -80,56 +82,59 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
-def test_options_reach_the_simulator(options: dict[str, Any]) -> None:
+def test_simulator_options_reach_it(options: dict[str, Any]) -> None:
     given = ["--wire", "documented", "--rate-limit", "20", "--start", "2026-12-24T15:00Z"]
     assert CliRunner().invoke(app, ["simulator", *given]).exit_code == 0
     assert (options["wire"], options["rate_limit"]) == ("documented", 20)
     assert options["start"] == datetime(2026, 12, 24, 15, tzinfo=UTC)
 
 
-def test_without_options_the_simulator_has_its_own_defaults(options: dict[str, Any]) -> None:
+def test_simulator_without_options_has_its_defaults(options: dict[str, Any]) -> None:
     assert CliRunner().invoke(app, ["simulator"]).exit_code == 0
     assert (options["wire"], options["rate_limit"]) == ("observed", None)
     assert "start" not in options
 
 
-def test_start_now_is_this_moment(options: dict[str, Any]) -> None:
+def test_simulator_start_now_is_this_moment(options: dict[str, Any]) -> None:
     before = datetime.now(UTC)
     assert CliRunner().invoke(app, ["simulator", "--start", "now"]).exit_code == 0
     assert before <= options["start"] <= datetime.now(UTC)
 
 
-@pytest.mark.parametrize("wrong", ["2026-06-10T14:00", "2026-06-10", "yesterday", ""])
-def test_start_without_a_zone_is_refused(wrong: str) -> None:
-    result = CliRunner().invoke(app, ["simulator", "--start", wrong])
-    assert result.exit_code == 2
-    assert "ISO 8601 time with a zone" in " ".join(result.output.split())
+def test_simulator_impossible_options_are_refused() -> None:
+    zone = "ISO 8601 time with a zone"
+    table: list[tuple[tuple[str, str], int, str]] = [
+        *((("--start", wrong), 2, zone) for wrong in ("2026-06-10T14:00", "2026-06-10", "yesterday", "")),
+        *(
+            ((option, wrong), 2, option)
+            for option, wrong in [
+                ("--port", "-1"),
+                ("--port", "65536"),
+                ("--latency", "-1"),
+                ("--latency", "nan"),
+                ("--rate-limit", "0"),
+                ("--speed", "-1"),
+            ]
+        ),
+        (("--environment", "staging"), 2, "sandbox"),
+        (("--environment", "staging"), 2, "production"),
+        (
+            ("--start", "1960-01-01T00:00Z"),
+            1,
+            "ConfigurationError: start must be in the years 1972 to 2190, got 1960-01-01",
+        ),
+        (("--fault", "nonsense"), 1, "ConfigurationError"),
+    ]
+    results = [(CliRunner().invoke(app, ["simulator", *wrong]), code, said) for wrong, code, said in table]
+    misses = [
+        (result.output, said)
+        for result, code, said in results
+        if result.exit_code != code or said not in " ".join(result.output.split())
+    ]
+    assert misses == []
 
 
-def test_start_far_away_is_one_message() -> None:
-    result = CliRunner().invoke(app, ["simulator", "--start", "1960-01-01T00:00Z"])
-    assert result.exit_code == 1
-    assert result.stderr.startswith("ConfigurationError: start must be in the years 1972 to 2190, got 1960-01-01")
-
-
-def test_an_unknown_environment_is_refused() -> None:
-    result = CliRunner().invoke(app, ["simulator", "--environment", "staging"])
-    assert result.exit_code == 2
-    assert "sandbox" in result.output
-    assert "production" in result.output
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [("--port", "-1"), ("--port", "65536"), ("--latency", "-1"), ("--latency", "nan"), ("--rate-limit", "0")],
-)
-def test_impossible_numbers_are_refused(wrong: tuple[str, str]) -> None:
-    result = CliRunner().invoke(app, ["simulator", *wrong])
-    assert result.exit_code == 2
-    assert wrong[0] in result.output
-
-
-def test_an_address_that_cannot_be_had_is_one_message() -> None:
+def test_simulator_address_that_is_taken_is_one_message() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = CliRunner().invoke(app, ["simulator", "--port", str(taken.getsockname()[1])])
     assert result.exit_code == 1
@@ -158,6 +163,42 @@ def test_ctl_steers_a_running_simulator() -> None:
         assert (wrong.returncode, "send the printed token" in wrong.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("wrong", [("--speed", "-1"), ("--fault", "nonsense")])
-def test_impossible_speed_and_fault_are_refused(wrong: tuple[str, str]) -> None:
-    assert CliRunner().invoke(app, ["simulator", *wrong]).exit_code in (1, 2)
+def test_request_of_arguments_become_a_request() -> None:
+    table: list[tuple[tuple[str, ...], tuple[str, str, bytes | None]]] = [
+        (("state",), ("GET", "/state", None)),
+        (("set-price", "symbol=BRK/B", "price=1.50"), ("PUT", "/prices/BRK%2FB", b'{"price":"1.50"}')),
+        (("set-price", "symbol=AAPL", "price=null"), ("PUT", "/prices/AAPL", b'{"price":null}')),
+        (("change-clock", "advance=60"), ("PATCH", "/clock", b'{"advance":60.0,"speed":null}')),
+        (("fill-order", "order_id=7"), ("POST", "/orders/7/fill", b'{"quantity":null,"price":null}')),
+        (
+            ("add-fault", "fault=hang", "times=3", "path=/a=b"),
+            ("POST", "/faults", b'{"fault":"hang","method":"*","path":"/a=b","times":3}'),
+        ),
+    ]
+    made = [request_of(name, given) for (name, *given), _ in table]
+    assert made == [expected for _, expected in table]
+
+
+def test_request_of_wrong_arguments_raises() -> None:
+    table = {
+        ("zap",): "unknown operation zap; use one of state, clock, change-clock",
+        ("fill-order",): "fill-order needs order_id=..., got none",
+        ("state", "x=1"): "state does not take x",
+        ("change-clock", "60"): "change-clock needs key=value arguments, got 60",
+        ("change-clock", "advance=soon"): "change-clock: Expected",
+        ("change-clock", "advanced=6"): "change-clock: Object contains unknown field `advanced`",
+    }
+    for (name, *given), message in table.items():
+        with pytest.raises(ConfigurationError, match=message):
+            request_of(name, given)
+
+
+def test_steer_calls_only_a_loopback_simulator_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = ("", "https://127.0.0.1:1", "http://example.com:80", "http://127.0.0.1:1@a.example")
+    said = dict.fromkeys(addresses, "must name a running simulator")
+    said["http://127.0.0.1:1"] = r"no simulator answers at http://127\.0\.0\.1:1"
+    monkeypatch.setenv("BROKERAGE_CONTROL_TOKEN", "made-up")
+    for address, message in said.items():
+        monkeypatch.setenv("BROKERAGE_CONTROL_URL", address)
+        with pytest.raises(ConfigurationError, match=message):
+            steer("state", [])

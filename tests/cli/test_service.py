@@ -61,7 +61,7 @@ async def test_connect_simulates_when_asked_whatever_the_environment(capsys: pyt
     assert "SIMULATED: an embedded simulator answers" in errors
 
 
-async def test_account_is_the_given_one_or_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_account_without_a_number_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROKERAGE_ACCOUNT", "REAL")
     async with connect(simulated=True) as service:
         assert service.simulator is not None
@@ -70,7 +70,7 @@ async def test_account_is_the_given_one_or_the_default(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("complete")
-async def test_account_of_a_real_service_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_account_real_service_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     async with connect(simulated=False) as service:
         with pytest.raises(ConfigurationError, match="--account, or set BROKERAGE_ACCOUNT"):
             service.account(None)
@@ -79,27 +79,26 @@ async def test_account_of_a_real_service_must_be_named(monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("complete")
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("BROKERAGE_BASEURL", "BROKERAGE_BASE_URL"),
-        ("BROKERAGE_ENVIROMENT", "BROKERAGE_ENVIRONMENT"),
-        ("BROKERAGE_JOURNL", "BROKERAGE_JOURNAL"),
-        ("BROKERAGE_ACCOUNTS", "BROKERAGE_ACCOUNT"),
-        ("brokerage_account", "BROKERAGE_ACCOUNT"),
-        ("BROKERGE_ACCOUNT", "BROKERAGE_ACCOUNT"),
-    ],
-)
-def test_misspelt_variable_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, meant: str) -> None:
-    monkeypatch.setenv(name, "s3cret")
-    with pytest.raises(ConfigurationError) as caught:
-        check_environment()
-    assert f"{name}: unknown variable, probably a typing error for {meant}" in str(caught.value)
-    assert "s3cret" not in str(caught.value)
+def test_check_environment_misspelt_variable_is_refused() -> None:
+    table = {
+        "BROKERAGE_BASEURL": "BROKERAGE_BASE_URL",
+        "BROKERAGE_ENVIROMENT": "BROKERAGE_ENVIRONMENT",
+        "BROKERAGE_JOURNL": "BROKERAGE_JOURNAL",
+        "BROKERAGE_ACCOUNTS": "BROKERAGE_ACCOUNT",
+        "brokerage_account": "BROKERAGE_ACCOUNT",
+        "BROKERGE_ACCOUNT": "BROKERAGE_ACCOUNT",
+    }
+    for name, meant in table.items():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(name, "s3cret")
+            with pytest.raises(ConfigurationError) as caught:
+                check_environment()
+        assert f"{name}: unknown variable, probably a typing error for {meant}" in str(caught.value)
+        assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("complete")
-def test_variable_unlike_any_other_is_a_warning(
+def test_check_environment_unknown_variable_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BROKERAGE_ZZ", "s3cret")
@@ -108,14 +107,16 @@ def test_variable_unlike_any_other_is_a_warning(
 
 
 @pytest.mark.usefixtures("complete")
-def test_known_variables_pass(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_environment_known_variables_pass(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in KNOWN:
         monkeypatch.setenv(name, "x")
     check_environment()
     assert capsys.readouterr() == ("", "")
 
 
-def test_every_variable_that_configures_a_client_is_known() -> None:
+def test_known_variables_are_those_that_configure_a_client() -> None:
     read: set[str] = set()
 
     class Recording(dict[str, str]):

@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from brokerage_async import models
+from brokerage_async.cli import screen
 from brokerage_async.cli import stream as command
 from brokerage_async.cli.app import app
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
@@ -21,49 +22,46 @@ def run(*arguments: str) -> str:
     return result.stdout
 
 
-def test_quotes_as_lines_of_json() -> None:
+def test_stream_quotes_json_is_a_line_for_each_event() -> None:
     lines = [json.loads(line) for line in run("stream", "quotes", "AAPL", "SPY", "--count", "2", "--json").splitlines()]
     assert [(line["type"], line["eventSymbol"]) for line in lines] == [("Quote", "AAPL"), ("Quote", "SPY")]
 
 
-def test_events_without_a_terminal_are_plain_lines() -> None:
+def test_stream_quotes_without_a_terminal_prints_lines() -> None:
     shown = run("stream", "quotes", "AAPL", "--event", "Trade", "--event", "Candle", "--count", "2")
     assert "Trade  AAPL  time 20" in shown
     assert "AAPL{=d}" in shown
 
 
-def test_account_waits_for_events() -> None:
+def test_stream_account_count_must_be_positive() -> None:
     result = CliRunner().invoke(app, ["stream", "account", "--count", "0", "--simulator"])
     assert result.exit_code == 2
 
 
-def test_watch_with_push() -> None:
+def test_watch_push_follows_the_stream() -> None:
     assert run("watch", "balances", "--push", "--count", "1", "--json").count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("event", "row"),
-    [
+def test_row_of_and_print_line_take_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+    live = models.Order(id="7", status=models.OrderStatus.LIVE)
+    table: list[tuple[object, tuple[str, str, str]]] = [
         (Gap(since=None, reason="lost"), ("Gap", "", "lost; events may be missing")),
         (Snapshot(type=models.Candle, symbol="A{=m}", events=(1, 2)), ("Candle", "A{=m}", "2 rows")),
-        (AccountEvent(type="Order", data=models.Order(id="7", status=models.OrderStatus.LIVE)), ("Order", "7", "Live")),
+        (AccountEvent(type="Order", data=live), ("Order", "7", "Live")),
         (AccountEvent(type="News", data={"account-number": "A"}), ("News", "A", "")),
         (UnknownEvent(type="Mood", fields={"level": 3}), ("Mood", "", "")),
         (models.Quote(event_symbol="A", bid_exchange_code="Q"), ("Quote", "A", "bid_exchange_code Q")),
-    ],
-)  # fmt: skip
-def test_row_and_json_of_each_event(
-    event: object, row: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command.row_of(event) == row
-    command.print_line(event)
-    assert json.loads(capsys.readouterr().out)["type"]
+    ]
+    for event, row in table:
+        assert command.row_of(event) == row
+        command.print_line(event)
+        assert json.loads(capsys.readouterr().out)["type"]
 
 
-def test_live_table_shows_the_latest_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = io.StringIO()
-    monkeypatch.setattr(command, "out", Console(file=screen, force_terminal=True, width=100))
+def test_board_shows_the_latest_event_of_each_symbol(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = io.StringIO()
+    monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
     with command.board("Market") as add:
         for code in ("Q", "Z"):
             add(models.Quote(event_symbol="ACME", bid_exchange_code=code))
-    assert "bid_exchange_code Z" in screen.getvalue()
+    assert "bid_exchange_code Z" in file.getvalue()

@@ -41,11 +41,14 @@ class TestSecrets:
             credentials.client_secret = "other"
 
 
-def test_secret_is_its_text_except_in_a_repr() -> None:
-    secret = Secret("abc")
-    assert secret == "abc"
-    assert f"Bearer {secret}" == "Bearer abc"
-    assert "abc" not in repr({"Authorization": secret})
+def test_credentials_secrets_are_secrets_and_taken_as_such() -> None:
+    first = RefreshToken(client_secret="abc", refresh_token="def")
+    again = RefreshToken(client_secret=first.client_secret, refresh_token=Secret("def"))
+    assert first == again
+    assert (again.client_secret.reveal(), again.refresh_token.reveal()) == ("abc", "def")
+    for blank in (Secret(), Secret("  ")):
+        with pytest.raises(ConfigurationError, match=r"RefreshToken\.refresh_token must be a non-empty string"):
+            RefreshToken(client_secret="x", refresh_token=blank)
 
 
 @for_each("wrong", ["", "  ", None, 5])

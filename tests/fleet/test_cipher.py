@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from brokerage_async.config import Secret
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet.cipher import TokenCipher
 
@@ -25,11 +26,11 @@ def cipher(request: pytest.FixtureRequest) -> TokenCipher:
 
 
 def test_open_returns_what_was_sealed(cipher: TokenCipher) -> None:
-    assert cipher.open(cipher.seal(TOKEN, "mine"), "mine") == TOKEN
+    assert cipher.open(cipher.seal(Secret(TOKEN), "mine"), "mine") == Secret(TOKEN)
 
 
 def test_open_token_of_other_credentials_is_none(cipher: TokenCipher) -> None:
-    assert cipher.open(cipher.seal(TOKEN, "theirs"), "mine") is None
+    assert cipher.open(cipher.seal(Secret(TOKEN), "theirs"), "mine") is None
 
 
 @pytest.mark.parametrize(
@@ -41,16 +42,16 @@ def test_open_damaged_token_is_none(cipher: TokenCipher, damaged: bytes) -> None
 
 @encrypted
 def test_open_with_another_key_is_none() -> None:
-    sealed = TokenCipher(KEY).seal(TOKEN, "mine")
+    sealed = TokenCipher(KEY).seal(Secret(TOKEN), "mine")
     assert TokenCipher(OTHER_KEY).open(sealed, "mine") is None
     assert TokenCipher(None).open(sealed, "mine") is None
-    assert TokenCipher(KEY).open(TokenCipher(None).seal(TOKEN, "mine"), "mine") is None
+    assert TokenCipher(KEY).open(TokenCipher(None).seal(Secret(TOKEN), "mine"), "mine") is None
 
 
 @encrypted
 def test_open_tampered_token_is_none() -> None:
     cipher = TokenCipher(KEY)
-    sealed = base64.urlsafe_b64decode(cipher.seal(TOKEN, "mine"))
+    sealed = base64.urlsafe_b64decode(cipher.seal(Secret(TOKEN), "mine"))
     for position in range(len(sealed)):
         tampered = bytearray(sealed)
         tampered[position] ^= 1
@@ -60,7 +61,7 @@ def test_open_tampered_token_is_none() -> None:
 @encrypted
 def test_seal_hides_token_and_context() -> None:
     cipher = TokenCipher(KEY)
-    once, again = cipher.seal(TOKEN, "mine"), cipher.seal(TOKEN, "mine")
+    once, again = cipher.seal(Secret(TOKEN), "mine"), cipher.seal(Secret(TOKEN), "mine")
     assert once != again, "equal tokens do not show"
     for sealed in (once, again):
         content = sealed + base64.urlsafe_b64decode(sealed)
@@ -72,7 +73,7 @@ def test_seal_hides_token_and_context() -> None:
 def test_key_is_the_same_as_str_and_bytes() -> None:
     one, other = TokenCipher(KEY), TokenCipher(KEY.encode())
     assert one.key_id == other.key_id
-    assert other.open(one.seal(TOKEN, "mine"), "mine") == TOKEN
+    assert other.open(one.seal(Secret(TOKEN), "mine"), "mine") == Secret(TOKEN)
 
 
 @encrypted
@@ -87,7 +88,7 @@ def test_key_id_and_digest_depend_on_the_key_and_show_nothing() -> None:
 
 
 def test_repr_shows_neither_key_nor_token(cipher: TokenCipher) -> None:
-    found = cipher.open(cipher.seal(TOKEN, "mine"), "mine")
+    found = cipher.open(cipher.seal(Secret(TOKEN), "mine"), "mine")
     assert repr(cipher) in ("TokenCipher(plain)", "TokenCipher(encrypted)")
     shown = repr([cipher, found, *(getattr(cipher, name) for name in TokenCipher.__slots__)])
     assert TOKEN not in shown

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reaso
 
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 POLICY = RetryPolicy(max_attempts=1, jitter=lambda: 0.5)
-KEY = RedisTokenStore.generate_key() if missing() is None else ""
+KEY = RedisTokenStore.generate_key() if missing() is None else Secret()
 
 
 class Endpoint:
@@ -45,11 +45,11 @@ class Endpoint:
 class Processes:
     """Token managers that share nothing but the engine."""
 
-    def __init__(self, url: str, endpoint: Endpoint, *, key: str | None = None, lease: float = 0.5) -> None:
+    def __init__(self, url: str, endpoint: Endpoint, *, key: Secret | None = None, lease: float = 0.5) -> None:
         self._url, self._endpoint, self._key, self._lease = url, endpoint, key, lease
         self._opened: list[tuple[Fleet, TokenManager]] = []
 
-    def open(self, *, key: str | None = None, name: str = "desk") -> TokenManager:
+    def open(self, *, key: Secret | None = None, name: str = "desk") -> TokenManager:
         fleet = Fleet(self._url, name=name)
         store = RedisTokenStore(fleet, encryption_key=key or self._key, lease=self._lease)
         manager = TokenManager(REFRESH, self._endpoint, policy=POLICY, store=store, store_key="k" * 32)
@@ -89,7 +89,7 @@ async def test_cold_processes_share_one_request(server: EngineServer) -> None:
     endpoint = Endpoint(latency=0.2)
     async with processes(server, endpoint) as fleet:
         found = await asyncio.gather(*(fleet.open().get() for _ in range(30)))
-    assert set(found) == {"Bearer t1"}
+    assert set(found) == {Secret("Bearer t1")}
     assert endpoint.requests == 1
 
 
@@ -102,7 +102,7 @@ async def test_turn_of_a_dead_process_is_passed_on(server: EngineServer) -> None
                 task.cancel()
         loop = asyncio.get_running_loop()
         began = loop.time()
-        assert await asyncio.gather(*(fleet.open().get() for _ in range(5))) == ["Bearer t1"] * 5
+        assert await asyncio.gather(*(fleet.open().get() for _ in range(5))) == [Secret("Bearer t1")] * 5
         assert 0.3 < loop.time() - began < 1.2
     assert endpoint.requests == 1
 
@@ -130,12 +130,12 @@ async def test_rejected_token_is_replaced_for_all_with_one_request(server: Engin
     async with processes(server, endpoint) as fleet:
         managers = [fleet.open() for _ in range(5)]
         await asyncio.gather(*(each.get() for each in managers))
-        assert managers[0].invalidate("Bearer t1")
-        assert await managers[0].get() == "Bearer t2"
+        assert managers[0].invalidate(Secret("Bearer t1"))
+        assert await managers[0].get() == Secret("Bearer t2")
         for each in managers[1:]:
-            each.invalidate("Bearer t1")
-        assert await asyncio.gather(*(each.get() for each in managers)) == ["Bearer t2"] * 5
-        assert await fleet.open().get() == "Bearer t2"
+            each.invalidate(Secret("Bearer t1"))
+        assert await asyncio.gather(*(each.get() for each in managers)) == [Secret("Bearer t2")] * 5
+        assert await fleet.open().get() == Secret("Bearer t2")
     assert endpoint.requests == 2
 
 
@@ -144,10 +144,10 @@ async def test_rejected_token_is_not_handed_to_a_cold_process(server: EngineServ
     async with processes(server, endpoint) as fleet:
         first = fleet.open()
         await first.get()
-        first.invalidate("Bearer t1")
+        first.invalidate(Secret("Bearer t1"))
         replacing = asyncio.create_task(first.get())
         await asyncio.sleep(0.1)
-        assert await fleet.open().get() == "Bearer t2"
+        assert await fleet.open().get() == Secret("Bearer t2")
         await replacing
     assert endpoint.requests == 2
 
@@ -162,7 +162,7 @@ async def test_failure_of_one_spares_the_others_the_same_request(server: EngineS
         if transient:  # its pause is a second
             endpoint.failure = None
             await asyncio.sleep(1.1)
-            assert await fleet.open().get() == "Bearer t2"
+            assert await fleet.open().get() == Secret("Bearer t2")
 
 
 async def test_closing_in_the_middle_passes_the_turn_on_at_once(server: EngineServer) -> None:
@@ -177,7 +177,7 @@ async def test_closing_in_the_middle_passes_the_turn_on_at_once(server: EngineSe
         with pytest.raises(ConfigurationError):
             await task
         async with asyncio.timeout(2):
-            assert await other == "Bearer t2"
+            assert await other == Secret("Bearer t2")
 
 
 async def test_cancellation_at_each_await_leaves_no_turn_behind(server: EngineServer) -> None:
@@ -208,9 +208,9 @@ class TestSecrets:
         async with processes(server, endpoint, key=KEY) as fleet:
             first = fleet.open()
             await first.get()
-            first.invalidate("Bearer t1")
-            assert await first.get() == "Bearer t2"
-            assert await fleet.open().get() == "Bearer t2"
+            first.invalidate(Secret("Bearer t1"))
+            assert await first.get() == Secret("Bearer t2")
+            assert await fleet.open().get() == Secret("Bearer t2")
         with contextlib.suppress(TimeoutError):
             while True:
                 async with asyncio.timeout(0.2):
@@ -218,7 +218,9 @@ class TestSecrets:
         writer.close()
         everything = b"".join(seen)
         assert everything.count(b"EVALSHA") >= 4
-        assert not any(secret in everything for secret in (b'"t1"', b'"t2"', b"Bearer", KEY.encode(), b'"cs"', b'"rt"'))
+        assert not any(
+            secret in everything for secret in (b'"t1"', b'"t2"', b"Bearer", KEY.reveal().encode(), b'"cs"', b'"rt"')
+        )
 
     async def test_processes_with_another_key_share_another_token(self, server: EngineServer) -> None:
         endpoint = Endpoint()
@@ -233,7 +235,7 @@ class TestSecrets:
             await fleet.open().get()
             for damage in (b"junk", b""):
                 await command("HSET", await state_key(command), "token", damage)
-                assert await fleet.open().get() == f"Bearer t{endpoint.requests}"
+                assert await fleet.open().get() == Secret(f"Bearer t{endpoint.requests}")
         assert endpoint.requests == 3
 
     async def test_invalid_key_is_rejected(self) -> None:
@@ -245,7 +247,7 @@ class TestSecrets:
         async with Fleet("redis://:hush-hush@127.0.0.1:1") as fleet:
             shown = repr(RedisTokenStore(fleet, encryption_key=KEY)) + repr(fleet)
         assert "hush" not in shown
-        assert KEY[:8] not in shown
+        assert KEY.reveal()[:8] not in shown
 
 
 @pytest.mark.parametrize("lease", [0, 0.001, 1e300, "5"])  # in milliseconds, the engine would reject 0 and 1e303
@@ -260,8 +262,8 @@ class TestEngineFailures:
         endpoint = Endpoint()
         opened = Processes("redis://127.0.0.1:1", endpoint)
         try:
-            assert await opened.open().get() == "Bearer t1"
-            assert await opened.open().get() == "Bearer t2"
+            assert await opened.open().get() == Secret("Bearer t1")
+            assert await opened.open().get() == Secret("Bearer t2")
         finally:
             await opened.aclose()
 
@@ -294,7 +296,7 @@ class TestEngineFailures:
             key = await state_key(command)
             await command("DEL", key)
             await command("LPUSH", key, "x")
-            assert await fleet.open().get() == "Bearer t2"
+            assert await fleet.open().get() == Secret("Bearer t2")
 
     async def test_keys_of_another_version_are_left_alone(self, server: EngineServer) -> None:
         endpoint = Endpoint()
@@ -303,7 +305,7 @@ class TestEngineFailures:
             key = await state_key(command)
             later = key.replace(b"}:1:", b"}:2:")
             await command("SET", later, "x")
-            assert await fleet.open().get() == "Bearer t1"
+            assert await fleet.open().get() == Secret("Bearer t1")
             assert await command("GET", later) == b"x"
 
     async def test_clock_of_the_engine_set_back_blocks_no_process(self, server: EngineServer) -> None:
@@ -316,7 +318,7 @@ class TestEngineFailures:
             ahead = 4_000_000_000_000
             await command("HSET", key, "turn", "ghost", "until", ahead, "resting", ahead)
             async with asyncio.timeout(1):
-                assert await fleet.open().get() == "Bearer t2"
+                assert await fleet.open().get() == Secret("Bearer t2")
 
 
 async def test_status_says_how_the_token_is(server: EngineServer) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
+from brokerage_async.config import Secret
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.http.network import Network, Proxy, configure_network, describe_refusal, is_loopback
 
@@ -132,7 +133,7 @@ class TestProxy:
     )
     def test_credentials_are_taken_out_of_the_address(self, address: str, url: str, authorization: str | None) -> None:
         proxy = Proxy.parse("proxy", address)
-        assert (proxy.url, proxy.authorization) == (url, authorization)
+        assert (proxy.url, proxy.authorization) == (url, authorization and Secret(authorization))
         assert authorization is None or authorization.removeprefix("Basic ") not in repr(proxy)
 
     @pytest.mark.parametrize(

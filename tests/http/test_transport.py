@@ -282,11 +282,11 @@ class TestFailures:
     @on_real_time
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
-        headers = {"User-Agent": "tests/1", "Authorization": Secret(f"Bearer {secret}")}
+        token = Secret(f"Bearer {secret}")
         async with RawServer((b"GARBAGE\r\n\r\n", None), None, "stall") as server, OpenTransport() as transport:
             for _ in range(3):
                 with pytest.raises(BrokerageError) as caught:
-                    await transport.send(request_for(server, headers=headers, timeout=0.1))
+                    await transport.send(request_for(server, authorization=token, timeout=0.1))
                 error = caught.value
                 texts = [str(error), repr(error), repr(vars(error)), repr(error.args), repr(error.__cause__)]
                 texts += traceback.format_exception(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -12,10 +13,11 @@ import pytest
 from aiohttp import web
 
 from brokerage_async import Client, Environment, StaticToken
+from brokerage_async.config import Secret
 from brokerage_async.errors import ConfigurationError, MessageTooLargeError, RequestNotSentError, ResponseLostError
 from brokerage_async.http.network import Network
 from brokerage_async.http.transport import AiohttpTransport
-from brokerage_async.http.websocket import MAX_MESSAGE, SocketTransport, WebSocket, connect
+from brokerage_async.http.websocket import MAX_MESSAGE, AiohttpWebSocket, SocketTransport, WebSocket, connect
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
 from tests.loops import on_real_time
@@ -184,3 +186,19 @@ async def test_connect_redirected_address_is_refused_before_the_token_goes_out(b
                         await within(0.3, stream)
                 assert len(server.requests) > 3
         assert taken == []
+
+
+@on_real_time
+async def test_send_cancelled_keeps_no_frame_with_the_message() -> None:
+    class Stuck:
+        async def send_str(self, message: str) -> None:
+            await asyncio.sleep(60)
+
+    message = Secret('{"auth-token": "hush"}')
+    sending = asyncio.ensure_future(AiohttpWebSocket(Stuck(), None).send(message))  # type: ignore[arg-type]
+    await asyncio.sleep(0)
+    sending.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await sending
+    _, *frames = traceback.walk_tb(caught.tb)
+    assert not any("hush" in repr(frame.f_locals) for frame, _ in frames)

@@ -7,6 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from brokerage_async.config import Secret
 from brokerage_async.protocol.redaction import (
     MAX_BODY,
     MAX_HEADERS,
@@ -144,9 +145,9 @@ def test_excerpt_of_an_indented_page_has_no_markup() -> None:
 
 def test_token_of_the_request_is_left_out_wherever_it_comes_back() -> None:
     token = "T" * MIN_TOKEN
-    assert without_token(f"no {token}.".encode(), f"Bearer {token}") == b"no [redacted]."
-    assert without_token(b"no TTT.", "Bearer TTT") == b"no TTT."  # short: it would be found in ordinary words
+    assert without_token(f"no {token}.".encode(), Secret(f"Bearer {token}")) == b"no [redacted]."
+    assert without_token(b"no TTT.", Secret("Bearer TTT")) == b"no TTT."  # short: it would be found in ordinary words
     headers = {"Location": f"/x?t={token}", "Date": "today"}
-    assert headers_without_token(headers, f"Bearer {token}") == {"location": "/x?t=[redacted]", "date": "today"}
-    assert headers_without_token(headers, f"Bearer {'S' * MIN_TOKEN}") is headers
-    assert headers_without_token({"a": "TTT"}, "Bearer TTT") == {"a": "TTT"}
+    assert headers_without_token(headers, Secret(f"Bearer {token}")) == {"location": "/x?t=[redacted]", "date": "today"}
+    assert headers_without_token(headers, Secret(f"Bearer {'S' * MIN_TOKEN}")) is headers
+    assert headers_without_token({"a": "TTT"}, Secret("Bearer TTT")) == {"a": "TTT"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.config import AuthorizationCode, RefreshToken
+from brokerage_async.config import AuthorizationCode, RefreshToken, Secret
 from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, TokenError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.response import Response
@@ -52,12 +52,12 @@ class TestGrant:
     def test_refresh(self) -> None:
         body = b'{"access_token":"abc","token_type":"Bearer","expires_in":900}'
         grant = read_grant(Response(status=200, body=body))
-        assert (grant.access_token, grant.expires_in, grant.refresh_token) == ("abc", 900.0, None)
+        assert (grant.access_token, grant.expires_in, grant.refresh_token) == (Secret("abc"), 900.0, None)
         assert "abc" not in repr(grant)
 
     def test_code(self) -> None:
         body = b'{"access_token":"abc","refresh_token":"rt","id_token":"x.y.z","expires_in":900}'
-        assert read_grant(Response(status=200, body=body)).refresh_token == "rt"
+        assert read_grant(Response(status=200, body=body)).refresh_token == Secret("rt")
 
     @for_each("expires_in", ["null", "-5", "0", '"soon"', "[]", "1e300", '"Infinity"'])
     def test_senseless_lifetime_is_the_documented_one(self, expires_in: str) -> None:
@@ -157,12 +157,12 @@ class TestRefusals:
 
 class TestLease:
     def test_quarter_of_an_hour(self) -> None:
-        lease = Lease.start("abc", 900, asked_at=1000)
+        lease = Lease.start(Secret("abc"), 900, asked_at=1000)
         assert (lease.refresh_at, lease.expires_at) == (1780, 1890)
-        assert lease.authorization == "Bearer abc"
+        assert lease.authorization == Secret("Bearer abc")
         assert "abc" not in repr(lease)
 
     @for_each("seconds", [0, -5, 0.1, 1, 5, 60, 900, 1e9])
     def test_refreshed_before_it_ends(self, seconds: float) -> None:
-        lease = Lease.start("abc", seconds, asked_at=0)
+        lease = Lease.start(Secret("abc"), seconds, asked_at=0)
         assert lease.refresh_at <= lease.expires_at <= max(seconds, 0)

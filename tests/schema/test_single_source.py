@@ -28,7 +28,7 @@ DISTINCTIVE = {key for key in KEYS if "-" in key or "[" in key}
 ALLOWED = {
     "brokerage_async/http/pager.py": {"page-offset", "per-page"},  # keys of pagination
     # JSON of the console.
-    "brokerage_async/cli/chain.py": {"underlying-symbol", "root-symbol"},
+    "brokerage_async/cli/market.py": {"underlying-symbol", "root-symbol"},
     "brokerage_async/cli/order_tables.py": {"account-number", "complex-order", "external-identifier", "opened-at"},
     "brokerage_async/protocol/streams/events.py": {"account-number"},  # of an event whose type the schema lacks
     "brokerage_async/simulator/streams/server.py": {"expires-at"},  # has another form there than in answers

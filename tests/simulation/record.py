@@ -157,7 +157,7 @@ class RecordingTransport:
             self._gates[lane] = max(self._gates.get(lane, 0.0), now + self._min_pause)
         elif lane == "tokens" and response.status == 200 and b"access_token" in response.body:
             self._token = (f"Bearer {msgspec.json.decode(response.body)['access_token']}", sent_at)
-        elif response.status == 401 and self._token and request.headers["Authorization"] == self._token[0]:
+        elif response.status == 401 and self._token and request.revealed_headers()["Authorization"] == self._token[0]:
             self._token = None
 
     def _observe_request(self, request: Request, lane: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import Client, errors, models
+from brokerage_async._secrets import Secret, revealed
 from brokerage_async.simulator.transports.memory_socket import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
@@ -486,10 +487,10 @@ async def test_message_that_is_too_large_is_asked_for_in_smaller_parts_and_a_sec
             raise errors.MessageTooLargeError("a message of more than 16 MiB")
         return message
 
-    async def note(self: MemorySocket, message: str) -> None:
-        if "SETUP" in str(message):
+    async def note(self: MemorySocket, message: str | Secret) -> None:
+        if "SETUP" in revealed(message):
             longest.append(0)
-        longest[-1] = max(longest[-1], len(str(message)))
+        longest[-1] = max(longest[-1], len(revealed(message)))
         await send(self, message)
 
     monkeypatch.setattr(MemorySocket, "receive", receive_too_much)

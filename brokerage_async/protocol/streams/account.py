@@ -15,6 +15,7 @@ from ..._values import raw_object, read_epoch
 from ...errors import MessageTooLargeError, StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse, structure_one
+from ..token import token_of
 from .elements import LARGE, elements_of
 from .events import ACCOUNT_EVENTS, AccountEvent
 from .feed_data import ROWS_PER_STEP
@@ -106,14 +107,14 @@ class AccountConnection:
         self._wanted |= {ALERTS} if alerts else set()
         self._wanted |= {WATCHLISTS} if watchlists else set()
 
-    def send(self, token: str, now: float) -> list[str]:
+    def send(self, token: Secret, now: float) -> list[Secret]:
         """Return the messages that are due, each with the token, a whole ``Authorization`` value.
 
         Raises:
             TransportError: the service is silent, or has not answered in time.
         """
         self._check_alive(now)
-        self._token = Secret(token.removeprefix("Bearer "))
+        self._token = token_of(token)
         actions = self._next_actions()
         if not actions and self.accepted and now >= self._last_sent + self._timing.heartbeat:
             actions = [HEARTBEAT]
@@ -169,7 +170,7 @@ class AccountConnection:
             return []
         return sorted(self._wanted - self._subscribed)
 
-    def _message(self, action: str, token: str, now: float) -> str:
+    def _message(self, action: str, token: Secret, now: float) -> Secret:
         self._count += 1
         message: dict[str, Any] = {"action": action}
         if action == CONNECT:
@@ -180,7 +181,7 @@ class AccountConnection:
         asked = self._accounts if action == CONNECT else frozenset[str]()
         self._pending[self._count] = _Pending(action, now + self._timing.answer, asked)
         self._last_sent = now
-        message |= {"auth-token": str(token), "request-id": self._count}
+        message |= {"auth-token": token.reveal(), "request-id": self._count}
         if self._source is not None:
             message["source"] = self._source
         return Secret(msgspec.json.encode(message).decode())

@@ -87,7 +87,7 @@ class DxLinkConnection:
 
     def __init__(
         self,
-        token: str,
+        token: Secret,
         *,
         now: float,
         timing: Timing = DX_TIMING,
@@ -95,7 +95,7 @@ class DxLinkConnection:
         strict: bool = False,
         max_message: int = MAX_MESSAGE,
     ) -> None:
-        self._token = Secret(token)
+        self._token = token
         self._timing = timing
         self._aggregation = aggregation
         self._issues = Issues("stream.quotes", strict)
@@ -146,7 +146,7 @@ class DxLinkConnection:
         for each in subscriptions:
             self._remove(each)
 
-    def send(self, now: float) -> list[str]:
+    def send(self, now: float) -> list[Secret]:
         """Return the messages that are due.
 
         Raises:
@@ -164,7 +164,7 @@ class DxLinkConnection:
             )
         if self._sends_token:
             self._sends_token, self._sent_token = False, True
-            messages.append(_message("AUTH", token=str(self._token)))
+            messages.append(_message("AUTH", token=self._token.reveal()))
         if self.is_authorized:
             for channel in self._channels.values():
                 messages += channel.send(now, now + self._timing.answer, self._aggregation, self._max_message)

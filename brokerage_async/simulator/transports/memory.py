@@ -48,6 +48,7 @@ class InMemoryTransport:
         """
         if self._closed:
             raise RequestNotSentError("transport is closed")
+        request = request.revealed()
         self._clock.now()  # Time starts with the first request, not with its arrival.
         fault = self._brokerage.faults.take(request.method, request_target(request.url))
         if fault is not None and fault.connection_action is ConnectionAction.REFUSE:

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from urllib.parse import urlsplit
 
+from ..._secrets import Secret, revealed
 from ...errors import RequestNotSentError, ResponseLostError
 from ..api.brokerage import Brokerage
 from ..clock import Clock
@@ -29,7 +30,7 @@ class MemorySocket:
         self._is_closed = False
         session.connect(self._deliver, self._end)
 
-    async def send(self, message: str) -> None:
+    async def send(self, message: str | Secret) -> None:
         """Send a message.
 
         Raises:
@@ -37,7 +38,7 @@ class MemorySocket:
         """
         if self._is_closed:
             raise ResponseLostError("simulated: the connection is closed")
-        self._loop.call_soon(self._receive, str(message))
+        self._loop.call_soon(self._receive, revealed(message))
 
     async def receive(self) -> str | bytes:
         """Return the next message.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import models
+from brokerage_async.config import Secret
 from brokerage_async.errors import MessageTooLargeError, ResponseDecodeError, StreamRefusedError, TransportError
 from brokerage_async.protocol.streams.account import MAX_OBJECT, AccountConnection
 from brokerage_async.protocol.streams.events import AccountEvent
@@ -27,7 +28,7 @@ def connection(*accounts: str, **options: Any) -> AccountConnection:
 
 
 def sent(stream: AccountConnection, now: float, token: str = TOKEN) -> list[dict[str, Any]]:
-    return [json.loads(str(message)) for message in stream.send(token, now)]
+    return [json.loads(message.reveal()) for message in stream.send(Secret(token), now)]
 
 
 def receive(stream: AccountConnection, now: float, **message: Any) -> list[AccountEvent]:
@@ -107,9 +108,9 @@ def test_service_that_does_not_answer_is_lost(now: float, timing: Timing, reason
     stream = connection(timing=timing)
     sent(stream, 0.0)
     assert stream.due == now
-    assert stream.send(TOKEN, now - 0.1) == []
+    assert stream.send(Secret(TOKEN), now - 0.1) == []
     with pytest.raises(TransportError, match=reason):
-        stream.send(TOKEN, now)
+        stream.send(Secret(TOKEN), now)
 
 
 @pytest.mark.parametrize("message", ["failed", "not-implemented", "connect-not-completed", "something new"])
@@ -212,9 +213,9 @@ def test_message_nested_too_deeply_is_ignored() -> None:
 
 
 def test_token_shows_in_no_representation() -> None:
-    [message] = connection().send("Bearer hush", 0.0)
+    [message] = connection().send(Secret("Bearer hush"), 0.0)
     assert "hush" not in repr(message)
-    assert "hush" in str(message)
+    assert "hush" in message.reveal()
 
 
 JSON = st.recursive(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import models
+from brokerage_async._secrets import Secret, revealed
 from brokerage_async.protocol.streams.dxlink import DxLinkConnection, Subscription
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.simulator.transports.memory_socket import MemorySocket
@@ -20,7 +21,7 @@ from tests.stream.world import drain, world
 def converse(link: DxLinkConnection, server: DxLinkServer, now: float) -> list[Any]:
     """Exchange messages until neither side has one; return the events."""
     found: list[Any] = []
-    while messages := [str(message) for message in link.send(now)]:
+    while messages := [message.reveal() for message in link.send(now)]:
         for message in messages:
             for answer in server.receive(message, now):
                 assert problems(answer, SERVER) == []
@@ -30,7 +31,7 @@ def converse(link: DxLinkConnection, server: DxLinkServer, now: float) -> list[A
 
 @pytest.mark.parametrize("needs_token", [True, False])
 def test_client_keeps_to_the_document(needs_token: bool) -> None:
-    link, server = DxLinkConnection("token", now=0.0), DxLinkServer(silence=12.0, needs_token=needs_token)
+    link, server = DxLinkConnection(Secret("token"), now=0.0), DxLinkServer(silence=12.0, needs_token=needs_token)
     plain = [Subscription(kind, "ACME") for kind in MARKET_EVENTS if kind not in ("Candle", "TimeAndSale")]
     series = [Subscription("Candle", "ACME{=m}", 7, "HISTORY"), Subscription("TimeAndSale", "ACME", 7)]
     chosen = [Subscription("Quote", "ACME", None, "TICKER", 0), Subscription("Trade", "ACME", None, "STREAM", 2.5)]
@@ -72,7 +73,7 @@ async def test_messages_of_client_and_simulator_keep_to_the_document(monkeypatch
 
     async def checked_send(self: MemorySocket, message: str) -> None:
         count["sent"] += 1
-        misses.extend(problems(str(message), CLIENT))
+        misses.extend(problems(revealed(message), CLIENT))
         await send(self, message)
 
     async def checked_receive(self: MemorySocket) -> str | bytes:

@@ -1,0 +1,45 @@
+"""Commands as a user runs them, in the process of the tests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from typer.testing import CliRunner, Result
+
+from brokerage_async import Client
+from brokerage_async.cli.app import app
+
+SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}
+"""Sizes of a simulator that starts quickly."""
+
+TABLES = {"accounts", "positions", "balances", "quote", "search", "chain"}
+"""Commands that print nothing but tables, which must fit the terminal."""
+
+
+class ConnectTo(Protocol):
+    """Type of the fixture ``connect_to``."""
+
+    def __call__(
+        self, make: Callable[[], Client], prepare: Callable[[Client], Awaitable[object]] | None = None
+    ) -> None: ...
+
+
+def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> Result:
+    """Run a command that is to end with an exit code, on a terminal of a width."""
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": str(width)}, **options)
+    assert result.exit_code == code, (arguments, result.output, result.exception)
+    if arguments[0] in TABLES and "--json" not in arguments:
+        assert max(map(len, result.stdout.splitlines()), default=0) <= width, result.stdout
+    return result
+
+
+def parsed(*arguments: str, **options: Any) -> Any:
+    """Return what a command prints with ``--json``."""
+    return json.loads(invoke(*arguments, "--json", **options).stdout)
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line of a table."""
+    return [cell.strip() for cell in line.strip("│").split("│")]
