@@ -3,16 +3,13 @@
 Legs name action and instrument; the order adds price and duration::
 
     limit(buy_to_open("AAPL", 100), price="187.50")
-    stop(sell_to_close("AAPL", 100), trigger="180")
     vertical("AAPL", date(2026, 6, 12), "C", long=110, short=115, debit="1.85")
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
     pair(limit(buy_to_open("KO", 100), price=70), limit(sell_to_open("PEP", 40), price=160), at_most="0.44")
 
-Money and quantities are ``Decimal``, ``int`` or plain digits in a ``str``; a float is rejected, because it is rarely
-the intended number. Rules of single orders are checked at placing. Set other fields with ``attrs.evolve(order, ...)``.
-
-An order whose legs all close, placed alone or in an OCO, asks for strict validation of the position effect: the service
-refuses it rather than opening a position. ``attrs.evolve(order, advanced_instructions=None)`` switches that off.
+Money and quantities are ``Decimal``, ``int`` or plain digits in a ``str``, never floats. Rules of single orders are
+checked at placing. Set other fields with ``attrs.evolve(order, ...)``: ``advanced_instructions=None`` switches off the
+strict validation that an order whose legs all close asks for, alone or in an OCO, so that it cannot open a position.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
