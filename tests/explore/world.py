@@ -332,7 +332,7 @@ class World:
             reported = {(placement.account_number, placement.external_identifier) for placement in call.result}
             now = self.listed_open_entries(unclaimed=True)
             for key in sorted(call.sought & now):
-                if key in reported and self.may_stay_open(key):
+                if self.may_stay_open(key):  # another worker may have returned it as unknown
                     continue
                 missed = "and returned it as unknown" if key in reported else "and did not return it"
                 if not any(p.outcome == "placed" for p in call.result if p.external_identifier == key[1]):
