@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "d9747ec892d2b95b28a860bd0d534d92bf215cc9f0cd1bae68815d834368f175"
+SCHEMA: str = "7ba7fca7b042559a75cf540f6df37a97e25b0679b000d61fb196827b71b47d5c"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -2539,6 +2539,21 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 library=True,
                 message="quantity must be greater than zero: the action of the leg sets the side.",
             ),
+            Rule(
+                not_negative=("legs[].remaining-quantity",),
+                library=True,
+                message="remaining-quantity must not be negative: set the unfilled part of the quantity.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
         ),
         service_rules=(
             Rule(
@@ -2555,21 +2570,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 distinct="legs[].symbol",
                 behaviour="margin_orders_have_four_distinct_legs",
                 message="symbol must be distinct for each leg: combine legs with the same symbol.",
-            ),
-            Rule(
-                not_negative=("legs[].remaining-quantity",),
-                library=True,
-                message="remaining-quantity must not be negative: set the unfilled part of the quantity.",
-            ),
-            Rule(
-                not_negative=("price",),
-                library=True,
-                message="price must not be negative: set price-effect to Credit to receive it.",
-            ),
-            Rule(
-                not_negative=("stop-trigger",),
-                library=True,
-                message="stop-trigger must not be negative: set the trigger price.",
             ),
         ),
     ),

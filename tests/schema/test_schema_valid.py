@@ -116,7 +116,7 @@ def test_paths_are_the_paths_of_all_areas() -> None:
 @for_each("file", sorted(FILES))
 def test_files_have_their_two_parts(file: str) -> None:
     parts = {"common.yaml": ["schemas", "parameters", "responses"], **{name: ["schemas"] for name in STREAMS}}
-    assert [part for part in FILES[file] if part != "x-keys"] == parts.get(file, ["paths", "schemas"])
+    assert [part for part in FILES[file] if part not in ("x-caps", "x-keys")] == parts.get(file, ["paths", "schemas"])
 
 
 STREAMS = {
@@ -228,7 +228,7 @@ OBJECT_KEYS = {
 }  # fmt: skip
 ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
-FILE_KEYS = {"x-keys", "x-path"}
+FILE_KEYS = {"x-caps", "x-keys", "x-path"}
 ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS
 

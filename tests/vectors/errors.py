@@ -15,7 +15,7 @@ EXCHANGES = (
         operation="orders.search",
         arguments=(CUSTOMER, [ACCOUNT]),
         options={"page_offset": -1},
-        target="/customers/7654321/orders?account-numbers[]=5WT00001&page-offset=-1",
+        target="/customers/7654321/orders?account-numbers[]=5WT00001&page-offset=-1&start-date=2000-01-01",
         status=400,
         answer="""
         {

@@ -664,7 +664,7 @@ EXCHANGES = (
         operation="orders.list",
         arguments=(ACCOUNT,),
         options={"page_offset": 0, "per_page": 10, "sort": "Desc", "statuses": ["Filled"]},
-        target="/accounts/5WT00001/orders?page-offset=0&per-page=10&sort=Desc&status[]=Filled",
+        target="/accounts/5WT00001/orders?page-offset=0&per-page=10&sort=Desc&status[]=Filled&start-date=2000-01-01",
         answer=f'{{"data":{{"items":[{{"id":"9","status":"Filled"}}]}},"context":"/accounts/5WT00001/orders",{ONE_PAGE}}}',
         facts={"#": 1, "[0].id": "9", "[0].status": "Filled"},
         pagination={"total_pages": 1, "current_item_count": 1},

@@ -133,7 +133,7 @@ EXCHANGES = (
         operation="orders.search",
         arguments=(CUSTOMER, [ACCOUNT]),
         options={"page_offset": 2, "per_page": 2},
-        target="/customers/7654321/orders?account-numbers[]=5WT00001&page-offset=2&per-page=2",
+        target="/customers/7654321/orders?account-numbers[]=5WT00001&page-offset=2&per-page=2&start-date=2000-01-01",
         answer="""
         {
           "data": {
