@@ -38,7 +38,7 @@ def test_section_of_a_list_names_query_keys_bounds_and_provenance(spec: Spec) ->
     assert ":async:" not in listed
     assert "| `statuses` | `status[]` in the query | array of {py:obj}`~brokerage_async.models.OrderStatus` |" in listed
     assert "integer (at least 1; at most 200)" in listed
-    assert "Only orders up to this date. (published by the service, not recorded)" in listed
+    assert "Only orders up to this day, in US Eastern time." in listed
     assert "Rows are identified by `id`." in listed
 
 

@@ -28,10 +28,10 @@ async def test_process_paused_beyond_its_lease_adopts_the_token_of_its_successor
         assert await paused.publish(early) is early  # not shared: the successor is at work
         await successor.publish(StoredToken("newer", 2e9))
         late = await paused.publish(StoredToken("late", 2e9))
-        assert late.access_token == "newer"
+        assert late.access_token.reveal() == "newer"
         found = await RedisTokenStore(one).join("k", rejected=None, due=None)
         assert isinstance(found, StoredToken)
-        assert found.access_token == "newer"
+        assert found.access_token.reveal() == "newer"
 
 
 class State:

@@ -104,6 +104,15 @@ UNAUTHORIZED = {
 }
 
 
+def waiting_in(coroutine: Any) -> set[str]:
+    """Return the names of the coroutines that a suspended one waits in."""
+    names = set()
+    while coroutine is not None and (code := getattr(coroutine, "cr_code", None)) is not None:
+        names.add(code.co_name)
+        coroutine = coroutine.cr_await
+    return names
+
+
 class TestCredentials:
     @pytest.mark.parametrize("case", UNAUTHORIZED)
     @on_real_time
@@ -165,11 +174,11 @@ class TestCredentials:
             async with client_of(f"http://{USER}@127.0.0.1:{port}") as client:
                 task = asyncio.ensure_future(client.watchlists.list())
                 await (server.arrived.wait() if place == "start" else asyncio.sleep(0.1))
+                assert place in waiting_in(task.get_coro())
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError) as caught:
                     await task
         frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]  # the test knows it
-        assert place in {frame.f_code.co_name for frame in frames}
         shown = repr([frame.f_locals for frame in frames])
         assert PASSWORD not in shown
         assert CREDENTIALS not in shown

@@ -114,7 +114,7 @@ async def test_a_call_sends_the_documented_bytes_and_returns_the_facts(exchange:
     assert request.header("Authorization") == "Bearer invented-access"
     assert request.header("Accept") == "application/json"
     assert request.header("Content-Type") == ("application/json" if exchange.sent else None)
-    assert request.header("Accept-Version") is None
+    assert request.header("Accept-Version") == OPERATIONS[exchange.operation].version
     assert request.header("Cookie") is None
     assert request.header("Expect") is None
     assert request.header("Transfer-Encoding") is None
