@@ -141,15 +141,19 @@ class Trader:
         rng, facts = self._rng, [self._menu.facts[leg.symbol] for leg in legs]
         kind = rng.choices(("limit", "market", "stop", "stop limit", "notional"), (55, 20, 10, 5, 10))[0]
         marks = await prices_of(self._client, facts)
-        force = rng.choice(FORCES)
+        is_share = len(legs) == 1 and facts[0].kind == "Equity"
+        force = rng.choice([each for each in FORCES if is_share or each is not TimeInForce.GTC_EXT])
         if kind == "limit" or len(legs) > 1:
             return self.limit(legs, marks, force)
         [leg], mark = legs, marks[legs[0].symbol]
         if kind == "notional" and facts[0].kind in ("Equity", "Cryptocurrency"):
             bare = models.NewOrderLeg(instrument_type=leg.instrument_type, symbol=leg.symbol, action=leg.action)
-            return tickets.notional(bare, value=Decimal(rng.randint(500, 2_000_000)) / 100)
+            most = int(mark * 95) if is_share else 2_000_000  # less than one share
+            return tickets.notional(bare, value=Decimal(rng.randint(500, max(most, 501))) / 100)
         trigger = rounded(mark * Decimal(rng.choice(("0.97", "0.995", "1.005", "1.03"))))
         if kind == "stop":
+            if leg.action.endswith("to Open") and force in (TimeInForce.GTC, TimeInForce.GTC_EXT):
+                force = TimeInForce.DAY  # one that opens is never GTC
             return tickets.stop(leg, trigger=trigger, time_in_force=force)
         if kind == "stop limit":
             return tickets.stop_limit(

@@ -224,7 +224,11 @@ def relabelled_order_disowned() -> Patches:
 @plant("one-place-adversary", 500, "lost")
 def version_not_sent() -> Patches:
     """A request goes out without the version that was asked for."""
-    return [patch.object(internals.client, "_versions", lambda headers, version: {"headers": headers, "own_versions": False})]
+    return [
+        patch.object(
+            internals.client, "_versions", lambda headers, version: {"headers": headers, "own_versions": False}
+        )
+    ]
 
 
 @plant("one-place-unechoed", 500, "misanswered")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import pickle
 import ssl
 import traceback
@@ -106,10 +107,14 @@ UNAUTHORIZED = {
 
 def waiting_in(coroutine: Any) -> set[str]:
     """Return the names of the coroutines that a suspended one waits in."""
-    names = set()
-    while coroutine is not None and (code := getattr(coroutine, "cr_code", None)) is not None:
-        names.add(code.co_name)
-        coroutine = coroutine.cr_await
+    names, left = set(), [coroutine]
+    while left:
+        one = left.pop()
+        if (code := getattr(one, "cr_code", None)) is not None:
+            names.add(code.co_name)
+            left.append(one.cr_await)
+        elif type(one).__name__ == "coroutine_wrapper":  # of an awaitable that returns the iterator of a coroutine
+            left += gc.get_referents(one)
     return names
 
 
