@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
