@@ -332,9 +332,10 @@ async def _candles_of(
     """
     found: dict[str, tuple[models.Candle, ...]] = {}
     pending = set(symbols)
+    limit = asyncio.timeout(timeout)
     try:
         while pending:
-            async with asyncio.timeout(timeout) as limit:
+            async with (limit := asyncio.timeout(timeout)):
                 async for event in stream:
                     if isinstance(event, Snapshot) and event.symbol in pending:
                         pending.discard(event.symbol)
