@@ -93,7 +93,7 @@ def board(title: str) -> Iterator[Callable[[Any], None]]:
         yield lambda event: say("  ".join(row_of(event)))
         return
     latest: dict[tuple[str, str], tuple[str, str, str]] = {}
-    headings = ("type", "of", "values")
+    headings: tuple[str, ...] = ("type", "of", "values")
     empty = table_of([], title, headings=headings, box=box.SIMPLE_HEAD)
     with Live(empty, console=out, refresh_per_second=8, vertical_overflow="crop") as live:
 

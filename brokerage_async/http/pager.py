@@ -115,6 +115,7 @@ class OffsetPager(Pager[E], Generic[E]):
         return items
 
     async def _read_whole(self, first: Page[E] | None) -> list[E]:
+        items: list[E] = []
         for number in range(1, MAX_READINGS + 1):
             async with aclosing(self._walk(first=first)) as pages:
                 items = [item async for page in pages for item in page.items]

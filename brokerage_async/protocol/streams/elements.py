@@ -16,7 +16,7 @@ LARGE = 24 * 1024
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _DEPTH = 8
 _NESTED = _STRING
-for _ in range(_DEPTH):
+for _level in range(_DEPTH):
     _NESTED = r'[\[{](?:[^"\[\]{}]++|' + _STRING + "|" + _NESTED + r")*+[\]}]"
 _ELEMENT = r"\s*+(?:" + _STRING + r'|[^"\[\]{},\s]++|' + _NESTED + r")\s*+"
 _MANY = re.compile(f"(?:{_ELEMENT},)*+", re.DOTALL)
