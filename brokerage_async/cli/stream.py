@@ -93,7 +93,7 @@ def board(title: str) -> Iterator[Callable[[Any], None]]:
         yield lambda event: say("  ".join(row_of(event)))
         return
     latest: dict[tuple[str, str], tuple[str, str, str]] = {}
-    headings: tuple[str, ...] = ("type", "of", "values")
+    headings = ("type", "of", "values")
     empty = table_of([], title, headings=headings, box=box.SIMPLE_HEAD)
     with Live(empty, console=out, refresh_per_second=8, vertical_overflow="crop") as live:
 
@@ -103,7 +103,7 @@ def board(title: str) -> Iterator[Callable[[Any], None]]:
             latest[row[:2]] = row
             while len(latest) > ROWS:
                 del latest[next(iter(latest))]
-            rows = (dict(zip(headings, each, strict=True)) for each in sorted(latest.values()))
+            rows: list[dict[str, str]] = [dict(zip(headings, each, strict=True)) for each in sorted(latest.values())]
             live.update(table_of(rows, title, box=box.SIMPLE_HEAD))
 
         yield add_event
