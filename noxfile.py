@@ -264,17 +264,17 @@ def check_contents(session: nox.Session, wheel: Path) -> None:
 
 
 @nox.session
-def simulate(session: nox.Session) -> None:
-    """Client and simulated brokerage under faults on a virtual clock: ``nox -s simulate -- --seeds 1000``."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.simulation", *session.posargs)
+def proofs(session: nox.Session) -> None:
+    """What is promised, shown over many seeds, histories and kills: ``nox -s proofs -- explore --scope fences``."""
+    session.install("-e", f"{EXTRAS[:-1]},postgres,redis]", *group("tests"))
+    session.run("python", "-m", "tests.proofs", *session.posargs)
 
 
 @nox.session
 def books(session: nox.Session) -> None:
     """Orders of all kinds, and the books computed a second time: ``nox -s books -- --orders 5000 --seed 1``."""
     session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.books", *session.posargs)
+    session.run("python", "-m", "tests.proofs.books", *session.posargs)
 
 
 @nox.session
@@ -288,11 +288,11 @@ def interop(session: nox.Session) -> None:
         options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"]
     else:  # the page keeps what it says of both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
-    session.run("python", "-m", "tests.interop", *options)
-    session.run("python", "-m", "tests.interop.python_streams")
+    session.run("python", "-m", "tests.proofs.interop", *options)
+    session.run("python", "-m", "tests.proofs.interop.python_streams")
     if options:
-        session.run("python", "-m", "tests.interop.javascript_streams", options[1])
-    session.run("python", "-m", "tests.interop.pages")
+        session.run("python", "-m", "tests.proofs.interop.javascript_streams", options[1])
+    session.run("python", "-m", "tests.proofs.interop.pages")
 
 
 #: Tools from npm that read the bundled schema; these versions run on Node 20.
@@ -316,39 +316,14 @@ def schema(session: nox.Session) -> None:
         options = ["--node", folder]
     else:
         session.warn("no Node or npm here: the TypeScript generators, Redoc and the linters are skipped")
-    session.run("python", "-m", "tests.generators", *options)
-
-
-@nox.session
-def order_entry(session: nox.Session) -> None:
-    """What order entry promises, at length: histories by seed, and processes killed while they place orders."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.scenarios.test_order_entry_seeds", "1000")
-    session.run("python", "-m", "tests.kill.test_sigkill", "200")
-
-
-@nox.session
-def streams(session: nox.Session) -> None:
-    """Streams and watchers with push: 1,000 histories by seed, mute and quiet days, reconnects, times to a report."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.stream.seeds", *(session.posargs or ["1000"]))
-    session.run("python", "-m", "tests.stream.mute")
-    session.run("python", "-m", "tests.stream.endurance")
-    session.run("python", "-m", "tests.stream.latency")
+    session.run("python", "-m", "tests.proofs.generators", *options)
 
 
 @nox.session
 def explore(session: nox.Session) -> None:
     """Every history of order entry in a small scope, then 100,000 of larger ones: ``nox -s explore -- --exhaust``."""
     session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.explore", *(session.posargs or ["--exhaust", "--histories", "100000"]))
-
-
-@nox.session
-def postgres_proof(session: nox.Session) -> None:
-    """Order entry over a PostgreSQL server that is killed and loses acknowledgements: ``-- IDENTIFIERS KILLS SEED``."""
-    session.install("-e", ".[postgres]", *group("tests"))
-    session.run("python", "-m", "tests.kill.postgres_proof", *session.posargs)
+    session.run("python", "-m", "tests.proofs.explore", *(session.posargs or ["--exhaust", "--histories", "100000"]))
 
 
 @nox.session
@@ -366,13 +341,6 @@ def waiting(session: nox.Session) -> None:
 
 
 @nox.session
-def watch_kill(session: nox.Session) -> None:
-    """Kill a consumer of a durable watcher 200 times at random points; takes 10 minutes."""
-    session.install("-e", ".", *group("tests"))
-    session.run("python", "-m", "tests.kill.test_watch_sigkill", *(session.posargs or ["200"]))
-
-
-@nox.session
 def postgres(session: nox.Session) -> None:
     """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
@@ -383,7 +351,7 @@ def postgres(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """The bundled schema against the simulator, by schemathesis: ``nox -s contract -- --examples 50 --seed 2``."""
     session.install("-e", ".", *group("contract"))
-    session.run("python", "-m", "tests.contract", *session.posargs)
+    session.run("python", "-m", "tests.proofs.contract", *session.posargs)
 
 
 @nox.session
@@ -410,10 +378,3 @@ def fleet(session: nox.Session) -> None:
     if len(engines) < 2:
         session.warn(f"only {engines[0]} is here: the other engine is skipped")
     session.run("python", "-m", "benchmarks.fleet")
-
-
-@nox.session
-def simulator_state(session: nox.Session) -> None:
-    """Simulators with a state file, killed while orders arrive and restarted: ``nox -s simulator_state -- 50``."""
-    session.install("-e", ".[cli]", *group("tests"))
-    session.run("python", "-m", "tests.kill.test_simulator_state", *(session.posargs or ["50"]))

@@ -231,9 +231,11 @@ async def _record(*, chain_only: bool) -> list[Page]:
 
 
 def two_leg_order(symbols: list[str]) -> models.NewOrder:
-    """A market order over two equity options."""
+    """A limit order over two equity options, at a price that is filled at once."""
     return models.NewOrder(
-        order_type=models.OrderType.MARKET,
+        order_type=models.OrderType.LIMIT,
+        price=Decimal(500),
+        price_effect=models.PriceEffect.DEBIT,
         time_in_force=models.TimeInForce.DAY,
         legs=[
             models.NewOrderLeg(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -22,7 +21,7 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=True):
-    """Base of the wire structs."""
+    """Base of the wire structs, each the wire form of one model."""
 
     def build(self) -> Any:
         """Return the model with these values. Raises ValueError when one of them cannot be read."""
@@ -38,10 +37,14 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
         """Return the models of several structs of this class. Each subclass defines this or `build`."""
         return [wire.build() for wire in wires]
 
-    @staticmethod
-    @abstractmethod
-    def of(model: Any) -> Any:
-        """Return the wire struct of a model, or a dict when raw JSON is to be written over it."""
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        """Return the wire struct of a model, or a dict when raw JSON is to be written over it.
+
+        Subclasses whose values have another form in the model define their own.
+        """
+        wire = cls(*[getattr(model, name) for name in cls.__struct_fields__ if "__alias" not in name])
+        return with_extra(wire, model.extra) if model.extra else wire
 
 
 def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:

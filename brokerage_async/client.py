@@ -14,8 +14,7 @@ from ._arguments import check_flag, check_function, check_methods, check_timeout
 from ._generated.endpoints import Endpoints
 from ._generated.operations import OPERATIONS
 from ._secrets import Secret
-from .auth.manager import TokenManager
-from .auth.source import token_source
+from .auth.manager import TokenManager, token_source
 from .auth.store import TokenStore
 from .config import (
     Credentials,
@@ -171,7 +170,8 @@ class Client(Endpoints):
             strict=check_flag("strict", strict),
             read_only=check_flag("read_only", read_only),
         )
-        _check_operations(bounds)
+        if unknown := [name for name in bounds.per_operation if name not in OPERATIONS]:
+            raise ConfigurationError(f"unknown operation in Limits.per_operation: {', '.join(map(repr, unknown))}")
         limiter = Limiter(limits)
         watching = ObserverList(observers)
         tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
@@ -377,11 +377,6 @@ def _versions(headers: Mapping[str, str], accept_version: str | PerOperation | N
         return {"headers": headers, "own_versions": accept_version is not None}
     validate_accept_version(accept_version)
     return {"headers": {**headers, ACCEPT_VERSION: accept_version}, "own_versions": False}
-
-
-def _check_operations(limits: Limits) -> None:
-    if unknown := [name for name in limits.per_operation if name not in OPERATIONS]:
-        raise ConfigurationError(f"unknown operation in Limits.per_operation: {', '.join(map(repr, unknown))}")
 
 
 def _transport(

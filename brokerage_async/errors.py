@@ -322,7 +322,11 @@ class PreflightError(UnprocessableError):
 
 
 class OrderNotCancellableError(UnprocessableError):
-    """422 ``cannot_update_order``: the order is terminal, nothing was changed."""
+    """422 ``cannot_update_order``: the order cannot be changed or cancelled now; nothing was changed.
+
+    It has ended, or it is not `Live` yet: Received, Routed or In Flight. The service has one code for both. Its status
+    shows which, and an order that is not terminal still works. ``OrderEntry`` reads it, and repeats the request.
+    """
 
 
 class RateLimitError(APIError):

@@ -203,6 +203,7 @@ class Operation(Generic[T]):
         parameters: path and query parameters.
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
+        service_rules: further ones, which the service checks and the client leaves to it.
         production_only: not offered by the sandbox.
         host: name of the host that answers it, if that is not the service; see `Environment`.
         is_public: answered without a token as well.
@@ -210,6 +211,7 @@ class Operation(Generic[T]):
         provenance: where the knowledge of it comes from; see `Provenance`.
         version: interface version that is asked for in production; see ``accept_version`` of the `Client`.
         page_size: rows on a page by default, of a list that comes in pages.
+        one_or_many: the answer is one resource or a list of them, whatever ``shape`` makes of it.
         default_start: ``start_date`` that is sent if the caller gives neither ``start_date`` nor ``start_at``.
         section: section of the service document that it follows, empty for an operation that is not in there.
     """
@@ -227,6 +229,7 @@ class Operation(Generic[T]):
     body: type[Any] | None = None
     body_required: bool = False
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
     production_only: bool = False
     host: str | None = None
     is_public: bool = False
@@ -234,6 +237,7 @@ class Operation(Generic[T]):
     provenance: Provenance = Provenance.DOCUMENTED
     version: str | None = None
     page_size: int | None = None
+    one_or_many: bool = False
     default_start: str | None = None
     section: str = ""
 

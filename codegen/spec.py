@@ -88,7 +88,7 @@ class Model:
 class Enum:
     """Enumeration of the schema; ``members`` are pairs of Python name and value.
 
-    If it ``ignores_case``, values are read in any letter case.
+    If it ``ignores_case``, values are read in any letter case. ``transitions`` is ``x-transitions``.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Enum:
     observed_values: tuple[str, ...] = ()
     ignores_case: bool = False
     provenance: str = "documented"
+    transitions: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -121,6 +122,7 @@ class Operation:
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
     ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
     ``version``, ``page_size`` and ``default_start`` are ``x-version``, ``x-page-size`` and ``x-default-start``.
+    ``one_or_many``: the answer is a resource or a list, and ``x-result`` says which the method returns.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Operation:
     body_required: bool = False
     flatten_body: bool = False
     rules: tuple[Rule, ...] = ()
+    service_rules: tuple[Rule, ...] = ()
     identity: tuple[str, ...] = ()
     production_only: bool = False
     is_public: bool = False
@@ -150,6 +153,7 @@ class Operation:
     provenance: str = "documented"
     version: str | None = None
     page_size: int | None = None
+    one_or_many: bool = False
     default_start: str | None = None
 
     @property

@@ -16,7 +16,7 @@ HEADING = """# Errors by message
 
 Messages of the library's own errors, read from its code and sorted by their words; `…` stands for a value. A message of
 the service comes in an `APIError` and is the service's own; that of an `ErrorDetail` is one of a list in its error.
-[Read an error](../errors.md) says what an error carries besides.
+[Read an error](../resilience.md#read-an-error) says what an error carries besides.
 
 """
 MIN_LETTERS = 4

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
-from brokerage_async.simulator.virtual_loop import DeadlockError, VirtualLoop
+from brokerage_async.simulator.virtual_run import DeadlockError, VirtualLoop
 
 __all__ = ["DeadlockError", "VirtualLoop", "on_real_time", "on_virtual_time", "run_in"]
 

@@ -6,13 +6,9 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-HARMLESS = (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, TimeoutError)
+from tests.raw_server import HARMLESS, LoopbackServer, Streams
 
 
 async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
@@ -27,56 +23,14 @@ async def relay(one: Streams, other: Streams) -> None:
     await asyncio.gather(pump(one[0], other[1]), pump(other[0], one[1]))
 
 
-class _Server:
-    """Server of `serve`, which ends with every connection of its own when it is left."""
-
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: list[asyncio.StreamWriter] = []
-
-    async def serve(self, client: Streams) -> None:
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
-        self.port: int = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.sleep(0)
-
-    async def connect(self, port: int) -> Streams:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        self._writers.append(writer)
-        return reader, writer
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self._writers.append(writer)
-        with contextlib.suppress(asyncio.CancelledError, *HARMLESS):
-            await self.serve((reader, writer))
-        writer.close()
-
-
-class SilentServer(_Server):
+class SilentServer(LoopbackServer):
     """Server that accepts connections and never answers."""
 
     async def serve(self, client: Streams) -> None:
         await asyncio.sleep(3600)
 
 
-class TlsFront(_Server):
+class TlsFront(LoopbackServer):
     """TLS server that passes everything on to a plain one."""
 
     def __init__(self, port: int, tls: ssl.SSLContext) -> None:
@@ -90,7 +44,7 @@ class TlsFront(_Server):
 Refusal = Callable[[str], bytes | None]
 
 
-class ProxyServer(_Server):
+class ProxyServer(LoopbackServer):
     """HTTP proxy whose every destination is the port ``target`` of this machine, whatever name it is asked for.
 
     Args:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Callable
-from types import TracebackType
+from typing import Self
 
-Act = Callable[[asyncio.StreamWriter], object]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+HARMLESS = (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, TimeoutError)
 
 
 def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | None = None) -> bytes:
@@ -19,31 +20,23 @@ def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | 
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-class RawServer:
-    """Server that follows ``script``, one entry per request over all connections; the last entry repeats.
+class LoopbackServer:
+    """Server of `serve` on a free port, which ends with every connection of its own when it is left."""
 
-    An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
-    never respond), or a tuple of bytes and None: send, then close. With ``tls`` it serves https.
-    """
-
-    def __init__(self, *script: bytes | tuple[bytes, None] | str | None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls
-        self.script = list(script) or [answer()]
-        self.requests: list[bytes] = []
-        self.connections = 0
-        self.arrived = asyncio.Event()
-        self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: list[asyncio.StreamWriter] = []
 
-    async def __aenter__(self) -> RawServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+    async def serve(self, client: Streams) -> None:
+        raise NotImplementedError
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
         self.port: int = self._server.sockets[0].getsockname()[1]
-        self.url = f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._server.close()
         for writer in self._writers:
             writer.transport.abort()
@@ -51,6 +44,42 @@ class RawServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.sleep(0)
+
+    async def connect(self, port: int) -> Streams:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        self._writers.append(writer)
+        return reader, writer
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self._writers.append(writer)
+        with contextlib.suppress(asyncio.CancelledError, *HARMLESS):
+            await self.serve((reader, writer))
+        writer.close()
+        with contextlib.suppress(asyncio.CancelledError, *HARMLESS):
+            await writer.wait_closed()
+
+
+class RawServer(LoopbackServer):
+    """Server that follows ``script``, one entry per request over all connections; the last entry repeats.
+
+    An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
+    never respond), or a tuple of bytes and None: send, then close. With ``tls`` it serves https.
+    """
+
+    def __init__(self, *script: bytes | tuple[bytes, None] | str | None, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(tls)
+        self.script = list(script) or [answer()]
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.arrived = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Address of the server."""
+        return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property
     def lines(self) -> list[str]:
@@ -64,29 +93,22 @@ class RawServer:
                 writer.write(unasked)
         await asyncio.sleep(0.02)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    async def serve(self, client: Streams) -> None:
+        reader, writer = client
         self.connections += 1
-        self._writers.add(writer)
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            while True:
-                self.requests.append(await self._read(reader))
-                self.arrived.set()
-                step = self.script[min(len(self.requests), len(self.script)) - 1]
-                if step == "stall":
-                    await asyncio.sleep(3600)
-                if isinstance(step, tuple):
-                    writer.write(step[0])
-                    await writer.drain()
-                if not isinstance(step, bytes):
-                    break
-                writer.write(step)
+        while True:
+            self.requests.append(await self._read(reader))
+            self.arrived.set()
+            step = self.script[min(len(self.requests), len(self.script)) - 1]
+            if step == "stall":
+                await asyncio.sleep(3600)
+            if isinstance(step, tuple):
+                writer.write(step[0])
                 await writer.drain()
-        writer.close()
-        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
-            await writer.wait_closed()
+            if not isinstance(step, bytes):
+                break
+            writer.write(step)
+            await writer.drain()
 
     @staticmethod
     async def _read(reader: asyncio.StreamReader) -> bytes:

@@ -26,7 +26,7 @@ WORD, PAGE, SECTION = "cancel", "order-entry.html", "cancel"
 
 PHONE = {"width": 390, "height": 844}
 PHONE_PAGES = (
-    "index.html", "start.html", "order-entry.html", "from-tastytrade.html", "operations.html", "bulk.html",
+    "index.html", "start.html", "order-entry.html", "from-other-clients.html", "operations.html", "bulk.html",
     "reference/messages.html", "reference/operations/orders.html", "search.html",
 )  # fmt: skip
 

@@ -55,7 +55,7 @@ def test_every_console_block_shows_output_or_is_run_by_a_test_that_exists() -> N
     here = [block for block in every if not runs_elsewhere(block) and not cannot_run(block)]
     assert len(here) > 6
     assert [block.script for block in here if not block.shown] == []
-    assert sum(map(cannot_run, every)) == 1  # the address of a repository
+    assert sum(map(cannot_run, every)) == 2  # the address of a repository, and a login at the service
     assert all((ROOT / path).exists() for path in MARKS.values())
 
 

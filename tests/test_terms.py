@@ -10,9 +10,18 @@ import attrs
 import pytest
 
 from brokerage_async import tickets
-from brokerage_async._generated.operations import ORDERS_EDIT_DRY_RUN
+from brokerage_async._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN
 from brokerage_async.errors import InvalidRequestError
-from brokerage_async.models import NewOrder, Order, OrderEdit, OrderType, PriceEffect, TimeInForce, converter
+from brokerage_async.models import (
+    NewOrder,
+    Order,
+    OrderEdit,
+    OrderEditDryRun,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+    converter,
+)
 from brokerage_async.protocol.validation.requests import check
 from tests.tables import for_each
 
@@ -48,8 +57,12 @@ def test_order_edit_of_states_every_term_of_an_order(ticket: NewOrder) -> None:
     for order in (as_placed(ticket), ticket):
         edit = OrderEdit.of(order)
         assert terms_of(edit) == terms_of(ticket)
-        assert (edit.legs, edit.preflight_id, edit.source, edit.extra) == (None, None, None, {})
-        check(ORDERS_EDIT_DRY_RUN, {"account_number": "A1", "id": "7"}, None, edit)
+        assert (edit.rules, edit.preflight_id, edit.source, edit.extra) == (None, None, None, {})
+        check(ORDERS_EDIT, {"account_number": "A1", "id": "7"}, None, edit)
+        edit = attrs.evolve(edit, source="bot", preflight_id="3", automated_source=True, partition_key="p")
+        dry_run = OrderEditDryRun.of(edit)
+        check(ORDERS_EDIT_DRY_RUN, {"account_number": "A1", "id": "7"}, None, dry_run)
+        assert converter.unstructure(dry_run) == converter.unstructure(edit)
 
 
 @for_each("price", ["11.50", Decimal("11.50")])

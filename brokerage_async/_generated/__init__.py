@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "7ba7fca7b042559a75cf540f6df37a97e25b0679b000d61fb196827b71b47d5c"
+SCHEMA: str = "ab28a2c384b95b7df563c2f7892e586c272f877ba6f5626110f054ed38406618"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -18,7 +18,7 @@ class Behaviour:
     statement: str
     grade: str
     source: str
-    switch: bool
+    switch: bool = True
 
 
 BEHAVIOURS: Mapping[str, Behaviour] = {
@@ -27,99 +27,189 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="customer_is_me",
             statement=(
-                "`me` is the one published customer identifier. The simulator answers a "
-                "number with 404, which is a guess."
+                "`me` is the one published customer identifier. The simulator answers a number with 404, which is a "
+                "guess."
             ),
             grade="published",
             source="reference pages of 2026",
-            switch=True,
         ),
         Behaviour(
             id="close_becomes_open",
             statement=(
-                "A leg that closes a position which the account does not have is listed and "
-                "filled as the opening leg: the service decides by its own record of "
-                "positions, which follows a fill after 2 to 57 ms on live accounts and 1 to 3 "
-                "s in a loaded sandbox. Strict validation of the position effect makes it a "
+                "A leg that closes a position which the account does not have is listed and filled as the opening "
+                "leg: the service decides by its own record of positions, which follows a fill after 2 to 57 ms on "
+                "live accounts and 1 to 3 s in a loaded sandbox. Strict validation of the position effect makes it a "
                 "refusal instead."
             ),
             grade="recorded",
             source=("reports of 2026-07 to 2026-09, live accounts and sandbox; by design, says an older guide"),
-            switch=True,
         ),
         Behaviour(
             id="closing_with_no_position",
             statement=("The dry-run of a close without a position warns with the code closing_with_no_position."),
             grade="recorded",
             source="an answer reported publicly; its text is invented",
-            switch=True,
         ),
         Behaviour(
             id="external_identifier_echoed",
             statement=(
-                "Orders show the external identifier that they were sent with, in the answer "
-                "to a submit, in every list and in events. It is echoed, not enforced, and no "
-                "recording shows it."
+                "Orders show the external identifier that they were sent with, in the answer to a submit, in every "
+                "list and in events. It is echoed, not enforced, and no recording shows it."
             ),
             grade="published",
             source="guide to orders, 2026",
-            switch=True,
+        ),
+        Behaviour(
+            id="orders_pass_in_flight",
+            statement=("A routed order is In Flight before it is Live."),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+        ),
+        Behaviour(
+            id="no_change_before_live",
+            statement=(
+                "An order that is Routed or In Flight is not cancelled, replaced or edited: 422 "
+                "`cannot_update_order`, the code of an order that has ended. Without this, the simulator takes "
+                "cancellations then. A complex order with such a component is refused as a whole, which is a guess."
+            ),
+            grade="published",
+            source="older guides of the service",
+        ),
+        Behaviour(
+            id="replacements_wait_for_the_cancel",
+            statement=(
+                "A replacement is Contingent until the exchange confirms that the original is cancelled. Any fill of "
+                "the original in between ends it. That it is Rejected then, and that the original works on, are "
+                "guesses."
+            ),
+            grade="published",
+            source="guides of the service, older and of 2026",
+        ),
+        Behaviour(
+            id="fills_after_cancel_requests",
+            statement=(
+                "An order may be filled after its cancellation was requested, because the request waits for the "
+                "exchange. The simulator does this by the prices, and by the seed for one limit order in 100 that "
+                "are cancelled."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
+        ),
+        Behaviour(
+            id="cancels_confirmed_late",
+            statement=(
+                "The exchange confirms a cancellation when it can. One in 50 takes 2 to 20 s in the simulator; the "
+                "figures are guesses."
+            ),
+            grade="published",
+            source="guide of the service, 2026",
+        ),
+        Behaviour(
+            id="filled_with_fills_to_come",
+            statement=(
+                "An order of several legs is Filled once its first leg is done. The fills of the others come in "
+                "further messages, in the simulator within a second, and for one order in 20 after 2 to 20 s."
+            ),
+            grade="published",
+            source="older guides of the service",
+        ),
+        Behaviour(
+            id="live_orders_can_be_rejected",
+            statement=("A live order may be Rejected. One in 500 is, in the simulator."),
+            grade="published",
+            source="older guides of the service",
+        ),
+        Behaviour(
+            id="administrators_remove_orders",
+            statement=(
+                "An administrator may remove an order: it is Remove Pending, then Removed, or Partially Removed with "
+                "fills. One in 500 is, in the simulator. An older page alone has Remove Pending."
+            ),
+            grade="published",
+            source="older guides of the service",
+        ),
+        Behaviour(
+            id="orders_can_be_dead",
+            statement=("An order may be Dead instead of routed, without a fill. One in 1,000 is, in the simulator."),
+            grade="published",
+            source="an older page of the service",
+        ),
+        Behaviour(
+            id="sandbox_sessions_go_offline",
+            statement=(
+                'In the sandbox an order was Rejected with "Session offline" in market hours, and its like was '
+                "accepted 25 minutes later. The simulator has 25 such minutes on one day in 50."
+            ),
+            grade="recorded",
+            source="a report from the sandbox",
+        ),
+        Behaviour(
+            id="edits_take_no_legs",
+            statement=(
+                "PUT and PATCH of an order take `rules` and `external-identifier`, but no legs, which its dry-run "
+                "alone takes. That the simulator refuses what does not belong is a guess. A new order has the "
+                "identifier that was sent with the edit: nothing published says that it inherits the old one."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+        ),
+        Behaviour(
+            id="submits_held_for_long",
+            statement=(
+                "In production a submit was held longer than the client's read timeout, and its order filled "
+                "afterwards. The fault `delay(SECONDS)` of the simulator does this."
+            ),
+            grade="recorded",
+            source="a report from the live service, 2026-09",
+            switch=False,
         ),
         Behaviour(
             id="older_versions_get_a_406",
             statement=(
-                "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date "
-                "between two gets the one below; one that is older than all that are alive "
-                "gets a 406 whose code is a number."
+                "Interface versions are 20240501, 20250715, 20250813 and 20261012. A date between two gets the one "
+                "below; one that is older than all that are alive gets a 406 whose code is a number."
             ),
             grade="published",
             source="guides of 2026; the answer recorded on the live service, 2025",
-            switch=True,
         ),
         Behaviour(
             id="no_version_gets_the_oldest",
-            statement="A request without Accept-Version gets the oldest version that is alive.",
+            statement=("A request without Accept-Version gets the oldest version that is alive."),
             grade="published",
             source="guides of 2026",
-            switch=True,
         ),
         Behaviour(
             id="balances_are_a_list",
             statement=(
-                "From 20240501 on the balances of an account are a list. A request without "
-                "Accept-Version was still recorded getting one object in 2026."
+                "From 20240501 on the balances of an account are a list. A request without Accept-Version was still "
+                "recorded getting one object in 2026."
             ),
             grade="published",
             source="changes of the interface by version; recordings of 2026",
-            switch=True,
         ),
         Behaviour(
             id="equity_options_in_pages",
-            statement="From 20250715 on the list of equity options comes in pages of 1,000.",
+            statement=("From 20250715 on the list of equity options comes in pages of 1,000."),
             grade="published",
             source="changes of the interface by version",
-            switch=True,
         ),
         Behaviour(
             id="account_live_list_in_pages",
-            statement="From 20250813 on the live orders of an account come in pages.",
+            statement=("From 20250813 on the live orders of an account come in pages."),
             grade="published",
             source="changes of the interface by version",
-            switch=True,
         ),
         Behaviour(
             id="customer_live_list_in_pages",
-            statement="From 20261012 on the live orders of a customer come in pages.",
+            statement=("From 20261012 on the live orders of a customer come in pages."),
             grade="published",
             source="changes of the interface by version",
-            switch=True,
         ),
         Behaviour(
             id="order_searches_need_a_start",
             statement=("From 20261012 on a search of orders without start-date and start-at is refused with 400."),
             grade="published",
             source="changes of the interface by version",
-            switch=True,
         ),
         Behaviour(
             id="versions_in_production_only",
@@ -131,14 +221,12 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="pages_have_maxima",
             statement=(
-                "Pages of orders have 100 rows by default and at most 200, complex orders 10 "
-                "and 200, transactions and snapshots 250 and 2,000, active equities 1,000 and "
-                "5,000, SPAN files 1,000 and 50,000. What a larger per-page gets was never "
-                "recorded; the simulator answers 400."
+                "Pages of orders have 100 rows by default and at most 200, complex orders 10 and 200, transactions "
+                "and snapshots 250 and 2,000, active equities 1,000 and 5,000, SPAN files 1,000 and 50,000. What a "
+                "larger per-page gets was never recorded; the simulator answers 400."
             ),
             grade="published",
             source="older OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="live_lists_keep_working_orders",
@@ -147,22 +235,19 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             ),
             grade="published",
             source="reference pages of 2026, on the list of an account",
-            switch=True,
         ),
         Behaviour(
             id="order_searches_count_eastern_days",
-            statement="The dates of a search of orders are days in US Eastern time.",
+            statement=("The dates of a search of orders are days in US Eastern time."),
             grade="published",
             source="reference pages of 2026",
-            switch=True,
         ),
         Behaviour(
             id="rates_of_operations",
             statement=(
-                "Lists of positions, balances, accounts and futures take 1 request a second, "
-                "quotes by type, chains and lists of equities 2, single instruments 3, each "
-                "operation on orders 20, everything together 50. The simulator enforces this "
-                'with Simulator(rate_limit="published").'
+                "Lists of positions, balances, accounts and futures take 1 request a second, quotes by type, chains "
+                "and lists of equities 2, single instruments 3, each operation on orders 20, everything together 50. "
+                'The simulator enforces this with Simulator(rate_limit="published").'
             ),
             grade="client",
             source=(
@@ -172,7 +257,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         ),
         Behaviour(
             id="bare_429",
-            statement="A 429 carries no headers.",
+            statement=("A 429 carries no headers."),
             grade="published",
             source="guide of the service, 2026",
             switch=False,
@@ -180,9 +265,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="failed_logins_block",
             statement=(
-                "Too many failed logins block an address for about eight hours, in which "
-                "requests time out. A client keeps the refusal of its credentials in its "
-                "token store and does not send them again."
+                "Too many failed logins block an address for about eight hours, in which requests time out. A client "
+                "keeps the refusal of its credentials in its token store and does not send them again."
             ),
             grade="published",
             source="guide of the service, 2026",
@@ -191,19 +275,18 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="off_tick_rejected_at_routing",
             statement=(
-                "Dry-run and submit accept a price between two ticks. The venue rejects the "
-                "order at routing, with a reason."
+                "Dry-run and submit accept a price between two ticks. The venue rejects the order at routing, with a "
+                "reason."
             ),
             grade="recorded",
             source="reports of users of the live service, 2026-08",
-            switch=True,
         ),
         Behaviour(
             id="tick_tables_by_threshold",
             statement=(
-                "A tick table has rows of a tick and a threshold. A row applies below its "
-                "threshold, the row without one above all others. Equities have `tick-sizes`, "
-                "options the `option-tick-sizes` of their underlying."
+                "A tick table has rows of a tick and a threshold. A row applies below its threshold, the row without "
+                "one above all others. Equities have `tick-sizes`, options the `option-tick-sizes` of their "
+                "underlying."
             ),
             grade="recorded",
             source="instruments of the live service, 2026-08",
@@ -212,136 +295,143 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="oco_orders_are_a_limit_and_a_stop",
             statement=(
-                "An OCO order is one Limit order and one Stop or Stop Limit order. Others are "
-                "refused with the entry `invalid_oco_order_type_combo` under 422 "
-                "`preflight_check_failure`."
+                "An OCO order is one Limit order and one Stop or Stop Limit order. Others are refused with the entry "
+                "`invalid_oco_order_type_combo` under 422 `preflight_check_failure`."
             ),
             grade="recorded",
             source="reports of users of the live service, 2026-08",
-            switch=True,
         ),
         Behaviour(
             id="cryptocurrency_orders_are_off",
             statement=("Orders for cryptocurrencies are refused since 2026-06-29. The code is not known."),
             grade="published",
             source="notice of the service, 2026",
-            switch=True,
         ),
         Behaviour(
             id="price_terms_by_order_type",
             statement=(
-                "Limit and Stop Limit orders have a price and its effect, Notional Market "
-                "orders a value and its effect. Market, Stop and Notional Market orders have "
-                "no price. The codes are not known, but for `cant_buy_for_credit`."
+                "Limit and Stop Limit orders have a price and its effect, Notional Market orders a value and its "
+                "effect, and none has both. Market, Stop and Notional Market orders have no price. The codes are not "
+                "known, but for `cant_buy_for_credit`."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="market_orders_have_one_leg",
-            statement="Market and Notional Market orders have one leg. The code is not known.",
+            statement=("Market and Notional Market orders have one leg. The code is not known."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="market_orders_are_never_gtc",
             statement=(
-                "Market, Notional Market and opening Stop orders are never GTC. The code is "
-                "recorded for Market orders; that GTD is meant as well is inferred."
+                "Market, Notional Market and opening Stop orders are never GTC. The code is recorded for Market "
+                "orders; that GTD is meant as well is inferred."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="opening_market_orders_need_an_open_market",
             statement=(
                 "Opening Market and Notional Market orders are refused with the entry "
-                "`tif_no_after_hours_opening_market_orders` while the market is closed. "
-                "Closing ones wait for the next session. Nothing is known of orders with "
-                "times or conditions, which the simulator accepts."
+                "`tif_no_after_hours_opening_market_orders` while the market is closed. Closing ones wait for the "
+                "next session. Nothing is known of orders with times or conditions, which the simulator accepts."
             ),
             grade="recorded",
             source="sandbox, 2026-09-05, a Saturday; older guides",
-            switch=True,
         ),
         Behaviour(
             id="fractions_are_small_market_orders",
             statement=(
                 "Notional Market orders buy fractions of one share, of equities with "
-                "`is-fractional-quantity-eligible`, for at least 5 dollars. Fractional "
-                "quantities are known for Market orders of the day only. The codes are not "
-                "known."
+                "`is-fractional-quantity-eligible`, for at least 5 dollars. Fractional quantities are known for "
+                "Market orders of the day only. The codes are not known."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="extended_hours_are_for_equities",
             statement=("Orders for extended or overnight hours have one leg, an equity. The code is not known."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="overnight_orders_work_at_night",
             statement=(
-                "Extended hours are 6:00 to 19:00 in Chicago. Overnight orders work from "
-                "19:00 to 19:00, from Sunday evening on, but not in the night before a full "
-                "holiday."
+                "Extended hours are 6:00 to 19:00 in Chicago. Overnight orders work from 19:00 to 19:00, from Sunday "
+                "evening on, but not in the night before a full holiday."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="buy_and_sell_are_for_futures",
             statement=("Buy and Sell are for outright futures, in orders of one leg. The code is not known."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="cryptocurrency_orders_have_one_leg",
-            statement="Orders for cryptocurrencies have one leg. The code is not known.",
+            statement=("Orders for cryptocurrencies have one leg. The code is not known."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="conditions_are_complete",
             statement=(
-                "Conditions need an action (`cancel`, `route`), a comparator, an indicator "
-                "(`last`, `nat`) and a threshold. Price components need all of their four "
-                "keys. The code is not known."
+                "Conditions need an action (`cancel`, `route`), a comparator, an indicator (`last`, `nat`) and a "
+                "threshold. Price components need all of their four keys. The code is not known."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
+        ),
+        Behaviour(
+            id="legs_are_distinct_and_few",
+            statement=(
+                "The legs of an order have distinct symbols. There are at most four options, and one equity or future."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+        ),
+        Behaviour(
+            id="complex_orders_have_their_components",
+            statement=(
+                "OTOCO and OTO orders have a trigger order, others none. OTOCO and PAIRS orders have two further "
+                "orders, OTO orders one to three, OCO orders at least two. PAIRS orders have a ratio with its "
+                "comparator."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service",
+            switch=False,
+        ),
+        Behaviour(
+            id="oco_orders_have_two_components",
+            statement=(
+                "An OCO order has two orders, say most texts. One says two or more, so the client sends any number."
+            ),
+            grade="published",
+            source="older guides and OpenAPI documents of the service, which disagree",
         ),
         Behaviour(
             id="blast_orders_are_refused",
-            statement="Complex orders of type BLAST are supported nowhere. The code is not known.",
+            statement=("Complex orders of type BLAST are supported nowhere. The code is not known."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="margin_orders_have_four_distinct_legs",
-            statement="A margin dry-run has one to four legs of distinct symbols.",
+            statement=("A margin dry-run has one to four legs of distinct symbols."),
             grade="published",
             source="older guides and OpenAPI documents of the service",
-            switch=True,
         ),
         Behaviour(
             id="backtests_have_bounds",
             statement=(
-                "Legs of a backtest have a delta from 1 to 100, and a price offset and "
-                "premium of at most 50,000 dollars. The simulator refuses others with a "
-                "validation error."
+                "Legs of a backtest have a delta from 1 to 100, and a price offset and premium of at most 50,000 "
+                "dollars. The simulator refuses others with a validation error."
             ),
             grade="published",
             source="older guides and OpenAPI documents of the service",
@@ -352,40 +442,34 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             statement=(
                 "A working order on the other side of a symbol is refused with "
                 "`illegal_buy_and_sell_on_same_symbol`, a close of more than is held with "
-                "`cannot_close_against_more_than_existing_position`. An opening against the "
-                "position is refused, with a code that is not known."
+                "`cannot_close_against_more_than_existing_position`. An opening against the position is refused, "
+                "with a code that is not known."
             ),
             grade="recorded",
             source="live service and sandbox, 2026; older guides",
-            switch=True,
         ),
         Behaviour(
             id="next_session_warning_is_dotted",
             statement=(
-                "The warning of an order that waits for the next session has the code "
-                "`tif.next_valid_session`. Before 2025 it was `tif_next_valid_sesssion`, with "
-                "three s."
+                "The warning of an order that waits for the next session has the code `tif.next_valid_session`. "
+                "Before 2025 it was `tif_next_valid_sesssion`, with three s."
             ),
             grade="recorded",
             source="dry-runs of the live service and sandbox, 2023 to 2026",
-            switch=True,
         ),
         Behaviour(
             id="invented_preflight_codes",
             statement=(
-                "Where the code of a refusal is not known, the simulator invents one, and its "
-                "message says so: `cant_sell_for_debit`, "
-                "`cannot_open_against_existing_position`, "
+                "Where the code of a refusal is not known, the simulator invents one, and its message says so: "
+                "`cant_sell_for_debit`, `cannot_open_against_existing_position`, "
                 "`cryptocurrency_order_with_several_legs`, `cryptocurrency_orders_disabled`, "
-                "`extended_hours_not_supported`, `fractional_quantity_not_supported`, "
-                "`incomplete_condition`, `instrument_closing_only`, `instrument_expired`, "
-                "`invalid_gtc_date`, `invalid_legs`, `invalid_position_effect`, "
-                "`invalid_price`, `invalid_quantity`, `invalid_rule_time`, `invalid_symbol`, "
-                "`legs_underlying_mismatch`, `market_order_with_several_legs`, "
-                "`notional_value_not_supported`, `order_would_be_rejected`, "
-                "`plain_action_not_supported`, `price_effect_missing`, `price_not_allowed`, "
-                "`size_limit_exceeded`, `unsupported_complex_order_type`, "
-                "`value_effect_missing`."
+                "`extended_hours_not_supported`, `fractional_quantity_not_supported`, `incomplete_condition`, "
+                "`instrument_closing_only`, `instrument_expired`, `invalid_gtc_date`, `invalid_legs`, "
+                "`invalid_position_effect`, `invalid_price`, `invalid_quantity`, `invalid_rule_time`, "
+                "`invalid_symbol`, `legs_underlying_mismatch`, `market_order_with_several_legs`, "
+                "`notional_value_not_supported`, `order_would_be_rejected`, `plain_action_not_supported`, "
+                "`price_effect_missing`, `price_not_allowed`, `size_limit_exceeded`, "
+                "`unsupported_complex_order_type`, `value_effect_missing`."
             ),
             grade="invented",
             source="this project",
@@ -401,8 +485,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="sandbox_has_no_market_data",
             statement=(
-                "In the sandbox, market data over HTTP answers 502. The simulator answers in "
-                "both environments; add a fault for the path to see the 502."
+                "In the sandbox, market data over HTTP answers 502. The simulator answers in both environments; add "
+                "a fault for the path to see the 502."
             ),
             grade="recorded",
             source="sandbox, 2026",
@@ -411,8 +495,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="sandbox_is_reset_daily",
             statement=(
-                "The sandbox forgets all orders and positions every day. The simulator does "
-                "so at each start without a state file."
+                "The sandbox forgets all orders and positions every day. The simulator does so at each start without "
+                "a state file."
             ),
             grade="published",
             source="guide of the service, 2026",
@@ -421,10 +505,9 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="sandbox_fills_by_market_simulators",
             statement=(
-                "Sandbox orders go to market simulators, at prices in the hundreds of "
-                "dollars. An older guide filled market orders at 1 dollar and limits below 3 "
-                "dollars at once; it is withdrawn, and programs written for it find no fills. "
-                "Nothing is filled while the market is closed."
+                "Sandbox orders go to market simulators, at prices in the hundreds of dollars. An older guide filled "
+                "market orders at 1 dollar and limits below 3 dollars at once; it is withdrawn, and programs written "
+                "for it find no fills. Nothing is filled while the market is closed."
             ),
             grade="recorded",
             source="sandbox and guide of the service, 2026",
@@ -433,19 +516,17 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="day_trader_fields_still_arrive",
             statement=(
-                "The rule about pattern day traders was retired by the regulator on "
-                "2026-06-04. Its fields still arrive in accounts, trading status and "
-                "balances, and may vanish."
+                "The rule about pattern day traders was retired by the regulator on 2026-06-04. Its fields still "
+                "arrive in accounts, trading status and balances, and may vanish."
             ),
             grade="published",
             source="notice of the regulator, 2026-06-04",
-            switch=True,
         ),
         Behaviour(
             id="some_401s_need_the_user",
             statement=(
-                "A 401 with the code `unconfirmed_user` or `invalid_credentials` is not "
-                "mended by a fresh token. That the status is 401 is inferred."
+                "A 401 with the code `unconfirmed_user` or `invalid_credentials` is not mended by a fresh token. "
+                "That the status is 401 is inferred."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
@@ -454,9 +535,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="closing_fees_are_an_object",
             statement=(
-                "`closing-fee-calculation` is an object like `fee-calculation`. The service "
-                "document has it as text; both are read, and the simulator sends text with "
-                'wire="documented".'
+                "`closing-fee-calculation` is an object like `fee-calculation`. The service document has it as text; "
+                'both are read, and the simulator sends text with wire="documented".'
             ),
             grade="published",
             source="tests of the publisher; the service document disagrees",
@@ -465,12 +545,11 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="order_searches_take_three_underlying_types",
             statement=(
-                "`underlying-instrument-type` of an order search is Cryptocurrency, Equity or "
-                "Future. Others are sent as they are given."
+                "`underlying-instrument-type` of an order search is Cryptocurrency, Equity or Future. The client "
+                "sends any other as well; that the simulator refuses it is a guess."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
-            switch=False,
         ),
         Behaviour(
             id="liquidity_allocations_have_a_maximum",
@@ -482,10 +561,9 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="prices_have_fields_of_the_day",
             statement=(
-                "Prices by type have `dayOpen`, `dayHigh`, `dayLow`, `dayClose` (all "
-                "deprecated) and `prevDayClose`, and a closing price of type UNKNOWN, "
-                "REGULAR, INDICATIVE, PRELIMINARY or FINAL; `Regular` and `Final` were "
-                "recorded."
+                "Prices by type have `dayOpen`, `dayHigh`, `dayLow`, `dayClose` (all deprecated) and `prevDayClose`, "
+                "and a closing price of type UNKNOWN, REGULAR, INDICATIVE, PRELIMINARY or FINAL; `Regular` and "
+                "`Final` were recorded."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
@@ -494,8 +572,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="metrics_have_two_spellings",
             statement=(
-                "Metrics name `implied-volatility-index-rank` and `liquidity-value`, the "
-                "reference `implied-volatility-rank` and `liquidity`. Both are read."
+                "Metrics name `implied-volatility-index-rank` and `liquidity-value`, the reference "
+                "`implied-volatility-rank` and `liquidity`. Both are read."
             ),
             grade="recorded",
             source="live service; reference of the service",
@@ -504,8 +582,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="indices_have_a_collection",
             statement=(
-                "The trading hours of an index belong to the collection `Equity Index`. SPAN "
-                "files are those of CME and CFE."
+                "The trading hours of an index belong to the collection `Equity Index`. SPAN files are those of CME "
+                "and CFE."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
@@ -516,11 +594,13 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             statement=("Deleting a watchlist answers with the deleted list, or without a body. Either is a success."),
             grade="published",
             source="guides and reference of the service, 2026",
-            switch=False,
         ),
         Behaviour(
             id="backtests_have_logs",
-            statement=("`GET /backtests/{id}/logs` exists; its answer is not described. `client.request` reaches it."),
+            statement=(
+                "`GET /backtests/{id}/logs` exists. Its answer is not described, so the client returns its bytes "
+                "alone, and the simulator sends none."
+            ),
             grade="published",
             source="guides and reference of the service, 2026",
             switch=False,
@@ -528,9 +608,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="some_times_name_their_zone",
             statement=(
-                "Times of the net liquidating value may end with the zone in brackets. A "
-                "customer is asked for with `allow- missing`, a balance snapshot with a time "
-                "of day."
+                "Times of the net liquidating value may end with the zone in brackets. A customer is asked for with "
+                "`allow- missing`, a balance snapshot with a time of day."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
@@ -539,9 +618,9 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="some_operations_end",
             statement=(
-                "`instruments/future-option-products/{root_symbol}` is deprecated. The lists "
-                "of equity options and future options have had no page since 2026; "
-                "`currency-pairs` and `market-data/{type}/{symbol}` never had one."
+                "`instruments/future-option-products/{root_symbol}` is deprecated. The lists of equity options and "
+                "future options have had no page since 2026; `currency-pairs` and `market-data/{type}/{symbol}` "
+                "never had one."
             ),
             grade="published",
             source="guides and reference of the service, 2026",
@@ -570,17 +649,15 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             statement=("Each side sends something before the `keepaliveTimeout` that the other names in `SETUP`."),
             grade="published",
             source="dxLink AsyncAPI document 1.0.2",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_order_of_setup",
             statement=(
-                "`SETUP` comes first, then `AUTH`. The simulator answers another order with "
-                "`BAD_ACTION`, which is a guess."
+                "`SETUP` comes first, then `AUTH`. The simulator answers another order with `BAD_ACTION`, which is a "
+                "guess."
             ),
             grade="published",
             source="dxLink AsyncAPI document 1.0.2",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_refused_token_closes",
@@ -589,36 +666,30 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             ),
             grade="published",
             source="dxLink AsyncAPI document 1.0.2",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_aggregation",
             statement=(
-                "The server merges the events of one aggregation period, which `FEED_SETUP` "
-                "names and `FEED_CONFIG` confirms, 0 for none. Under contract `STREAM` every "
-                "event comes."
+                "The server merges the events of one aggregation period, which `FEED_SETUP` names and `FEED_CONFIG` "
+                "confirms, 0 for none. Under contract `STREAM` every event comes."
             ),
             grade="published",
             source="dxLink AsyncAPI document 1.0.2",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_full_fields",
-            statement="`acceptEventFields` chooses the fields of format `FULL`, too.",
+            statement=("`acceptEventFields` chooses the fields of format `FULL`, too."),
             grade="published",
             source="dxLink AsyncAPI document 1.0.2",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_unknown_is_an_error",
             statement=(
-                "Services other than `FEED`, unknown contracts and unknown event types are "
-                "answered with an `ERROR` on their channel. Its words are a guess; no "
-                "entitlement to `DOM` has been seen."
+                "Services other than `FEED`, unknown contracts and unknown event types are answered with an `ERROR` "
+                "on their channel. Its words are a guess; no entitlement to `DOM` has been seen."
             ),
             grade="invented",
             source="dxLink AsyncAPI document 1.0.2 has the error types alone",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_sessions_cap",
@@ -627,49 +698,42 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             ),
             grade="published",
             source="the service's guide, by two readers",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_subscriptions_cap",
             statement=(
-                "A session has 25,000 subscriptions, among them 100 to each of `Candle`, "
-                "`Order` and `Series`, and 10,000 changes a minute. Beyond them an `ERROR` on "
-                "the channel names the type."
+                "A session has 25,000 subscriptions, among them 100 to each of `Candle`, `Order` and `Series`, and "
+                "10,000 changes a minute. Beyond them an `ERROR` on the channel names the type."
             ),
             grade="published",
             source="the service's guide, by two readers; the error from reports",
-            switch=True,
         ),
         Behaviour(
             id="account_stream_unknown_domain",
             statement=("A token without `Bearer` is answered with `Unknown domain` on the account stream."),
             grade="recorded",
             source="answers of the account stream",
-            switch=True,
         ),
         Behaviour(
             id="account_stream_missing_value",
-            statement="A `connect` without accounts is answered with `value missing or not valid`.",
+            statement=("A `connect` without accounts is answered with `value missing or not valid`."),
             grade="recorded",
             source="answers of the account stream",
-            switch=True,
         ),
         Behaviour(
             id="account_stream_answer_without_value",
             statement=(
-                "The good answer to `connect` may lack `value`, and does in the simulator "
-                "where all accounts are accepted."
+                "The good answer to `connect` may lack `value`, and does in the simulator where all accounts are "
+                "accepted."
             ),
             grade="published",
             source="the service's guide",
-            switch=True,
         ),
         Behaviour(
             id="quote_token_level",
-            statement="The level of a quote token is `demo` in the sandbox and `api` in production.",
+            statement=("The level of a quote token is `demo` in the sandbox and `api` in production."),
             grade="recorded",
             source="answers of both environments",
-            switch=True,
         ),
         Behaviour(
             id="dxlink_index_events",
@@ -681,20 +745,19 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="candle_history_contract",
             statement=(
-                "Candles with a start come with their past on a channel requested with "
-                "contract `HISTORY` alone. Under `AUTO` the answer is one event with flags 14 "
-                "and NaN prices, an empty snapshot. A start is honoured, an end is not."
+                "Candles with a start come with their past on a channel requested with contract `HISTORY` alone. "
+                "Under `AUTO` the answer is one event with flags 14 and NaN prices, an empty snapshot. A start is "
+                "honoured, an end is not."
             ),
             grade="recorded",
             source="one report of 2026-09, repeated with both contracts; the end time twice",
-            switch=True,
         ),
         Behaviour(
             id="mute_streams",
             statement=(
-                "A stream may bring no event for hours while its connection is healthy and "
-                "heartbeats are answered. The client opens it again when a lively "
-                "subscription falls silent while its market is open; the times are a guess."
+                "A stream may bring no event for hours while its connection is healthy and heartbeats are answered. "
+                "The client opens it again when a lively subscription falls silent while its market is open; the "
+                "times are a guess."
             ),
             grade="recorded",
             source=("reports on the feeds of three brokers, 2025 to 2026; a plugin for this one waits for 60 seconds"),
@@ -702,14 +765,14 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         ),
         Behaviour(
             id="lost_events",
-            statement="A stream that looks healthy may lose events; the lists have all of them.",
+            statement=("A stream that looks healthy may lose events; the lists have all of them."),
             grade="recorded",
             source="a report on another broker, 4 of 18 fills delivered",
             switch=False,
         ),
         Behaviour(
             id="account_stream_tokens",
-            statement="Every message to the account stream needs a valid token, heartbeats too.",
+            statement=("Every message to the account stream needs a valid token, heartbeats too."),
             grade="published",
             source="AsyncAPI description of the streams, 2026",
             switch=False,
@@ -717,8 +780,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="quote_token_address",
             statement=(
-                "The address of the market-data stream changes, the last time in June 2026. "
-                "It is the one in the answer with the token, fetched for each connection."
+                "The address of the market-data stream changes, the last time in June 2026. It is the one in the "
+                "answer with the token, fetched for each connection."
             ),
             grade="recorded",
             source="reports of 2026-06",
@@ -727,8 +790,8 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
         Behaviour(
             id="unknown_streamer_symbols",
             statement=(
-                "A subscription to a symbol that the market-data stream does not have is "
-                "answered with silence, without an error."
+                "A subscription to a symbol that the market-data stream does not have is answered with silence, "
+                "without an error."
             ),
             grade="client",
             source=("issues of two clients of the service about indices without events, 2024 and 2025"),

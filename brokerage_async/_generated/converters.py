@@ -2,7 +2,7 @@
 """Wire structs: the models in the form that they have in JSON, and the conversions between the two.
 
 A wire struct is decoded in C with its types checked; ``build`` copies it into the frozen model, and ``of`` is the
-reverse. Bytes and dicts share this path: both become wire structs first.
+reverse. Bytes and dicts share this path: both become wire structs first. What the methods do, `Wire` documents.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ _PaginationBuilder = mutable_builder(models.Pagination)
 
 
 class PaginationWire(Wire, rename="kebab"):
-    """Wire form of `Pagination`."""
-
     per_page: int | None = None
     page_offset: int | None = None
     item_offset: int | None = None
@@ -59,7 +57,6 @@ class PaginationWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Pagination]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PaginationBuilder()
@@ -76,36 +73,17 @@ class PaginationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Pagination)
 
-    @staticmethod
-    def of(model: models.Pagination) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = PaginationWire(
-            model.per_page,
-            model.page_offset,
-            model.item_offset,
-            model.total_items,
-            model.total_pages,
-            model.current_item_count,
-            model.previous_link,
-            model.next_link,
-            model.paging_link_template,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _ErrorBodyBuilder = mutable_builder(models.ErrorBody)
 
 
 class ErrorBodyWire(Wire):
-    """Wire form of `ErrorBody`."""
-
     code: str | int | None = None
     message: str | None = None
     errors: list[ErrorDetailWire] | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ErrorBody]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ErrorBodyBuilder()
@@ -116,11 +94,9 @@ class ErrorBodyWire(Wire):
             built.append(o)
         return frozen(built, models.ErrorBody)
 
-    @staticmethod
-    def of(model: models.ErrorBody) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ErrorBodyWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.code,
             model.message,
             None if (v := model.errors) is None else [ErrorDetailWire.of(item) for item in v],
@@ -132,8 +108,6 @@ _ErrorDetailBuilder = mutable_builder(models.ErrorDetail)
 
 
 class ErrorDetailWire(Wire):
-    """Wire form of `ErrorDetail`."""
-
     code: str | None = None
     message: str | None = None
     domain: str | None = None
@@ -141,7 +115,6 @@ class ErrorDetailWire(Wire):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ErrorDetail]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ErrorDetailBuilder()
@@ -153,24 +126,11 @@ class ErrorDetailWire(Wire):
             built.append(o)
         return frozen(built, models.ErrorDetail)
 
-    @staticmethod
-    def of(model: models.ErrorDetail) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = ErrorDetailWire(
-            model.code,
-            model.message,
-            model.domain,
-            model.reason,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _MarketSessionBuilder = mutable_builder(models.MarketSession)
 
 
 class MarketSessionWire(Wire, rename="kebab"):
-    """Wire form of `MarketSession`."""
-
     start_at: Moment | None = None
     open_at: Moment | None = None
     close_at: Moment | None = None
@@ -180,7 +140,6 @@ class MarketSessionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarketSession]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarketSessionBuilder()
@@ -194,26 +153,11 @@ class MarketSessionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarketSession)
 
-    @staticmethod
-    def of(model: models.MarketSession) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = MarketSessionWire(
-            model.start_at,
-            model.open_at,
-            model.close_at,
-            model.close_at_ext,
-            model.instrument_collection,
-            model.session_date,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CurrentMarketSessionBuilder = mutable_builder(models.CurrentMarketSession)
 
 
 class CurrentMarketSessionWire(Wire, rename="kebab"):
-    """Wire form of `CurrentMarketSession`."""
-
     start_at: Moment | None = None
     open_at: Moment | None = None
     close_at: Moment | None = None
@@ -226,7 +170,6 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.CurrentMarketSession]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CurrentMarketSessionBuilder()
@@ -243,11 +186,9 @@ class CurrentMarketSessionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.CurrentMarketSession)
 
-    @staticmethod
-    def of(model: models.CurrentMarketSession) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CurrentMarketSessionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.start_at,
             model.open_at,
             model.close_at,
@@ -265,14 +206,11 @@ _HolidayCalendarBuilder = mutable_builder(models.HolidayCalendar)
 
 
 class HolidayCalendarWire(Wire, rename="kebab"):
-    """Wire form of `HolidayCalendar`."""
-
     market_holidays: list[Any] | dict[str, Any] | None = None
     market_half_days: list[Any] | dict[str, Any] | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.HolidayCalendar]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _HolidayCalendarBuilder()
@@ -290,11 +228,9 @@ class HolidayCalendarWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.HolidayCalendar)
 
-    @staticmethod
-    def of(model: models.HolidayCalendar) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = HolidayCalendarWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.market_holidays) is None else list(v),
             None if (v := model.market_half_days) is None else list(v),
         )
@@ -305,14 +241,11 @@ _EarningsReportBuilder = mutable_builder(models.EarningsReport)
 
 
 class EarningsReportWire(Wire, rename="kebab"):
-    """Wire form of `EarningsReport`."""
-
     occurred_date: date | None = None
     eps: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EarningsReport]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EarningsReportBuilder()
@@ -328,11 +261,9 @@ class EarningsReportWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.EarningsReport)
 
-    @staticmethod
-    def of(model: models.EarningsReport) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EarningsReportWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.occurred_date,
             None if (v := model.eps) is None else decimal_as_sent(v),
         )
@@ -343,14 +274,11 @@ _DividendBuilder = mutable_builder(models.Dividend)
 
 
 class DividendWire(Wire, rename="kebab"):
-    """Wire form of `Dividend`."""
-
     occurred_date: date | None = None
     amount: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Dividend]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _DividendBuilder()
@@ -366,11 +294,9 @@ class DividendWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Dividend)
 
-    @staticmethod
-    def of(model: models.Dividend) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = DividendWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.occurred_date,
             None if (v := model.amount) is None else decimal_as_sent(v),
         )
@@ -381,8 +307,6 @@ _EquityBuilder = mutable_builder(models.Equity)
 
 
 class EquityWire(Wire, rename="kebab"):
-    """Wire form of `Equity`."""
-
     active: bool | None = None
     borrow_rate: DecimalText | None = None
     bypass_manual_review: bool | None = None
@@ -416,7 +340,6 @@ class EquityWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Equity]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EquityBuilder()
@@ -454,11 +377,9 @@ class EquityWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Equity)
 
-    @staticmethod
-    def of(model: models.Equity) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EquityWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.active,
             None if (v := model.borrow_rate) is None else decimal_text(v),
             model.bypass_manual_review,
@@ -498,14 +419,11 @@ _SHARED_TICKSIZE: dict[tuple[Any, ...], models.TickSize] = {}
 
 
 class TickSizeWire(Wire):
-    """Wire form of `TickSize`."""
-
     value: DecimalText | None = None
     threshold: DecimalText | None = None
     symbol: str | None = None
 
     def build(self) -> models.TickSize:
-        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.value,
             self.threshold,
@@ -515,7 +433,6 @@ class TickSizeWire(Wire):
         return share(_SHARED_TICKSIZE, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> models.TickSize:
-        """Return the frozen model with these values, not shared."""
         v: Any
         o = _TickSizeBuilder()
         o.extra = EMPTY
@@ -525,11 +442,9 @@ class TickSizeWire(Wire):
         (built,) = frozen([o], models.TickSize)
         return built
 
-    @staticmethod
-    def of(model: models.TickSize) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TickSizeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.value) is None else decimal_text(v),
             None if (v := model.threshold) is None else decimal_text(v),
             model.symbol,
@@ -541,8 +456,6 @@ _EquityOptionBuilder = mutable_builder(models.EquityOption)
 
 
 class EquityOptionWire(Wire, rename="kebab"):
-    """Wire form of `EquityOption`."""
-
     active: bool | None = None
     days_to_expiration: int | None = None
     exercise_style: str | None = None
@@ -568,7 +481,6 @@ class EquityOptionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EquityOption]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EquityOptionBuilder()
@@ -598,11 +510,9 @@ class EquityOptionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.EquityOption)
 
-    @staticmethod
-    def of(model: models.EquityOption) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EquityOptionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.active,
             model.days_to_expiration,
             model.exercise_style,
@@ -633,8 +543,6 @@ _FutureOptionBuilder = mutable_builder(models.FutureOption)
 
 
 class FutureOptionWire(Wire, rename="kebab"):
-    """Wire form of `FutureOption`."""
-
     active: bool | None = None
     days_to_expiration: int | None = None
     display_factor: DecimalText | None = None
@@ -672,7 +580,6 @@ class FutureOptionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FutureOption]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FutureOptionBuilder()
@@ -714,11 +621,9 @@ class FutureOptionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FutureOption)
 
-    @staticmethod
-    def of(model: models.FutureOption) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FutureOptionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.active,
             model.days_to_expiration,
             None if (v := model.display_factor) is None else decimal_text(v),
@@ -762,8 +667,6 @@ _SHARED_FUTUREOPTIONPRODUCT: dict[tuple[Any, ...], models.FutureOptionProduct] =
 
 
 class FutureOptionProductWire(Wire, rename="kebab"):
-    """Wire form of `FutureOptionProduct`."""
-
     cash_settled: bool | None = None
     code: str | None = None
     display_factor: DecimalText | None = None
@@ -786,7 +689,6 @@ class FutureOptionProductWire(Wire, rename="kebab"):
     futures_trading_cutoff_times: list[TradingCutoffWire] | None = None
 
     def build(self) -> models.FutureOptionProduct:
-        """Return the frozen model with these values, which rows with the same values share."""
         v: Any
         key = (
             self.cash_settled,
@@ -814,7 +716,6 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         return share(_SHARED_FUTUREOPTIONPRODUCT, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> models.FutureOptionProduct:
-        """Return the frozen model with these values, not shared."""
         v: Any
         o = _FutureOptionProductBuilder()
         o.extra = EMPTY
@@ -841,11 +742,9 @@ class FutureOptionProductWire(Wire, rename="kebab"):
         (built,) = frozen([o], models.FutureOptionProduct)
         return built
 
-    @staticmethod
-    def of(model: models.FutureOptionProduct) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FutureOptionProductWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.cash_settled,
             model.code,
             None if (v := model.display_factor) is None else decimal_text(v),
@@ -874,8 +773,6 @@ _WarrantBuilder = mutable_builder(models.Warrant)
 
 
 class WarrantWire(Wire, rename="kebab"):
-    """Wire form of `Warrant`."""
-
     active: bool | None = None
     cusip: str | None = None
     description: str | None = None
@@ -886,7 +783,6 @@ class WarrantWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Warrant]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _WarrantBuilder()
@@ -901,27 +797,11 @@ class WarrantWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Warrant)
 
-    @staticmethod
-    def of(model: models.Warrant) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = WarrantWire(
-            model.active,
-            model.cusip,
-            model.description,
-            model.instrument_type,
-            model.is_closing_only,
-            model.listed_market,
-            model.symbol,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _OrderBuilder = mutable_builder(models.Order)
 
 
 class OrderWire(Wire, rename="kebab"):
-    """Wire form of `Order`."""
-
     id: str | int | None = None
     account_number: str | None = None
     cancel_user_id: str | int | None = None
@@ -972,7 +852,6 @@ class OrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Order]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderBuilder()
@@ -1032,11 +911,9 @@ class OrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Order)
 
-    @staticmethod
-    def of(model: models.Order) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             model.cancel_user_id,
@@ -1091,8 +968,6 @@ _OrderLegBuilder = mutable_builder(models.OrderLeg)
 
 
 class OrderLegWire(Wire, rename="kebab"):
-    """Wire form of `OrderLeg`."""
-
     action: models.LegAction | None = None
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
@@ -1102,7 +977,6 @@ class OrderLegWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderLegBuilder()
@@ -1116,11 +990,9 @@ class OrderLegWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderLeg)
 
-    @staticmethod
-    def of(model: models.OrderLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderLegWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.action,
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_text(v),
@@ -1135,8 +1007,6 @@ _FillBuilder = mutable_builder(models.Fill)
 
 
 class FillWire(Wire, rename="kebab"):
-    """Wire form of `Fill`."""
-
     destination_venue: str | None = None
     ext_exec_id: str | None = None
     ext_group_fill_id: str | None = None
@@ -1147,7 +1017,6 @@ class FillWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Fill]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FillBuilder()
@@ -1162,11 +1031,9 @@ class FillWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Fill)
 
-    @staticmethod
-    def of(model: models.Fill) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FillWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.destination_venue,
             model.ext_exec_id,
             model.ext_group_fill_id,
@@ -1182,8 +1049,6 @@ _OrderRuleBuilder = mutable_builder(models.OrderRule)
 
 
 class OrderRuleWire(Wire, rename="kebab"):
-    """Wire form of `OrderRule`."""
-
     cancel_at: Moment | None = None
     cancelled_at: Moment | None = None
     route_after: Moment | None = None
@@ -1193,7 +1058,6 @@ class OrderRuleWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderRule]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderRuleBuilder()
@@ -1212,11 +1076,9 @@ class OrderRuleWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderRule)
 
-    @staticmethod
-    def of(model: models.OrderRule) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderRuleWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.cancel_at,
             model.cancelled_at,
             model.route_after,
@@ -1230,8 +1092,6 @@ _OrderConditionBuilder = mutable_builder(models.OrderCondition)
 
 
 class OrderConditionWire(Wire, rename="kebab"):
-    """Wire form of `OrderCondition`."""
-
     id: str | int | None = None
     action: models.ConditionAction | None = None
     comparator: models.Comparator | None = None
@@ -1246,7 +1106,6 @@ class OrderConditionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderCondition]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderConditionBuilder()
@@ -1265,11 +1124,9 @@ class OrderConditionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderCondition)
 
-    @staticmethod
-    def of(model: models.OrderCondition) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderConditionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.action,
             model.comparator,
@@ -1289,8 +1146,6 @@ _PriceComponentBuilder = mutable_builder(models.PriceComponent)
 
 
 class PriceComponentWire(Wire, rename="kebab"):
-    """Wire form of `PriceComponent`."""
-
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
     quantity_direction: models.QuantityDirection | None = None
@@ -1298,7 +1153,6 @@ class PriceComponentWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PriceComponent]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PriceComponentBuilder()
@@ -1310,11 +1164,9 @@ class PriceComponentWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PriceComponent)
 
-    @staticmethod
-    def of(model: models.PriceComponent) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PriceComponentWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_text(v),
             model.quantity_direction,
@@ -1327,8 +1179,6 @@ _PlacedOrderResponseBuilder = mutable_builder(models.PlacedOrderResponse)
 
 
 class PlacedOrderResponseWire(Wire, rename="kebab"):
-    """Wire form of `PlacedOrderResponse`."""
-
     buying_power_effect: BuyingPowerEffectWire | None = None
     closing_fee_calculation: FeeCalculationWire | str | None = None
     complex_order: ComplexOrderWire | None = None
@@ -1341,7 +1191,6 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PlacedOrderResponse]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PlacedOrderResponseBuilder()
@@ -1360,11 +1209,9 @@ class PlacedOrderResponseWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PlacedOrderResponse)
 
-    @staticmethod
-    def of(model: models.PlacedOrderResponse) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PlacedOrderResponseWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.buying_power_effect) is None else BuyingPowerEffectWire.of(v),
             None
             if (v := model.closing_fee_calculation) is None
@@ -1386,8 +1233,6 @@ _BuyingPowerEffectBuilder = mutable_builder(models.BuyingPowerEffect)
 
 
 class BuyingPowerEffectWire(Wire, rename="kebab"):
-    """Wire form of `BuyingPowerEffect`."""
-
     change_in_margin_requirement: DecimalText | None = None
     change_in_margin_requirement_effect: models.PriceEffect | None = None
     change_in_buying_power: DecimalText | None = None
@@ -1404,7 +1249,6 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.BuyingPowerEffect]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BuyingPowerEffectBuilder()
@@ -1429,11 +1273,9 @@ class BuyingPowerEffectWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.BuyingPowerEffect)
 
-    @staticmethod
-    def of(model: models.BuyingPowerEffect) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = BuyingPowerEffectWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.change_in_margin_requirement) is None else decimal_text(v),
             model.change_in_margin_requirement_effect,
             None if (v := model.change_in_buying_power) is None else decimal_text(v),
@@ -1455,8 +1297,6 @@ _FeeCalculationBuilder = mutable_builder(models.FeeCalculation)
 
 
 class FeeCalculationWire(Wire, rename="kebab"):
-    """Wire form of `FeeCalculation`."""
-
     regulatory_fees: DecimalText | None = None
     regulatory_fees_effect: models.PriceEffect | None = None
     clearing_fees: DecimalText | None = None
@@ -1478,7 +1318,6 @@ class FeeCalculationWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FeeCalculation]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FeeCalculationBuilder()
@@ -1506,11 +1345,9 @@ class FeeCalculationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FeeCalculation)
 
-    @staticmethod
-    def of(model: models.FeeCalculation) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FeeCalculationWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.regulatory_fees) is None else decimal_text(v),
             model.regulatory_fees_effect,
             None if (v := model.clearing_fees) is None else decimal_text(v),
@@ -1537,15 +1374,12 @@ _FeeBreakdownBuilder = mutable_builder(models.FeeBreakdown)
 
 
 class FeeBreakdownWire(Wire):
-    """Wire form of `FeeBreakdown`."""
-
     name: str | None = None
     value: DecimalText | None = None
     effect: models.PriceEffect | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FeeBreakdown]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FeeBreakdownBuilder()
@@ -1556,11 +1390,9 @@ class FeeBreakdownWire(Wire):
             built.append(o)
         return frozen(built, models.FeeBreakdown)
 
-    @staticmethod
-    def of(model: models.FeeBreakdown) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FeeBreakdownWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.name,
             None if (v := model.value) is None else decimal_text(v),
             model.effect,
@@ -1572,8 +1404,6 @@ _PreflightMessageBuilder = mutable_builder(models.PreflightMessage)
 
 
 class PreflightMessageWire(Wire, rename="kebab"):
-    """Wire form of `PreflightMessage`."""
-
     code: models.PreflightCode | None = None
     message: str | None = None
     preflight_id: str | int | None = None
@@ -1581,7 +1411,6 @@ class PreflightMessageWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PreflightMessage]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PreflightMessageBuilder()
@@ -1593,24 +1422,11 @@ class PreflightMessageWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PreflightMessage)
 
-    @staticmethod
-    def of(model: models.PreflightMessage) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = PreflightMessageWire(
-            model.code,
-            model.message,
-            model.preflight_id,
-            model.url,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _NewOrderBuilder = mutable_builder(models.NewOrder)
 
 
 class NewOrderWire(Wire, rename="kebab"):
-    """Wire form of `NewOrder`."""
-
     order_type: models.OrderType | None = None
     time_in_force: models.TimeInForce | None = None
     legs: list[NewOrderLegWire] | None = None
@@ -1631,7 +1447,6 @@ class NewOrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewOrder]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewOrderBuilder()
@@ -1658,11 +1473,9 @@ class NewOrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewOrder)
 
-    @staticmethod
-    def of(model: models.NewOrder) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewOrderWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.order_type,
             model.time_in_force,
             None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
@@ -1688,8 +1501,6 @@ _NewOrderLegBuilder = mutable_builder(models.NewOrderLeg)
 
 
 class NewOrderLegWire(Wire, rename="kebab"):
-    """Wire form of `NewOrderLeg`."""
-
     action: models.LegAction | None = None
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | None = None
@@ -1697,7 +1508,6 @@ class NewOrderLegWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewOrderLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewOrderLegBuilder()
@@ -1709,11 +1519,9 @@ class NewOrderLegWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewOrderLeg)
 
-    @staticmethod
-    def of(model: models.NewOrderLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewOrderLegWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.action,
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_text(v),
@@ -1726,15 +1534,12 @@ _NewOrderRulesBuilder = mutable_builder(models.NewOrderRules)
 
 
 class NewOrderRulesWire(Wire, rename="kebab"):
-    """Wire form of `NewOrderRules`."""
-
     cancel_at: Moment | None = None
     route_after: Moment | None = None
     conditions: list[NewOrderConditionWire] | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewOrderRules]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewOrderRulesBuilder()
@@ -1745,11 +1550,9 @@ class NewOrderRulesWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewOrderRules)
 
-    @staticmethod
-    def of(model: models.NewOrderRules) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewOrderRulesWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.cancel_at,
             model.route_after,
             None if (v := model.conditions) is None else [NewOrderConditionWire.of(item) for item in v],
@@ -1761,8 +1564,6 @@ _NewOrderConditionBuilder = mutable_builder(models.NewOrderCondition)
 
 
 class NewOrderConditionWire(Wire, rename="kebab"):
-    """Wire form of `NewOrderCondition`."""
-
     action: models.ConditionAction | None = None
     instrument_type: models.InstrumentType | None = None
     symbol: str | None = None
@@ -1773,7 +1574,6 @@ class NewOrderConditionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewOrderCondition]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewOrderConditionBuilder()
@@ -1788,11 +1588,9 @@ class NewOrderConditionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewOrderCondition)
 
-    @staticmethod
-    def of(model: models.NewOrderCondition) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewOrderConditionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.action,
             model.instrument_type,
             model.symbol,
@@ -1808,8 +1606,6 @@ _NewPriceComponentBuilder = mutable_builder(models.NewPriceComponent)
 
 
 class NewPriceComponentWire(Wire, rename="kebab"):
-    """Wire form of `NewPriceComponent`."""
-
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | None = None
     quantity_direction: models.QuantityDirection | None = None
@@ -1817,7 +1613,6 @@ class NewPriceComponentWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewPriceComponent]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewPriceComponentBuilder()
@@ -1829,11 +1624,9 @@ class NewPriceComponentWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewPriceComponent)
 
-    @staticmethod
-    def of(model: models.NewPriceComponent) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewPriceComponentWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_text(v),
             model.quantity_direction,
@@ -1846,13 +1639,10 @@ _AdvancedInstructionsBuilder = mutable_builder(models.AdvancedInstructions)
 
 
 class AdvancedInstructionsWire(Wire, rename="kebab"):
-    """Wire form of `AdvancedInstructions`."""
-
     strict_position_effect_validation: bool | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.AdvancedInstructions]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _AdvancedInstructionsBuilder()
@@ -1861,21 +1651,74 @@ class AdvancedInstructionsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.AdvancedInstructions)
 
-    @staticmethod
-    def of(model: models.AdvancedInstructions) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = AdvancedInstructionsWire(
-            model.strict_position_effect_validation,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _OrderEditBuilder = mutable_builder(models.OrderEdit)
 
 
 class OrderEditWire(Wire, rename="kebab"):
-    """Wire form of `OrderEdit`."""
+    order_type: models.OrderType | None = None
+    time_in_force: models.TimeInForce | None = None
+    gtc_date: date | None = None
+    stop_trigger: DecimalText | None = None
+    price: DecimalText | None = None
+    price_effect: models.PriceEffect | None = None
+    value: DecimalText | None = None
+    value_effect: models.PriceEffect | None = None
+    automated_source: bool | None = None
+    external_identifier: str | None = None
+    partition_key: str | None = None
+    preflight_id: str | None = None
+    source: str | None = None
+    rules: NewOrderRulesWire | None = None
 
+    @staticmethod
+    def build_all(wires: Iterable[Any]) -> list[models.OrderEdit]:
+        built: list[Any] = []
+        for wire in wires:
+            o = _OrderEditBuilder()
+            o.extra = EMPTY
+            o.order_type = wire.order_type
+            o.time_in_force = wire.time_in_force
+            o.gtc_date = wire.gtc_date
+            o.stop_trigger = None if (v := wire.stop_trigger) is None else read_decimal(v)
+            o.price = None if (v := wire.price) is None else read_decimal(v)
+            o.price_effect = wire.price_effect
+            o.value = None if (v := wire.value) is None else read_decimal(v)
+            o.value_effect = wire.value_effect
+            o.automated_source = wire.automated_source
+            o.external_identifier = wire.external_identifier
+            o.partition_key = wire.partition_key
+            o.preflight_id = wire.preflight_id
+            o.source = wire.source
+            o.rules = None if (v := wire.rules) is None else v.build()
+            built.append(o)
+        return frozen(built, models.OrderEdit)
+
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
+            model.order_type,
+            model.time_in_force,
+            model.gtc_date,
+            None if (v := model.stop_trigger) is None else decimal_text(v),
+            None if (v := model.price) is None else decimal_text(v),
+            model.price_effect,
+            None if (v := model.value) is None else decimal_text(v),
+            model.value_effect,
+            model.automated_source,
+            model.external_identifier,
+            model.partition_key,
+            model.preflight_id,
+            model.source,
+            None if (v := model.rules) is None else NewOrderRulesWire.of(v),
+        )
+        return with_extra(wire, model.extra) if model.extra else wire
+
+
+_OrderEditDryRunBuilder = mutable_builder(models.OrderEditDryRun)
+
+
+class OrderEditDryRunWire(Wire, rename="kebab"):
     order_type: models.OrderType | None = None
     time_in_force: models.TimeInForce | None = None
     legs: list[NewOrderLegWire] | None = None
@@ -1892,11 +1735,10 @@ class OrderEditWire(Wire, rename="kebab"):
     source: str | None = None
 
     @staticmethod
-    def build_all(wires: Iterable[Any]) -> list[models.OrderEdit]:
-        """Return the frozen model of each of these structs."""
+    def build_all(wires: Iterable[Any]) -> list[models.OrderEditDryRun]:
         built: list[Any] = []
         for wire in wires:
-            o = _OrderEditBuilder()
+            o = _OrderEditDryRunBuilder()
             o.extra = EMPTY
             o.order_type = wire.order_type
             o.time_in_force = wire.time_in_force
@@ -1913,13 +1755,11 @@ class OrderEditWire(Wire, rename="kebab"):
             o.preflight_id = wire.preflight_id
             o.source = wire.source
             built.append(o)
-        return frozen(built, models.OrderEdit)
+        return frozen(built, models.OrderEditDryRun)
 
-    @staticmethod
-    def of(model: models.OrderEdit) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderEditWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.order_type,
             model.time_in_force,
             None if (v := model.legs) is None else [NewOrderLegWire.of(item) for item in v],
@@ -1942,8 +1782,6 @@ _ComplexOrderBuilder = mutable_builder(models.ComplexOrder)
 
 
 class ComplexOrderWire(Wire, rename="kebab"):
-    """Wire form of `ComplexOrder`."""
-
     id: str | int | None = None
     account_number: str | None = None
     type: models.ComplexOrderType | None = None
@@ -1957,7 +1795,6 @@ class ComplexOrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ComplexOrder]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ComplexOrderBuilder()
@@ -1981,11 +1818,9 @@ class ComplexOrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.ComplexOrder)
 
-    @staticmethod
-    def of(model: models.ComplexOrder) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ComplexOrderWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             model.type,
@@ -2004,8 +1839,6 @@ _RelatedOrderBuilder = mutable_builder(models.RelatedOrder)
 
 
 class RelatedOrderWire(Wire, rename="kebab"):
-    """Wire form of `RelatedOrder`."""
-
     id: str | int | None = None
     complex_order_id: str | int | None = None
     complex_order_tag: str | None = None
@@ -2015,7 +1848,6 @@ class RelatedOrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.RelatedOrder]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _RelatedOrderBuilder()
@@ -2029,32 +1861,16 @@ class RelatedOrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.RelatedOrder)
 
-    @staticmethod
-    def of(model: models.RelatedOrder) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = RelatedOrderWire(
-            model.id,
-            model.complex_order_id,
-            model.complex_order_tag,
-            model.replaces_order_id,
-            model.replacing_order_id,
-            model.status,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _PairsEditBuilder = mutable_builder(models.PairsEdit)
 
 
 class PairsEditWire(Wire, rename="kebab"):
-    """Wire form of `PairsEdit`."""
-
     ratio_price_comparator: models.Comparator | None = None
     ratio_price_threshold: DecimalText | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PairsEdit]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PairsEditBuilder()
@@ -2064,11 +1880,9 @@ class PairsEditWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PairsEdit)
 
-    @staticmethod
-    def of(model: models.PairsEdit) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PairsEditWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.ratio_price_comparator,
             None if (v := model.ratio_price_threshold) is None else decimal_text(v),
         )
@@ -2079,8 +1893,6 @@ _TransactionBuilder = mutable_builder(models.Transaction)
 
 
 class TransactionWire(Wire, rename="kebab"):
-    """Wire form of `Transaction`."""
-
     id: str | int | None = None
     account_number: str | None = None
     transaction_type: models.TransactionType | None = None
@@ -2133,7 +1945,6 @@ class TransactionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Transaction]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TransactionBuilder()
@@ -2192,11 +2003,9 @@ class TransactionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Transaction)
 
-    @staticmethod
-    def of(model: models.Transaction) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TransactionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             model.transaction_type,
@@ -2254,8 +2063,6 @@ _TransactionLotBuilder = mutable_builder(models.TransactionLot)
 
 
 class TransactionLotWire(Wire, rename="kebab"):
-    """Wire form of `TransactionLot`."""
-
     id: str | int | None = None
     transaction_id: str | int | None = None
     quantity: DecimalText | int | None = None
@@ -2266,7 +2073,6 @@ class TransactionLotWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TransactionLot]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TransactionLotBuilder()
@@ -2281,11 +2087,9 @@ class TransactionLotWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.TransactionLot)
 
-    @staticmethod
-    def of(model: models.TransactionLot) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TransactionLotWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.transaction_id,
             None if (v := model.quantity) is None else decimal_text(v),
@@ -2301,8 +2105,6 @@ _MarginOrderBuilder = mutable_builder(models.MarginOrder)
 
 
 class MarginOrderWire(Wire, rename="kebab"):
-    """Wire form of `MarginOrder`."""
-
     account_number: str | None = None
     underlying_symbol: str | None = None
     underlying_instrument_type: models.InstrumentType | None = None
@@ -2317,7 +2119,6 @@ class MarginOrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginOrder]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginOrderBuilder()
@@ -2336,11 +2137,9 @@ class MarginOrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginOrder)
 
-    @staticmethod
-    def of(model: models.MarginOrder) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginOrderWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.account_number,
             model.underlying_symbol,
             model.underlying_instrument_type,
@@ -2360,8 +2159,6 @@ _MarginOrderLegBuilder = mutable_builder(models.MarginOrderLeg)
 
 
 class MarginOrderLegWire(Wire, rename="kebab"):
-    """Wire form of `MarginOrderLeg`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     action: models.LegAction | None = None
@@ -2370,7 +2167,6 @@ class MarginOrderLegWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginOrderLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginOrderLegBuilder()
@@ -2383,11 +2179,9 @@ class MarginOrderLegWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginOrderLeg)
 
-    @staticmethod
-    def of(model: models.MarginOrderLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginOrderLegWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.instrument_type,
             model.action,
@@ -2401,8 +2195,6 @@ _MarginDryRunBuilder = mutable_builder(models.MarginDryRun)
 
 
 class MarginDryRunWire(Wire, rename="kebab"):
-    """Wire form of `MarginDryRun`."""
-
     orders: list[OrderWire] | None = None
     last_results: MarginDryRunResultWire | None = None
     base_results: MarginDryRunResultWire | None = None
@@ -2424,7 +2216,6 @@ class MarginDryRunWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginDryRun]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginDryRunBuilder()
@@ -2456,11 +2247,9 @@ class MarginDryRunWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginDryRun)
 
-    @staticmethod
-    def of(model: models.MarginDryRun) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginDryRunWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.orders) is None else [OrderWire.of(item) for item in v],
             None if (v := model.last_results) is None else MarginDryRunResultWire.of(v),
             None if (v := model.base_results) is None else MarginDryRunResultWire.of(v),
@@ -2487,8 +2276,6 @@ _MarginDryRunResultBuilder = mutable_builder(models.MarginDryRunResult)
 
 
 class MarginDryRunResultWire(Wire, rename="kebab"):
-    """Wire form of `MarginDryRunResult`."""
-
     code: str | None = None
     description: str | None = None
     underlying_symbol: str | None = None
@@ -2529,7 +2316,6 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginDryRunResult]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginDryRunResultBuilder()
@@ -2606,11 +2392,9 @@ class MarginDryRunResultWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginDryRunResult)
 
-    @staticmethod
-    def of(model: models.MarginDryRunResult) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginDryRunResultWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.code,
             model.description,
             model.underlying_symbol,
@@ -2656,8 +2440,6 @@ _MarginRequirementsBuilder = mutable_builder(models.MarginRequirements)
 
 
 class MarginRequirementsWire(Wire, rename="kebab"):
-    """Wire form of `MarginRequirements`."""
-
     account_number: str | None = None
     description: str | None = None
     margin_calculation_type: str | None = None
@@ -2683,7 +2465,6 @@ class MarginRequirementsWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginRequirements]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginRequirementsBuilder()
@@ -2715,11 +2496,9 @@ class MarginRequirementsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginRequirements)
 
-    @staticmethod
-    def of(model: models.MarginRequirements) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginRequirementsWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.account_number,
             model.description,
             model.margin_calculation_type,
@@ -2750,8 +2529,6 @@ _MarginGroupBuilder = mutable_builder(models.MarginGroup)
 
 
 class MarginGroupWire(Wire, rename="kebab"):
-    """Wire form of `MarginGroup`."""
-
     description: str | None = None
     code: str | None = None
     underlying_symbol: str | None = None
@@ -2775,7 +2552,6 @@ class MarginGroupWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginGroup]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginGroupBuilder()
@@ -2815,11 +2591,9 @@ class MarginGroupWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginGroup)
 
-    @staticmethod
-    def of(model: models.MarginGroup) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginGroupWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.description,
             model.code,
             model.underlying_symbol,
@@ -2848,8 +2622,6 @@ _MarginPositionGroupBuilder = mutable_builder(models.MarginPositionGroup)
 
 
 class MarginPositionGroupWire(Wire, rename="kebab"):
-    """Wire form of `MarginPositionGroup`."""
-
     description: str | None = None
     margin_requirement: DecimalText | None = None
     margin_requirement_effect: models.PriceEffect | None = None
@@ -2864,7 +2636,6 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginPositionGroup]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginPositionGroupBuilder()
@@ -2883,11 +2654,9 @@ class MarginPositionGroupWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginPositionGroup)
 
-    @staticmethod
-    def of(model: models.MarginPositionGroup) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginPositionGroupWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.description,
             None if (v := model.margin_requirement) is None else decimal_text(v),
             model.margin_requirement_effect,
@@ -2907,8 +2676,6 @@ _MarginPositionEntryBuilder = mutable_builder(models.MarginPositionEntry)
 
 
 class MarginPositionEntryWire(Wire, rename="kebab"):
-    """Wire form of `MarginPositionEntry`."""
-
     instrument_symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalText | int | None = None
@@ -2922,7 +2689,6 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginPositionEntry]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginPositionEntryBuilder()
@@ -2942,11 +2708,9 @@ class MarginPositionEntryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginPositionEntry)
 
-    @staticmethod
-    def of(model: models.MarginPositionEntry) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginPositionEntryWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.instrument_symbol,
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_text(v),
@@ -2965,8 +2729,6 @@ _WatchlistBuilder = mutable_builder(models.Watchlist)
 
 
 class WatchlistWire(Wire, rename="kebab"):
-    """Wire form of `Watchlist`."""
-
     name: str | None = None
     watchlist_entries: list[WatchlistEntryWire] | None = None
     cms_id: str | None = None
@@ -2980,7 +2742,6 @@ class WatchlistWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Watchlist]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _WatchlistBuilder()
@@ -2998,11 +2759,9 @@ class WatchlistWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Watchlist)
 
-    @staticmethod
-    def of(model: models.Watchlist) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = WatchlistWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.name,
             None if (v := model.watchlist_entries) is None else [WatchlistEntryWire.of(item) for item in v],
             model.cms_id,
@@ -3021,15 +2780,12 @@ _WatchlistEntryBuilder = mutable_builder(models.WatchlistEntry)
 
 
 class WatchlistEntryWire(Wire, rename="kebab"):
-    """Wire form of `WatchlistEntry`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     instrument_type__alias1: models.InstrumentType | None = msgspec.field(default=None, name="instrument_type")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.WatchlistEntry]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _WatchlistEntryBuilder()
@@ -3049,22 +2805,11 @@ class WatchlistEntryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.WatchlistEntry)
 
-    @staticmethod
-    def of(model: models.WatchlistEntry) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = WatchlistEntryWire(
-            model.symbol,
-            model.instrument_type,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _NewWatchlistBuilder = mutable_builder(models.NewWatchlist)
 
 
 class NewWatchlistWire(Wire, rename="kebab"):
-    """Wire form of `NewWatchlist`."""
-
     name: str | None = None
     group_name: str | None = None
     order_index: int | None = None
@@ -3072,7 +2817,6 @@ class NewWatchlistWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewWatchlist]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewWatchlistBuilder()
@@ -3084,11 +2828,9 @@ class NewWatchlistWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewWatchlist)
 
-    @staticmethod
-    def of(model: models.NewWatchlist) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewWatchlistWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.name,
             model.group_name,
             model.order_index,
@@ -3101,14 +2843,11 @@ _NewWatchlistEntryBuilder = mutable_builder(models.NewWatchlistEntry)
 
 
 class NewWatchlistEntryWire(Wire, rename="kebab"):
-    """Wire form of `NewWatchlistEntry`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewWatchlistEntry]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewWatchlistEntryBuilder()
@@ -3118,22 +2857,11 @@ class NewWatchlistEntryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewWatchlistEntry)
 
-    @staticmethod
-    def of(model: models.NewWatchlistEntry) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = NewWatchlistEntryWire(
-            model.symbol,
-            model.instrument_type,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _QuoteAlertBuilder = mutable_builder(models.QuoteAlert)
 
 
 class QuoteAlertWire(Wire, rename="kebab"):
-    """Wire form of `QuoteAlert`."""
-
     alert_external_id: str | None = None
     completed_at: Moment | None = None
     created_at: Moment | None = None
@@ -3153,7 +2881,6 @@ class QuoteAlertWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.QuoteAlert]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _QuoteAlertBuilder()
@@ -3189,11 +2916,9 @@ class QuoteAlertWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.QuoteAlert)
 
-    @staticmethod
-    def of(model: models.QuoteAlert) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = QuoteAlertWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.alert_external_id,
             model.completed_at,
             model.created_at,
@@ -3218,8 +2943,6 @@ _NewQuoteAlertBuilder = mutable_builder(models.NewQuoteAlert)
 
 
 class NewQuoteAlertWire(Wire, rename="kebab"):
-    """Wire form of `NewQuoteAlert`."""
-
     field: models.AlertField | None = None
     operator: models.AlertOperator | None = None
     symbol: str | None = None
@@ -3231,7 +2954,6 @@ class NewQuoteAlertWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewQuoteAlert]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewQuoteAlertBuilder()
@@ -3247,11 +2969,9 @@ class NewQuoteAlertWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewQuoteAlert)
 
-    @staticmethod
-    def of(model: models.NewQuoteAlert) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewQuoteAlertWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.field,
             model.operator,
             model.symbol,
@@ -3268,8 +2988,6 @@ _TokenRequestBuilder = mutable_builder(models.TokenRequest)
 
 
 class TokenRequestWire(Wire):
-    """Wire form of `TokenRequest`."""
-
     grant_type: models.GrantType | None = None
     refresh_token: str | None = None
     client_secret: str | None = None
@@ -3280,7 +2998,6 @@ class TokenRequestWire(Wire):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TokenRequest]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TokenRequestBuilder()
@@ -3295,27 +3012,11 @@ class TokenRequestWire(Wire):
             built.append(o)
         return frozen(built, models.TokenRequest)
 
-    @staticmethod
-    def of(model: models.TokenRequest) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = TokenRequestWire(
-            model.grant_type,
-            model.refresh_token,
-            model.client_secret,
-            model.client_id,
-            model.scope,
-            model.code,
-            model.redirect_uri,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _TokenResponseBuilder = mutable_builder(models.TokenResponse)
 
 
 class TokenResponseWire(Wire):
-    """Wire form of `TokenResponse`."""
-
     access_token: str | None = None
     token_type: str | None = None
     expires_in: int | None = None
@@ -3324,7 +3025,6 @@ class TokenResponseWire(Wire):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TokenResponse]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TokenResponseBuilder()
@@ -3337,32 +3037,17 @@ class TokenResponseWire(Wire):
             built.append(o)
         return frozen(built, models.TokenResponse)
 
-    @staticmethod
-    def of(model: models.TokenResponse) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = TokenResponseWire(
-            model.access_token,
-            model.token_type,
-            model.expires_in,
-            model.refresh_token,
-            model.id_token,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _TokenErrorBodyBuilder = mutable_builder(models.TokenErrorBody)
 
 
 class TokenErrorBodyWire(Wire):
-    """Wire form of `TokenErrorBody`."""
-
     error_code: str | None = None
     error_description: str | None = None
     error_code__alias1: str | None = msgspec.field(default=None, name="error")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TokenErrorBody]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TokenErrorBodyBuilder()
@@ -3378,28 +3063,16 @@ class TokenErrorBodyWire(Wire):
             built.append(o)
         return frozen(built, models.TokenErrorBody)
 
-    @staticmethod
-    def of(model: models.TokenErrorBody) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = TokenErrorBodyWire(
-            model.error_code,
-            model.error_description,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CustomerAccountBuilder = mutable_builder(models.CustomerAccount)
 
 
 class CustomerAccountWire(Wire, rename="kebab"):
-    """Wire form of `CustomerAccount`."""
-
     account: AccountWire | None = None
     authority_level: models.AuthorityLevel | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.CustomerAccount]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CustomerAccountBuilder()
@@ -3409,11 +3082,9 @@ class CustomerAccountWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.CustomerAccount)
 
-    @staticmethod
-    def of(model: models.CustomerAccount) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CustomerAccountWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.account) is None else AccountWire.of(v),
             model.authority_level,
         )
@@ -3424,8 +3095,6 @@ _AccountBuilder = mutable_builder(models.Account)
 
 
 class AccountWire(Wire, rename="kebab"):
-    """Wire form of `Account`."""
-
     account_number: str | None = None
     account_type_name: str | None = None
     closed_at: Moment | None = None
@@ -3457,7 +3126,6 @@ class AccountWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Account]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _AccountBuilder()
@@ -3493,48 +3161,11 @@ class AccountWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Account)
 
-    @staticmethod
-    def of(model: models.Account) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = AccountWire(
-            model.account_number,
-            model.account_type_name,
-            model.closed_at,
-            model.created_at,
-            model.day_trader_status,
-            model.ext_account_id,
-            model.ext_crm_id,
-            model.external_accounts,
-            model.external_fdid,
-            model.external_id,
-            model.funding_date,
-            model.futures_account_purpose,
-            model.investment_objective,
-            model.investment_time_horizon,
-            model.is_closed,
-            model.is_firm_error,
-            model.is_firm_proprietary,
-            model.is_foreign,
-            model.is_futures_approved,
-            model.liquidity_needs,
-            model.margin_or_cash,
-            model.nickname,
-            model.opened_at,
-            model.regulatory_domain,
-            model.risk_tolerance,
-            model.submitting_user_id,
-            model.suitable_options_level,
-            model.is_test_drive,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CustomerBuilder = mutable_builder(models.Customer)
 
 
 class CustomerWire(Wire, rename="kebab"):
-    """Wire form of `Customer`."""
-
     id: str | None = None
     first_name: str | None = None
     first_surname: str | None = None
@@ -3593,7 +3224,6 @@ class CustomerWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Customer]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CustomerBuilder()
@@ -3662,11 +3292,9 @@ class CustomerWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Customer)
 
-    @staticmethod
-    def of(model: models.Customer) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CustomerWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.first_name,
             model.first_surname,
@@ -3730,8 +3358,6 @@ _AddressBuilder = mutable_builder(models.Address)
 
 
 class AddressWire(Wire, rename="kebab"):
-    """Wire form of `Address`."""
-
     city: str | None = None
     country: str | None = None
     is_domestic: bool | str | None = None
@@ -3744,7 +3370,6 @@ class AddressWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Address]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _AddressBuilder()
@@ -3761,29 +3386,11 @@ class AddressWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Address)
 
-    @staticmethod
-    def of(model: models.Address) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = AddressWire(
-            model.city,
-            model.country,
-            model.is_domestic,
-            model.is_foreign,
-            model.postal_code,
-            model.state_region,
-            model.street_one,
-            model.street_three,
-            model.street_two,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CustomerSuitabilityBuilder = mutable_builder(models.CustomerSuitability)
 
 
 class CustomerSuitabilityWire(Wire, rename="kebab"):
-    """Wire form of `CustomerSuitability`."""
-
     id: str | int | None = None
     annual_net_income: DecimalText | int | None = None
     liquid_net_worth: DecimalText | int | None = None
@@ -3803,7 +3410,6 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.CustomerSuitability]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CustomerSuitabilityBuilder()
@@ -3827,11 +3433,9 @@ class CustomerSuitabilityWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.CustomerSuitability)
 
-    @staticmethod
-    def of(model: models.CustomerSuitability) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CustomerSuitabilityWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             None if (v := model.annual_net_income) is None else decimal_text(v),
             None if (v := model.liquid_net_worth) is None else decimal_text(v),
@@ -3856,8 +3460,6 @@ _PersonBuilder = mutable_builder(models.Person)
 
 
 class PersonWire(Wire, rename="kebab"):
-    """Wire form of `Person`."""
-
     external_id: str | None = None
     first_name: str | None = None
     last_name: str | None = None
@@ -3879,7 +3481,6 @@ class PersonWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Person]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PersonBuilder()
@@ -3907,38 +3508,11 @@ class PersonWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Person)
 
-    @staticmethod
-    def of(model: models.Person) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = PersonWire(
-            model.external_id,
-            model.first_name,
-            model.last_name,
-            model.middle_name,
-            model.prefix_name,
-            model.suffix_name,
-            model.birth_country,
-            model.citizenship_country,
-            model.birth_date,
-            model.usa_citizenship_type,
-            model.visa_expiration_date,
-            model.visa_type,
-            model.employer_name,
-            model.employment_status,
-            model.job_title,
-            model.marital_status,
-            model.number_of_dependents,
-            model.occupation,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _EntityBuilder = mutable_builder(models.Entity)
 
 
 class EntityWire(Wire, rename="kebab"):
-    """Wire form of `Entity`."""
-
     id: str | None = None
     address: AddressWire | None = None
     business_nature: str | None = None
@@ -3967,7 +3541,6 @@ class EntityWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Entity]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EntityBuilder()
@@ -4004,11 +3577,9 @@ class EntityWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Entity)
 
-    @staticmethod
-    def of(model: models.Entity) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EntityWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             None if (v := model.address) is None else AddressWire.of(v),
             model.business_nature,
@@ -4042,8 +3613,6 @@ _EntityOfficerBuilder = mutable_builder(models.EntityOfficer)
 
 
 class EntityOfficerWire(Wire, rename="kebab"):
-    """Wire form of `EntityOfficer`."""
-
     id: str | None = None
     external_id: str | None = None
     first_name: str | None = None
@@ -4076,7 +3645,6 @@ class EntityOfficerWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EntityOfficer]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EntityOfficerBuilder()
@@ -4115,11 +3683,9 @@ class EntityOfficerWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.EntityOfficer)
 
-    @staticmethod
-    def of(model: models.EntityOfficer) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EntityOfficerWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.external_id,
             model.first_name,
@@ -4157,8 +3723,6 @@ _EntitySuitabilityBuilder = mutable_builder(models.EntitySuitability)
 
 
 class EntitySuitabilityWire(Wire, rename="kebab"):
-    """Wire form of `EntitySuitability`."""
-
     id: str | int | None = None
     annual_net_income: DecimalText | int | None = None
     liquid_net_worth: DecimalText | int | None = None
@@ -4172,7 +3736,6 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EntitySuitability]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EntitySuitabilityBuilder()
@@ -4190,11 +3753,9 @@ class EntitySuitabilityWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.EntitySuitability)
 
-    @staticmethod
-    def of(model: models.EntitySuitability) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EntitySuitabilityWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             None if (v := model.annual_net_income) is None else decimal_text(v),
             None if (v := model.liquid_net_worth) is None else decimal_text(v),
@@ -4213,8 +3774,6 @@ _PermittedAccountTypeBuilder = mutable_builder(models.PermittedAccountType)
 
 
 class PermittedAccountTypeWire(Wire, rename="kebab"):
-    """Wire form of `PermittedAccountType`."""
-
     name: str | None = None
     description: str | None = None
     is_tax_advantaged: bool | None = None
@@ -4228,7 +3787,6 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PermittedAccountType]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PermittedAccountTypeBuilder()
@@ -4278,11 +3836,9 @@ class PermittedAccountTypeWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PermittedAccountType)
 
-    @staticmethod
-    def of(model: models.PermittedAccountType) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PermittedAccountTypeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.name,
             model.description,
             model.is_tax_advantaged,
@@ -4297,15 +3853,12 @@ _PermittedMarginTypeBuilder = mutable_builder(models.PermittedMarginType)
 
 
 class PermittedMarginTypeWire(Wire, rename="kebab"):
-    """Wire form of `PermittedMarginType`."""
-
     name: str | None = None
     is_margin: bool | None = None
     is_margin__alias1: bool | None = msgspec.field(default=None, name="is_margin")
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PermittedMarginType]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PermittedMarginTypeBuilder()
@@ -4321,22 +3874,11 @@ class PermittedMarginTypeWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PermittedMarginType)
 
-    @staticmethod
-    def of(model: models.PermittedMarginType) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = PermittedMarginTypeWire(
-            model.name,
-            model.is_margin,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _TradingStatusBuilder = mutable_builder(models.TradingStatus)
 
 
 class TradingStatusWire(Wire, rename="kebab"):
-    """Wire form of `TradingStatus`."""
-
     id: str | int | None = None
     account_number: str | None = None
     are_deep_itm_carry_options_enabled: bool | None = None
@@ -4384,7 +3926,6 @@ class TradingStatusWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TradingStatus]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TradingStatusBuilder()
@@ -4448,11 +3989,9 @@ class TradingStatusWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.TradingStatus)
 
-    @staticmethod
-    def of(model: models.TradingStatus) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TradingStatusWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             model.are_deep_itm_carry_options_enabled,
@@ -4505,8 +4044,6 @@ _AccountBalanceBuilder = mutable_builder(models.AccountBalance)
 
 
 class AccountBalanceWire(Wire, rename="kebab"):
-    """Wire form of `AccountBalance`."""
-
     account_number: str | None = None
     available_trading_funds: DecimalText | None = None
     bond_margin_requirement: DecimalText | None = None
@@ -4581,7 +4118,6 @@ class AccountBalanceWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.AccountBalance]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _AccountBalanceBuilder()
@@ -4702,11 +4238,9 @@ class AccountBalanceWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.AccountBalance)
 
-    @staticmethod
-    def of(model: models.AccountBalance) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = AccountBalanceWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.account_number,
             None if (v := model.available_trading_funds) is None else decimal_text(v),
             None if (v := model.bond_margin_requirement) is None else decimal_text(v),
@@ -4786,8 +4320,6 @@ _NetLiqOhlcBuilder = mutable_builder(models.NetLiqOhlc)
 
 
 class NetLiqOhlcWire(Wire, rename="kebab"):
-    """Wire form of `NetLiqOhlc`."""
-
     open: DecimalNumber | None = None
     high: DecimalNumber | None = None
     low: DecimalNumber | None = None
@@ -4812,7 +4344,6 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NetLiqOhlc]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NetLiqOhlcBuilder()
@@ -4935,11 +4466,9 @@ class NetLiqOhlcWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NetLiqOhlc)
 
-    @staticmethod
-    def of(model: models.NetLiqOhlc) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NetLiqOhlcWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.open) is None else decimal_as_sent(v),
             None if (v := model.high) is None else decimal_as_sent(v),
             None if (v := model.low) is None else decimal_as_sent(v),
@@ -4961,8 +4490,6 @@ _PositionBuilder = mutable_builder(models.Position)
 
 
 class PositionWire(Wire, rename="kebab"):
-    """Wire form of `Position`."""
-
     account_number: str | None = None
     instrument_type: models.InstrumentType | None = None
     streamer_symbol: str | None = None
@@ -4999,7 +4526,6 @@ class PositionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Position]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PositionBuilder()
@@ -5062,11 +4588,9 @@ class PositionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Position)
 
-    @staticmethod
-    def of(model: models.Position) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PositionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.account_number,
             model.instrument_type,
             model.streamer_symbol,
@@ -5108,8 +4632,6 @@ _PositionLimitBuilder = mutable_builder(models.PositionLimit)
 
 
 class PositionLimitWire(Wire, rename="kebab"):
-    """Wire form of `PositionLimit`."""
-
     id: str | int | None = None
     account_number: str | None = None
     equity_option_order_size: int | None = None
@@ -5126,7 +4648,6 @@ class PositionLimitWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PositionLimit]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PositionLimitBuilder()
@@ -5151,11 +4672,9 @@ class PositionLimitWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PositionLimit)
 
-    @staticmethod
-    def of(model: models.PositionLimit) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PositionLimitWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             model.equity_option_order_size,
@@ -5177,8 +4696,6 @@ _SpanRowBuilder = mutable_builder(models.SpanRow)
 
 
 class SpanRowWire(Wire, rename="kebab"):
-    """Wire form of `SpanRow`."""
-
     file_date: date | None = None
     row_index: int | None = None
     exchange: str | None = None
@@ -5186,7 +4703,6 @@ class SpanRowWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.SpanRow]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SpanRowBuilder()
@@ -5198,24 +4714,11 @@ class SpanRowWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.SpanRow)
 
-    @staticmethod
-    def of(model: models.SpanRow) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = SpanRowWire(
-            model.file_date,
-            model.row_index,
-            model.exchange,
-            model.row_data,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _EffectiveMarginRequirementBuilder = mutable_builder(models.EffectiveMarginRequirement)
 
 
 class EffectiveMarginRequirementWire(Wire, rename="kebab"):
-    """Wire form of `EffectiveMarginRequirement`."""
-
     underlying_symbol: str | None = None
     long_equity_initial: DecimalText | None = None
     long_equity_maintenance: DecimalText | None = None
@@ -5229,7 +4732,6 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EffectiveMarginRequirement]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EffectiveMarginRequirementBuilder()
@@ -5247,11 +4749,9 @@ class EffectiveMarginRequirementWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.EffectiveMarginRequirement)
 
-    @staticmethod
-    def of(model: models.EffectiveMarginRequirement) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = EffectiveMarginRequirementWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying_symbol,
             None if (v := model.long_equity_initial) is None else decimal_text(v),
             None if (v := model.long_equity_maintenance) is None else decimal_text(v),
@@ -5270,13 +4770,10 @@ _MarginConfigurationBuilder = mutable_builder(models.MarginConfiguration)
 
 
 class MarginConfigurationWire(Wire, rename="kebab"):
-    """Wire form of `MarginConfiguration`."""
-
     risk_free_rate: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarginConfiguration]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarginConfigurationBuilder()
@@ -5291,11 +4788,9 @@ class MarginConfigurationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarginConfiguration)
 
-    @staticmethod
-    def of(model: models.MarginConfiguration) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarginConfigurationWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.risk_free_rate) is None else decimal_as_sent(v),
         )
         return with_extra(wire, model.extra) if model.extra else wire
@@ -5305,14 +4800,11 @@ _TotalFeesBuilder = mutable_builder(models.TotalFees)
 
 
 class TotalFeesWire(Wire, rename="kebab"):
-    """Wire form of `TotalFees`."""
-
     total_fees: DecimalText | None = None
     total_fees_effect: models.PriceEffect | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TotalFees]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TotalFeesBuilder()
@@ -5322,11 +4814,9 @@ class TotalFeesWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.TotalFees)
 
-    @staticmethod
-    def of(model: models.TotalFees) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TotalFeesWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.total_fees) is None else decimal_text(v),
             model.total_fees_effect,
         )
@@ -5337,8 +4827,6 @@ _FutureBuilder = mutable_builder(models.Future)
 
 
 class FutureWire(Wire, rename="kebab"):
-    """Wire form of `Future`."""
-
     symbol: str | None = None
     product_code: str | None = None
     contract_size: DecimalText | None = None
@@ -5376,7 +4864,6 @@ class FutureWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Future]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FutureBuilder()
@@ -5418,11 +4905,9 @@ class FutureWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Future)
 
-    @staticmethod
-    def of(model: models.Future) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FutureWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.product_code,
             None if (v := model.contract_size) is None else decimal_text(v),
@@ -5465,8 +4950,6 @@ _FutureProductBuilder = mutable_builder(models.FutureProduct)
 
 
 class FutureProductWire(Wire, rename="kebab"):
-    """Wire form of `FutureProduct`."""
-
     root_symbol: str | None = None
     code: str | None = None
     description: str | None = None
@@ -5504,7 +4987,6 @@ class FutureProductWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FutureProduct]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FutureProductBuilder()
@@ -5546,11 +5028,9 @@ class FutureProductWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FutureProduct)
 
-    @staticmethod
-    def of(model: models.FutureProduct) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FutureProductWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.root_symbol,
             model.code,
             model.description,
@@ -5594,8 +5074,6 @@ _SHARED_FUTUREROLL: dict[tuple[Any, ...], models.FutureRoll] = {}
 
 
 class FutureRollWire(Wire, rename="kebab"):
-    """Wire form of `FutureRoll`."""
-
     name: str | None = None
     active_count: int | None = None
     cash_settled: bool | None = None
@@ -5603,7 +5081,6 @@ class FutureRollWire(Wire, rename="kebab"):
     first_notice: bool | None = None
 
     def build(self) -> models.FutureRoll:
-        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.name,
             self.active_count,
@@ -5615,7 +5092,6 @@ class FutureRollWire(Wire, rename="kebab"):
         return share(_SHARED_FUTUREROLL, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> models.FutureRoll:
-        """Return the frozen model with these values, not shared."""
         o = _FutureRollBuilder()
         o.extra = EMPTY
         o.name = self.name
@@ -5626,31 +5102,16 @@ class FutureRollWire(Wire, rename="kebab"):
         (built,) = frozen([o], models.FutureRoll)
         return built
 
-    @staticmethod
-    def of(model: models.FutureRoll) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = FutureRollWire(
-            model.name,
-            model.active_count,
-            model.cash_settled,
-            model.business_days_offset,
-            model.first_notice,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _FutureEtfEquivalentBuilder = mutable_builder(models.FutureEtfEquivalent)
 
 
 class FutureEtfEquivalentWire(Wire, rename="kebab"):
-    """Wire form of `FutureEtfEquivalent`."""
-
     symbol: str | None = None
     share_quantity: int | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FutureEtfEquivalent]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FutureEtfEquivalentBuilder()
@@ -5660,29 +5121,17 @@ class FutureEtfEquivalentWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FutureEtfEquivalent)
 
-    @staticmethod
-    def of(model: models.FutureEtfEquivalent) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = FutureEtfEquivalentWire(
-            model.symbol,
-            model.share_quantity,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _TradingCutoffBuilder = mutable_builder(models.TradingCutoff)
 _SHARED_TRADINGCUTOFF: dict[tuple[Any, ...], models.TradingCutoff] = {}
 
 
 class TradingCutoffWire(Wire, rename="kebab"):
-    """Wire form of `TradingCutoff`."""
-
     offset_seconds: int | None = None
     timezone: str | None = None
     timing: str | None = None
 
     def build(self) -> models.TradingCutoff:
-        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.offset_seconds,
             self.timezone,
@@ -5692,7 +5141,6 @@ class TradingCutoffWire(Wire, rename="kebab"):
         return share(_SHARED_TRADINGCUTOFF, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> models.TradingCutoff:
-        """Return the frozen model with these values, not shared."""
         o = _TradingCutoffBuilder()
         o.extra = EMPTY
         o.offset_seconds = self.offset_seconds
@@ -5701,23 +5149,11 @@ class TradingCutoffWire(Wire, rename="kebab"):
         (built,) = frozen([o], models.TradingCutoff)
         return built
 
-    @staticmethod
-    def of(model: models.TradingCutoff) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = TradingCutoffWire(
-            model.offset_seconds,
-            model.timezone,
-            model.timing,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _FutureOptionProductDetailsBuilder = mutable_builder(models.FutureOptionProductDetails)
 
 
 class FutureOptionProductDetailsWire(Wire, rename="kebab"):
-    """Wire form of `FutureOptionProductDetails`."""
-
     root_symbol: str | None = None
     cash_settled: bool | None = None
     code: str | None = None
@@ -5742,7 +5178,6 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FutureOptionProductDetails]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FutureOptionProductDetailsBuilder()
@@ -5771,11 +5206,9 @@ class FutureOptionProductDetailsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FutureOptionProductDetails)
 
-    @staticmethod
-    def of(model: models.FutureOptionProductDetails) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FutureOptionProductDetailsWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.root_symbol,
             model.cash_settled,
             model.code,
@@ -5805,8 +5238,6 @@ _CryptocurrencyBuilder = mutable_builder(models.Cryptocurrency)
 
 
 class CryptocurrencyWire(Wire, rename="kebab"):
-    """Wire form of `Cryptocurrency`."""
-
     id: int | None = None
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
@@ -5820,7 +5251,6 @@ class CryptocurrencyWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Cryptocurrency]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CryptocurrencyBuilder()
@@ -5838,11 +5268,9 @@ class CryptocurrencyWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.Cryptocurrency)
 
-    @staticmethod
-    def of(model: models.Cryptocurrency) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CryptocurrencyWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.symbol,
             model.instrument_type,
@@ -5863,8 +5291,6 @@ _DestinationVenueSymbolBuilder = mutable_builder(models.DestinationVenueSymbol)
 
 
 class DestinationVenueSymbolWire(Wire, rename="kebab"):
-    """Wire form of `DestinationVenueSymbol`."""
-
     id: int | None = None
     symbol: str | None = None
     destination_venue: str | None = None
@@ -5874,7 +5300,6 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.DestinationVenueSymbol]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _DestinationVenueSymbolBuilder()
@@ -5888,26 +5313,11 @@ class DestinationVenueSymbolWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.DestinationVenueSymbol)
 
-    @staticmethod
-    def of(model: models.DestinationVenueSymbol) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = DestinationVenueSymbolWire(
-            model.id,
-            model.symbol,
-            model.destination_venue,
-            model.max_quantity_precision,
-            model.max_price_precision,
-            model.routable,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CurrencyPairBuilder = mutable_builder(models.CurrencyPair)
 
 
 class CurrencyPairWire(Wire, rename="kebab"):
-    """Wire form of `CurrencyPair`."""
-
     id: int | None = None
     description: str | None = None
     dx_symbol: str | None = None
@@ -5916,7 +5326,6 @@ class CurrencyPairWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.CurrencyPair]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CurrencyPairBuilder()
@@ -5929,25 +5338,11 @@ class CurrencyPairWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.CurrencyPair)
 
-    @staticmethod
-    def of(model: models.CurrencyPair) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = CurrencyPairWire(
-            model.id,
-            model.description,
-            model.dx_symbol,
-            model.symbol,
-            model.instrument_type,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _QuantityDecimalPrecisionBuilder = mutable_builder(models.QuantityDecimalPrecision)
 
 
 class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
-    """Wire form of `QuantityDecimalPrecision`."""
-
     instrument_type: models.InstrumentType | None = None
     symbol: str | None = None
     value: int | None = None
@@ -5955,7 +5350,6 @@ class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.QuantityDecimalPrecision]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _QuantityDecimalPrecisionBuilder()
@@ -5967,24 +5361,11 @@ class QuantityDecimalPrecisionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.QuantityDecimalPrecision)
 
-    @staticmethod
-    def of(model: models.QuantityDecimalPrecision) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = QuantityDecimalPrecisionWire(
-            model.instrument_type,
-            model.symbol,
-            model.value,
-            model.minimum_increment_precision,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _CompactOptionChainBuilder = mutable_builder(models.CompactOptionChain)
 
 
 class CompactOptionChainWire(Wire, rename="kebab"):
-    """Wire form of `CompactOptionChain`."""
-
     underlying_symbol: str | None = None
     root_symbol: str | None = None
     option_chain_type: str | None = None
@@ -5997,7 +5378,6 @@ class CompactOptionChainWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.CompactOptionChain]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CompactOptionChainBuilder()
@@ -6014,11 +5394,9 @@ class CompactOptionChainWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.CompactOptionChain)
 
-    @staticmethod
-    def of(model: models.CompactOptionChain) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CompactOptionChainWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying_symbol,
             model.root_symbol,
             model.option_chain_type,
@@ -6036,8 +5414,6 @@ _NestedOptionChainBuilder = mutable_builder(models.NestedOptionChain)
 
 
 class NestedOptionChainWire(Wire, rename="kebab"):
-    """Wire form of `NestedOptionChain`."""
-
     underlying_symbol: str | None = None
     root_symbol: str | None = None
     option_chain_type: str | None = None
@@ -6048,7 +5424,6 @@ class NestedOptionChainWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NestedOptionChain]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NestedOptionChainBuilder()
@@ -6063,11 +5438,9 @@ class NestedOptionChainWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NestedOptionChain)
 
-    @staticmethod
-    def of(model: models.NestedOptionChain) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NestedOptionChainWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying_symbol,
             model.root_symbol,
             model.option_chain_type,
@@ -6083,8 +5456,6 @@ _OptionExpirationBuilder = mutable_builder(models.OptionExpiration)
 
 
 class OptionExpirationWire(Wire, rename="kebab"):
-    """Wire form of `OptionExpiration`."""
-
     expiration_type: str | None = None
     expiration_date: date | None = None
     days_to_expiration: int | None = None
@@ -6093,7 +5464,6 @@ class OptionExpirationWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OptionExpiration]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OptionExpirationBuilder()
@@ -6106,11 +5476,9 @@ class OptionExpirationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OptionExpiration)
 
-    @staticmethod
-    def of(model: models.OptionExpiration) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OptionExpirationWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.expiration_type,
             model.expiration_date,
             model.days_to_expiration,
@@ -6124,8 +5492,6 @@ _OptionStrikeBuilder = mutable_builder(models.OptionStrike)
 
 
 class OptionStrikeWire(Wire, rename="kebab"):
-    """Wire form of `OptionStrike`."""
-
     strike_price: DecimalText | None = None
     call: str | None = None
     call_streamer_symbol: str | None = None
@@ -6134,7 +5500,6 @@ class OptionStrikeWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OptionStrike]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OptionStrikeBuilder()
@@ -6147,11 +5512,9 @@ class OptionStrikeWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OptionStrike)
 
-    @staticmethod
-    def of(model: models.OptionStrike) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OptionStrikeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.strike_price) is None else decimal_text(v),
             model.call,
             model.call_streamer_symbol,
@@ -6166,8 +5529,6 @@ _SHARED_DELIVERABLE: dict[tuple[Any, ...], models.Deliverable] = {}
 
 
 class DeliverableWire(Wire, rename="kebab"):
-    """Wire form of `Deliverable`."""
-
     id: int | None = None
     root_symbol: str | None = None
     deliverable_type: str | None = None
@@ -6178,7 +5539,6 @@ class DeliverableWire(Wire, rename="kebab"):
     percent: DecimalText | None = None
 
     def build(self) -> models.Deliverable:
-        """Return the frozen model with these values, which rows with the same values share."""
         key = (
             self.id,
             self.root_symbol,
@@ -6193,7 +5553,6 @@ class DeliverableWire(Wire, rename="kebab"):
         return share(_SHARED_DELIVERABLE, key, self.build_new()) if shared is None else shared
 
     def build_new(self) -> models.Deliverable:
-        """Return the frozen model with these values, not shared."""
         v: Any
         o = _DeliverableBuilder()
         o.extra = EMPTY
@@ -6208,11 +5567,9 @@ class DeliverableWire(Wire, rename="kebab"):
         (built,) = frozen([o], models.Deliverable)
         return built
 
-    @staticmethod
-    def of(model: models.Deliverable) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = DeliverableWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.root_symbol,
             model.deliverable_type,
@@ -6229,14 +5586,11 @@ _NestedFuturesOptionChainBuilder = mutable_builder(models.NestedFuturesOptionCha
 
 
 class NestedFuturesOptionChainWire(Wire, rename="kebab"):
-    """Wire form of `NestedFuturesOptionChain`."""
-
     futures: list[ChainFutureWire] | None = None
     option_chains: list[FuturesOptionChainWire] | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NestedFuturesOptionChain]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NestedFuturesOptionChainBuilder()
@@ -6246,11 +5600,9 @@ class NestedFuturesOptionChainWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NestedFuturesOptionChain)
 
-    @staticmethod
-    def of(model: models.NestedFuturesOptionChain) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NestedFuturesOptionChainWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.futures) is None else [ChainFutureWire.of(item) for item in v],
             None if (v := model.option_chains) is None else [FuturesOptionChainWire.of(item) for item in v],
         )
@@ -6261,8 +5613,6 @@ _ChainFutureBuilder = mutable_builder(models.ChainFuture)
 
 
 class ChainFutureWire(Wire, rename="kebab"):
-    """Wire form of `ChainFuture`."""
-
     symbol: str | None = None
     root_symbol: str | None = None
     streamer_symbol: str | None = None
@@ -6276,7 +5626,6 @@ class ChainFutureWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ChainFuture]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ChainFutureBuilder()
@@ -6294,11 +5643,9 @@ class ChainFutureWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.ChainFuture)
 
-    @staticmethod
-    def of(model: models.ChainFuture) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ChainFutureWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.root_symbol,
             model.streamer_symbol,
@@ -6317,8 +5664,6 @@ _FuturesOptionChainBuilder = mutable_builder(models.FuturesOptionChain)
 
 
 class FuturesOptionChainWire(Wire, rename="kebab"):
-    """Wire form of `FuturesOptionChain`."""
-
     underlying_symbol: str | None = None
     root_symbol: str | None = None
     exercise_style: str | None = None
@@ -6326,7 +5671,6 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FuturesOptionChain]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FuturesOptionChainBuilder()
@@ -6338,11 +5682,9 @@ class FuturesOptionChainWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FuturesOptionChain)
 
-    @staticmethod
-    def of(model: models.FuturesOptionChain) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FuturesOptionChainWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying_symbol,
             model.root_symbol,
             model.exercise_style,
@@ -6355,8 +5697,6 @@ _FuturesOptionExpirationBuilder = mutable_builder(models.FuturesOptionExpiration
 
 
 class FuturesOptionExpirationWire(Wire, rename="kebab"):
-    """Wire form of `FuturesOptionExpiration`."""
-
     underlying_symbol: str | None = None
     root_symbol: str | None = None
     option_root_symbol: str | None = None
@@ -6376,7 +5716,6 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.FuturesOptionExpiration]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _FuturesOptionExpirationBuilder()
@@ -6400,11 +5739,9 @@ class FuturesOptionExpirationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.FuturesOptionExpiration)
 
-    @staticmethod
-    def of(model: models.FuturesOptionExpiration) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = FuturesOptionExpirationWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying_symbol,
             model.root_symbol,
             model.option_root_symbol,
@@ -6429,8 +5766,6 @@ _InstrumentSearchHitBuilder = mutable_builder(models.InstrumentSearchHit)
 
 
 class InstrumentSearchHitWire(Wire, rename="kebab"):
-    """Wire form of `InstrumentSearchHit`."""
-
     symbol: str | None = None
     description: str | None = None
     exchange: str | None = None
@@ -6447,7 +5782,6 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.InstrumentSearchHit]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _InstrumentSearchHitBuilder()
@@ -6468,33 +5802,11 @@ class InstrumentSearchHitWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.InstrumentSearchHit)
 
-    @staticmethod
-    def of(model: models.InstrumentSearchHit) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = InstrumentSearchHitWire(
-            model.symbol,
-            model.description,
-            model.exchange,
-            model.instrument_type,
-            model.stops_trading_at,
-            model.category,
-            model.sub_category,
-            model.external_id,
-            model.event_product_external_id,
-            model.underlying_product,
-            model.underlying_product_type,
-            model.underlying_streamer_symbol,
-            model.strike_types,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _SymbolSearchHitBuilder = mutable_builder(models.SymbolSearchHit)
 
 
 class SymbolSearchHitWire(Wire, rename="kebab"):
-    """Wire form of `SymbolSearchHit`."""
-
     symbol: str | None = None
     description: str | None = None
     listed_market: str | None = None
@@ -6505,7 +5817,6 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.SymbolSearchHit]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SymbolSearchHitBuilder()
@@ -6520,27 +5831,11 @@ class SymbolSearchHitWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.SymbolSearchHit)
 
-    @staticmethod
-    def of(model: models.SymbolSearchHit) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = SymbolSearchHitWire(
-            model.symbol,
-            model.description,
-            model.listed_market,
-            model.price_increments,
-            model.trading_hours,
-            model.options,
-            model.instrument_type,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _MarketDataSnapshotBuilder = mutable_builder(models.MarketDataSnapshot)
 
 
 class MarketDataSnapshotWire(Wire, rename="kebab"):
-    """Wire form of `MarketDataSnapshot`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     updated_at: Moment | None = None
@@ -6601,7 +5896,6 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarketDataSnapshot]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarketDataSnapshotBuilder()
@@ -6691,11 +5985,9 @@ class MarketDataSnapshotWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarketDataSnapshot)
 
-    @staticmethod
-    def of(model: models.MarketDataSnapshot) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarketDataSnapshotWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.instrument_type,
             model.updated_at,
@@ -6756,8 +6048,6 @@ _QuoteTokenBuilder = mutable_builder(models.QuoteToken)
 
 
 class QuoteTokenWire(Wire, rename="kebab"):
-    """Wire form of `QuoteToken`."""
-
     token: str | None = None
     dxlink_url: str | None = None
     level: str | None = None
@@ -6767,7 +6057,6 @@ class QuoteTokenWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.QuoteToken]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _QuoteTokenBuilder()
@@ -6781,26 +6070,11 @@ class QuoteTokenWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.QuoteToken)
 
-    @staticmethod
-    def of(model: models.QuoteToken) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = QuoteTokenWire(
-            model.token,
-            model.dxlink_url,
-            model.level,
-            model.websocket_url,
-            model.issued_at,
-            model.expires_at,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _UnderlyingMetricsBuilder = mutable_builder(models.UnderlyingMetrics)
 
 
 class UnderlyingMetricsWire(Wire, rename="kebab"):
-    """Wire form of `UnderlyingMetrics`."""
-
     symbol: str | None = None
     implied_volatility_index: DecimalText | None = None
     implied_volatility_index_15_day: DecimalText | None = None
@@ -6852,7 +6126,6 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.UnderlyingMetrics]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _UnderlyingMetricsBuilder()
@@ -6938,11 +6211,9 @@ class UnderlyingMetricsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.UnderlyingMetrics)
 
-    @staticmethod
-    def of(model: models.UnderlyingMetrics) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = UnderlyingMetricsWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             None if (v := model.implied_volatility_index) is None else decimal_text(v),
             None if (v := model.implied_volatility_index_15_day) is None else decimal_text(v),
@@ -6997,8 +6268,6 @@ _ExpirationVolatilityBuilder = mutable_builder(models.ExpirationVolatility)
 
 
 class ExpirationVolatilityWire(Wire, rename="kebab"):
-    """Wire form of `ExpirationVolatility`."""
-
     expiration_date: DateText | None = None
     option_chain_type: str | None = None
     settlement_type: str | None = None
@@ -7006,7 +6275,6 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ExpirationVolatility]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ExpirationVolatilityBuilder()
@@ -7018,11 +6286,9 @@ class ExpirationVolatilityWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.ExpirationVolatility)
 
-    @staticmethod
-    def of(model: models.ExpirationVolatility) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ExpirationVolatilityWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.expiration_date) is None else v.isoformat(),
             model.option_chain_type,
             model.settlement_type,
@@ -7035,8 +6301,6 @@ _LiquidityStateBuilder = mutable_builder(models.LiquidityState)
 
 
 class LiquidityStateWire(Wire, rename="kebab"):
-    """Wire form of `LiquidityState`."""
-
     sum: DecimalText | None = None
     count: int | None = None
     started_at: Moment | None = None
@@ -7044,7 +6308,6 @@ class LiquidityStateWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.LiquidityState]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _LiquidityStateBuilder()
@@ -7056,11 +6319,9 @@ class LiquidityStateWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.LiquidityState)
 
-    @staticmethod
-    def of(model: models.LiquidityState) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = LiquidityStateWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.sum) is None else decimal_text(v),
             model.count,
             model.started_at,
@@ -7073,8 +6334,6 @@ _ExpectedEarningsBuilder = mutable_builder(models.ExpectedEarnings)
 
 
 class ExpectedEarningsWire(Wire, rename="kebab"):
-    """Wire form of `ExpectedEarnings`."""
-
     visible: bool | None = None
     expected_report_date: date | None = None
     estimated: bool | None = None
@@ -7087,7 +6346,6 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ExpectedEarnings]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ExpectedEarningsBuilder()
@@ -7104,11 +6362,9 @@ class ExpectedEarningsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.ExpectedEarnings)
 
-    @staticmethod
-    def of(model: models.ExpectedEarnings) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ExpectedEarningsWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.visible,
             model.expected_report_date,
             model.estimated,
@@ -7126,8 +6382,6 @@ _PairsWatchlistBuilder = mutable_builder(models.PairsWatchlist)
 
 
 class PairsWatchlistWire(Wire, rename="kebab"):
-    """Wire form of `PairsWatchlist`."""
-
     name: str | None = None
     pairs_equations: list[PairsEquationWire] | None = None
     order_index: int | None = None
@@ -7136,7 +6390,6 @@ class PairsWatchlistWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PairsWatchlist]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PairsWatchlistBuilder()
@@ -7149,11 +6402,9 @@ class PairsWatchlistWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PairsWatchlist)
 
-    @staticmethod
-    def of(model: models.PairsWatchlist) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PairsWatchlistWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.name,
             None if (v := model.pairs_equations) is None else [PairsEquationWire.of(item) for item in v],
             model.order_index,
@@ -7167,8 +6418,6 @@ _PairsEquationBuilder = mutable_builder(models.PairsEquation)
 
 
 class PairsEquationWire(Wire, rename="kebab"):
-    """Wire form of `PairsEquation`."""
-
     left_action: str | None = None
     left_symbol: str | None = None
     left_quantity: DecimalText | int | None = None
@@ -7178,7 +6427,6 @@ class PairsEquationWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.PairsEquation]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _PairsEquationBuilder()
@@ -7192,11 +6440,9 @@ class PairsEquationWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.PairsEquation)
 
-    @staticmethod
-    def of(model: models.PairsEquation) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = PairsEquationWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.left_action,
             model.left_symbol,
             None if (v := model.left_quantity) is None else decimal_text(v),
@@ -7211,8 +6457,6 @@ _NewComplexOrderBuilder = mutable_builder(models.NewComplexOrder)
 
 
 class NewComplexOrderWire(Wire, rename="kebab"):
-    """Wire form of `NewComplexOrder`."""
-
     type: models.ComplexOrderType | None = None
     orders: list[NewOrderWire] | None = None
     trigger_order: NewOrderWire | None = None
@@ -7223,7 +6467,6 @@ class NewComplexOrderWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewComplexOrder]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewComplexOrderBuilder()
@@ -7238,11 +6481,9 @@ class NewComplexOrderWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.NewComplexOrder)
 
-    @staticmethod
-    def of(model: models.NewComplexOrder) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewComplexOrderWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.type,
             None if (v := model.orders) is None else [NewOrderWire.of(item) for item in v],
             None if (v := model.trigger_order) is None else NewOrderWire.of(v),
@@ -7258,15 +6499,12 @@ _BacktestDatesBuilder = mutable_builder(models.BacktestDates)
 
 
 class BacktestDatesWire(Wire, rename="camel"):
-    """Wire form of `BacktestDates`."""
-
     symbol: str | None = None
     start_date: date | None = None
     end_date: date | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.BacktestDates]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BacktestDatesBuilder()
@@ -7276,16 +6514,6 @@ class BacktestDatesWire(Wire, rename="camel"):
             o.end_date = wire.end_date
             built.append(o)
         return frozen(built, models.BacktestDates)
-
-    @staticmethod
-    def of(model: models.BacktestDates) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = BacktestDatesWire(
-            model.symbol,
-            model.start_date,
-            model.end_date,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
 
 
 _BacktestLegBuilder = mutable_builder(models.BacktestLeg)
@@ -7307,8 +6535,6 @@ class BacktestLegWire(
         "days_until_expiration": "daysUntilExpiration",
     },
 ):
-    """Wire form of `BacktestLeg`."""
-
     type: models.BacktestLegType | None = None
     direction: models.BacktestDirection | None = None
     side: models.BacktestSide | None = None
@@ -7323,7 +6549,6 @@ class BacktestLegWire(
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.BacktestLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BacktestLegBuilder()
@@ -7366,11 +6591,9 @@ class BacktestLegWire(
             built.append(o)
         return frozen(built, models.BacktestLeg)
 
-    @staticmethod
-    def of(model: models.BacktestLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = BacktestLegWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.type,
             model.direction,
             model.side,
@@ -7400,8 +6623,6 @@ class EntryConditionsWire(
         "maximum_vix": "maximumVIX",
     },
 ):
-    """Wire form of `EntryConditions`."""
-
     frequency: models.EntryFrequency | None = None
     specific_days: tuple[int, ...] | None = None
     maximum_active_trials: int | None = None
@@ -7411,7 +6632,6 @@ class EntryConditionsWire(
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.EntryConditions]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _EntryConditionsBuilder()
@@ -7424,19 +6644,6 @@ class EntryConditionsWire(
             o.maximum_vix = wire.maximum_vix
             built.append(o)
         return frozen(built, models.EntryConditions)
-
-    @staticmethod
-    def of(model: models.EntryConditions) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = EntryConditionsWire(
-            model.frequency,
-            model.specific_days,
-            model.maximum_active_trials,
-            model.maximum_active_trials_behavior,
-            model.minimum_vix,
-            model.maximum_vix,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
 
 
 _ExitConditionsBuilder = mutable_builder(models.ExitConditions)
@@ -7452,8 +6659,6 @@ class ExitConditionsWire(
         "minimum_vix": "minimumVIX",
     },
 ):
-    """Wire form of `ExitConditions`."""
-
     take_profit_percentage: int | None = None
     stop_loss_percentage: int | None = None
     after_days_in_trade: int | None = None
@@ -7462,7 +6667,6 @@ class ExitConditionsWire(
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ExitConditions]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ExitConditionsBuilder()
@@ -7475,25 +6679,11 @@ class ExitConditionsWire(
             built.append(o)
         return frozen(built, models.ExitConditions)
 
-    @staticmethod
-    def of(model: models.ExitConditions) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = ExitConditionsWire(
-            model.take_profit_percentage,
-            model.stop_loss_percentage,
-            model.after_days_in_trade,
-            model.at_days_to_expiration,
-            model.minimum_vix,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _NewBacktestBuilder = mutable_builder(models.NewBacktest)
 
 
 class NewBacktestWire(Wire, rename="camel"):
-    """Wire form of `NewBacktest`."""
-
     symbol: str | None = None
     start_date: date | None = None
     end_date: date | None = None
@@ -7503,7 +6693,6 @@ class NewBacktestWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.NewBacktest]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _NewBacktestBuilder()
@@ -7517,11 +6706,9 @@ class NewBacktestWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.NewBacktest)
 
-    @staticmethod
-    def of(model: models.NewBacktest) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = NewBacktestWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.start_date,
             model.end_date,
@@ -7554,8 +6741,6 @@ class BacktestWire(
         "notices": "notices",
     },
 ):
-    """Wire form of `Backtest`."""
-
     id: str | int | None = None
     symbol: str | None = None
     start_date: date | None = None
@@ -7573,7 +6758,6 @@ class BacktestWire(
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Backtest]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BacktestBuilder()
@@ -7607,11 +6791,9 @@ class BacktestWire(
             built.append(o)
         return frozen(built, models.Backtest)
 
-    @staticmethod
-    def of(model: models.Backtest) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = BacktestWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.symbol,
             model.start_date,
@@ -7634,15 +6816,12 @@ _BacktestTrialBuilder = mutable_builder(models.BacktestTrial)
 
 
 class BacktestTrialWire(Wire, rename="camel"):
-    """Wire form of `BacktestTrial`."""
-
     open_date_time: MomentText | int | None = None
     close_date_time: MomentText | int | None = None
     profit_loss: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.BacktestTrial]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BacktestTrialBuilder()
@@ -7659,11 +6838,9 @@ class BacktestTrialWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.BacktestTrial)
 
-    @staticmethod
-    def of(model: models.BacktestTrial) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = BacktestTrialWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.open_date_time) is None else v.isoformat(),
             None if (v := model.close_date_time) is None else v.isoformat(),
             None if (v := model.profit_loss) is None else decimal_number(v),
@@ -7675,15 +6852,12 @@ _BacktestSnapshotBuilder = mutable_builder(models.BacktestSnapshot)
 
 
 class BacktestSnapshotWire(Wire, rename="camel"):
-    """Wire form of `BacktestSnapshot`."""
-
     date_time: MomentText | int | None = None
     profit_loss: DecimalNumber | None = None
     underlying_price: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.BacktestSnapshot]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _BacktestSnapshotBuilder()
@@ -7706,11 +6880,9 @@ class BacktestSnapshotWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.BacktestSnapshot)
 
-    @staticmethod
-    def of(model: models.BacktestSnapshot) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = BacktestSnapshotWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.date_time) is None else v.isoformat(),
             None if (v := model.profit_loss) is None else decimal_number(v),
             None if (v := model.underlying_price) is None else decimal_number(v),
@@ -7722,8 +6894,6 @@ _SimulatedTradeBuilder = mutable_builder(models.SimulatedTrade)
 
 
 class SimulatedTradeWire(Wire, rename="camel"):
-    """Wire form of `SimulatedTrade`."""
-
     underlying: str | None = None
     start_time: Moment | None = None
     end_time: Moment | None = None
@@ -7731,7 +6901,6 @@ class SimulatedTradeWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.SimulatedTrade]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SimulatedTradeBuilder()
@@ -7743,11 +6912,9 @@ class SimulatedTradeWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.SimulatedTrade)
 
-    @staticmethod
-    def of(model: models.SimulatedTrade) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = SimulatedTradeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.underlying,
             model.start_time,
             model.end_time,
@@ -7760,15 +6927,12 @@ _SimulatedTradeLegBuilder = mutable_builder(models.SimulatedTradeLeg)
 
 
 class SimulatedTradeLegWire(Wire):
-    """Wire form of `SimulatedTradeLeg`."""
-
     symbol: str | None = None
     direction: models.BacktestDirection | None = None
     quantity: int | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.SimulatedTradeLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SimulatedTradeLegBuilder()
@@ -7779,23 +6943,11 @@ class SimulatedTradeLegWire(Wire):
             built.append(o)
         return frozen(built, models.SimulatedTradeLeg)
 
-    @staticmethod
-    def of(model: models.SimulatedTradeLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        wire = SimulatedTradeLegWire(
-            model.symbol,
-            model.direction,
-            model.quantity,
-        )
-        return with_extra(wire, model.extra) if model.extra else wire
-
 
 _SimulatedPriceBuilder = mutable_builder(models.SimulatedPrice)
 
 
 class SimulatedPriceWire(Wire, rename="camel"):
-    """Wire form of `SimulatedPrice`."""
-
     date_time: MomentText | int | None = None
     price: DecimalNumber | None = None
     effect: models.SimulatedEffect | None = None
@@ -7804,7 +6956,6 @@ class SimulatedPriceWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.SimulatedPrice]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SimulatedPriceBuilder()
@@ -7835,11 +6986,9 @@ class SimulatedPriceWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.SimulatedPrice)
 
-    @staticmethod
-    def of(model: models.SimulatedPrice) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = SimulatedPriceWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.date_time) is None else v.isoformat(),
             None if (v := model.price) is None else decimal_as_sent(v),
             model.effect,
@@ -7853,8 +7002,6 @@ _ExternalTransactionBuilder = mutable_builder(models.ExternalTransaction)
 
 
 class ExternalTransactionWire(Wire, rename="kebab"):
-    """Wire form of `ExternalTransaction`."""
-
     id: str | int | None = None
     account_number: str | None = None
     amount: DecimalNumber | None = None
@@ -7873,7 +7020,6 @@ class ExternalTransactionWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.ExternalTransaction]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ExternalTransactionBuilder()
@@ -7902,11 +7048,9 @@ class ExternalTransactionWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.ExternalTransaction)
 
-    @staticmethod
-    def of(model: models.ExternalTransaction) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ExternalTransactionWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.account_number,
             None if (v := model.amount) is None else decimal_as_sent(v),
@@ -7930,8 +7074,6 @@ _UnderlyingYearGainSummaryBuilder = mutable_builder(models.UnderlyingYearGainSum
 
 
 class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
-    """Wire form of `UnderlyingYearGainSummary`."""
-
     account_number: str | None = None
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
@@ -7947,7 +7089,6 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.UnderlyingYearGainSummary]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _UnderlyingYearGainSummaryBuilder()
@@ -7991,11 +7132,9 @@ class UnderlyingYearGainSummaryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.UnderlyingYearGainSummary)
 
-    @staticmethod
-    def of(model: models.UnderlyingYearGainSummary) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = UnderlyingYearGainSummaryWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.account_number,
             model.symbol,
             model.instrument_type,
@@ -8016,8 +7155,6 @@ _OrderChainBuilder = mutable_builder(models.OrderChain)
 
 
 class OrderChainWire(Wire, rename="kebab"):
-    """Wire form of `OrderChain`."""
-
     id: str | int | None = None
     description: str | None = None
     underlying_symbol: str | None = None
@@ -8030,7 +7167,6 @@ class OrderChainWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderChain]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderChainBuilder()
@@ -8047,11 +7183,9 @@ class OrderChainWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderChain)
 
-    @staticmethod
-    def of(model: models.OrderChain) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderChainWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.id,
             model.description,
             model.underlying_symbol,
@@ -8069,8 +7203,6 @@ _OrderChainTotalsBuilder = mutable_builder(models.OrderChainTotals)
 
 
 class OrderChainTotalsWire(Wire, rename="kebab"):
-    """Wire form of `OrderChainTotals`."""
-
     open: bool | None = None
     roll_count: int | str | None = None
     opened_at: MomentText | int | None = None
@@ -8096,7 +7228,6 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderChainTotals]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderChainTotalsBuilder()
@@ -8170,11 +7301,9 @@ class OrderChainTotalsWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderChainTotals)
 
-    @staticmethod
-    def of(model: models.OrderChainTotals) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderChainTotalsWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.open,
             model.roll_count,
             None if (v := model.opened_at) is None else v.isoformat(),
@@ -8205,8 +7334,6 @@ _OrderChainEntryBuilder = mutable_builder(models.OrderChainEntry)
 
 
 class OrderChainEntryWire(Wire, rename="kebab"):
-    """Wire form of `OrderChainEntry`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     quantity: DecimalNumber | None = None
@@ -8215,7 +7342,6 @@ class OrderChainEntryWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderChainEntry]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderChainEntryBuilder()
@@ -8240,11 +7366,9 @@ class OrderChainEntryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderChainEntry)
 
-    @staticmethod
-    def of(model: models.OrderChainEntry) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderChainEntryWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.instrument_type,
             None if (v := model.quantity) is None else decimal_as_sent(v),
@@ -8258,8 +7382,6 @@ _OrderChainNodeBuilder = mutable_builder(models.OrderChainNode)
 
 
 class OrderChainNodeWire(Wire, rename="kebab"):
-    """Wire form of `OrderChainNode`."""
-
     node_type: str | None = None
     id: str | int | None = None
     description: str | None = None
@@ -8279,7 +7401,6 @@ class OrderChainNodeWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderChainNode]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderChainNodeBuilder()
@@ -8327,11 +7448,9 @@ class OrderChainNodeWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderChainNode)
 
-    @staticmethod
-    def of(model: models.OrderChainNode) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderChainNodeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.node_type,
             model.id,
             model.description,
@@ -8356,8 +7475,6 @@ _OrderChainLegBuilder = mutable_builder(models.OrderChainLeg)
 
 
 class OrderChainLegWire(Wire, rename="kebab"):
-    """Wire form of `OrderChainLeg`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     action: models.LegAction | None = None
@@ -8366,7 +7483,6 @@ class OrderChainLegWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.OrderChainLeg]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _OrderChainLegBuilder()
@@ -8391,11 +7507,9 @@ class OrderChainLegWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.OrderChainLeg)
 
-    @staticmethod
-    def of(model: models.OrderChainLeg) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = OrderChainLegWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.instrument_type,
             model.action,
@@ -8409,15 +7523,12 @@ _MarketStateSnapshotBuilder = mutable_builder(models.MarketStateSnapshot)
 
 
 class MarketStateSnapshotWire(Wire, rename="kebab"):
-    """Wire form of `MarketStateSnapshot`."""
-
     market_datas: list[MarketStateEntryWire] | None = None
     total_delta: DecimalNumber | None = None
     total_theta: DecimalNumber | None = None
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarketStateSnapshot]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarketStateSnapshotBuilder()
@@ -8440,11 +7551,9 @@ class MarketStateSnapshotWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarketStateSnapshot)
 
-    @staticmethod
-    def of(model: models.MarketStateSnapshot) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarketStateSnapshotWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             None if (v := model.market_datas) is None else [MarketStateEntryWire.of(item) for item in v],
             None if (v := model.total_delta) is None else decimal_as_sent(v),
             None if (v := model.total_theta) is None else decimal_as_sent(v),
@@ -8456,8 +7565,6 @@ _MarketStateEntryBuilder = mutable_builder(models.MarketStateEntry)
 
 
 class MarketStateEntryWire(Wire, rename="kebab"):
-    """Wire form of `MarketStateEntry`."""
-
     symbol: str | None = None
     instrument_type: models.InstrumentType | None = None
     bid: DecimalNumber | None = None
@@ -8471,7 +7578,6 @@ class MarketStateEntryWire(Wire, rename="kebab"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.MarketStateEntry]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _MarketStateEntryBuilder()
@@ -8537,11 +7643,9 @@ class MarketStateEntryWire(Wire, rename="kebab"):
             built.append(o)
         return frozen(built, models.MarketStateEntry)
 
-    @staticmethod
-    def of(model: models.MarketStateEntry) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = MarketStateEntryWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.symbol,
             model.instrument_type,
             None if (v := model.bid) is None else decimal_as_sent(v),
@@ -8560,8 +7664,6 @@ _QuoteBuilder = mutable_builder(models.Quote)
 
 
 class QuoteWire(Wire, rename="camel"):
-    """Wire form of `Quote`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     sequence: int | None = None
@@ -8577,7 +7679,6 @@ class QuoteWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Quote]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _QuoteBuilder()
@@ -8597,11 +7698,9 @@ class QuoteWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Quote)
 
-    @staticmethod
-    def of(model: models.Quote) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = QuoteWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.sequence,
@@ -8622,8 +7721,6 @@ _TradeBuilder = mutable_builder(models.Trade)
 
 
 class TradeWire(Wire, rename="camel"):
-    """Wire form of `Trade`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     time: Moment | int | None = None
@@ -8641,7 +7738,6 @@ class TradeWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Trade]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TradeBuilder()
@@ -8665,11 +7761,9 @@ class TradeWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Trade)
 
-    @staticmethod
-    def of(model: models.Trade) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TradeWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.time,
@@ -8692,8 +7786,6 @@ _TradeETHBuilder = mutable_builder(models.TradeETH)
 
 
 class TradeETHWire(Wire, rename="camel"):
-    """Wire form of `TradeETH`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     time: Moment | int | None = None
@@ -8711,7 +7803,6 @@ class TradeETHWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TradeETH]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TradeETHBuilder()
@@ -8735,11 +7826,9 @@ class TradeETHWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.TradeETH)
 
-    @staticmethod
-    def of(model: models.TradeETH) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TradeETHWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.time,
@@ -8762,8 +7851,6 @@ _SummaryBuilder = mutable_builder(models.Summary)
 
 
 class SummaryWire(Wire, rename="camel"):
-    """Wire form of `Summary`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     day_id: DateText | int | None = None
@@ -8780,7 +7867,6 @@ class SummaryWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Summary]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SummaryBuilder()
@@ -8817,11 +7903,9 @@ class SummaryWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Summary)
 
-    @staticmethod
-    def of(model: models.Summary) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = SummaryWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             None if (v := model.day_id) is None else v.isoformat(),
@@ -8843,8 +7927,6 @@ _ProfileBuilder = mutable_builder(models.Profile)
 
 
 class ProfileWire(Wire, rename="camel"):
-    """Wire form of `Profile`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     description: str | None = None
@@ -8867,7 +7949,6 @@ class ProfileWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Profile]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _ProfileBuilder()
@@ -8910,11 +7991,9 @@ class ProfileWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Profile)
 
-    @staticmethod
-    def of(model: models.Profile) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = ProfileWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.description,
@@ -8942,8 +8021,6 @@ _GreeksBuilder = mutable_builder(models.Greeks)
 
 
 class GreeksWire(Wire, rename="camel"):
-    """Wire form of `Greeks`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -8960,7 +8037,6 @@ class GreeksWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Greeks]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _GreeksBuilder()
@@ -8981,11 +8057,9 @@ class GreeksWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Greeks)
 
-    @staticmethod
-    def of(model: models.Greeks) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = GreeksWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9007,8 +8081,6 @@ _TimeAndSaleBuilder = mutable_builder(models.TimeAndSale)
 
 
 class TimeAndSaleWire(Wire, rename="camel"):
-    """Wire form of `TimeAndSale`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -9033,7 +8105,6 @@ class TimeAndSaleWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TimeAndSale]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TimeAndSaleBuilder()
@@ -9062,11 +8133,9 @@ class TimeAndSaleWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.TimeAndSale)
 
-    @staticmethod
-    def of(model: models.TimeAndSale) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TimeAndSaleWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9117,8 +8186,6 @@ class CandleWire(
         "open_interest": "openInterest",
     },
 ):
-    """Wire form of `Candle`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -9140,7 +8207,6 @@ class CandleWire(
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Candle]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _CandleBuilder()
@@ -9175,11 +8241,9 @@ class CandleWire(
             built.append(o)
         return frozen(built, models.Candle)
 
-    @staticmethod
-    def of(model: models.Candle) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = CandleWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9205,8 +8269,6 @@ _UnderlyingBuilder = mutable_builder(models.Underlying)
 
 
 class UnderlyingWire(Wire, rename="camel"):
-    """Wire form of `Underlying`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -9222,7 +8284,6 @@ class UnderlyingWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Underlying]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _UnderlyingBuilder()
@@ -9248,11 +8309,9 @@ class UnderlyingWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Underlying)
 
-    @staticmethod
-    def of(model: models.Underlying) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = UnderlyingWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9273,8 +8332,6 @@ _TheoPriceBuilder = mutable_builder(models.TheoPrice)
 
 
 class TheoPriceWire(Wire, rename="camel"):
-    """Wire form of `TheoPrice`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -9290,7 +8347,6 @@ class TheoPriceWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.TheoPrice]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _TheoPriceBuilder()
@@ -9312,11 +8368,9 @@ class TheoPriceWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.TheoPrice)
 
-    @staticmethod
-    def of(model: models.TheoPrice) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = TheoPriceWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9337,8 +8391,6 @@ _SeriesBuilder = mutable_builder(models.Series)
 
 
 class SeriesWire(Wire, rename="camel"):
-    """Wire form of `Series`."""
-
     event_symbol: str | None = None
     event_time: Moment | int | None = None
     event_flags: int | None = None
@@ -9356,7 +8408,6 @@ class SeriesWire(Wire, rename="camel"):
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Series]:
-        """Return the frozen model of each of these structs."""
         built: list[Any] = []
         for wire in wires:
             o = _SeriesBuilder()
@@ -9382,11 +8433,9 @@ class SeriesWire(Wire, rename="camel"):
             built.append(o)
         return frozen(built, models.Series)
 
-    @staticmethod
-    def of(model: models.Series) -> Any:
-        """Return the wire struct of the model, or a dict when raw JSON is to be written over it."""
-        v: Any
-        wire = SeriesWire(
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        wire = cls(
             model.event_symbol,
             model.event_time,
             model.event_flags,
@@ -9439,6 +8488,7 @@ WIRES: dict[type[Any], type[Wire]] = {
     models.NewPriceComponent: NewPriceComponentWire,
     models.AdvancedInstructions: AdvancedInstructionsWire,
     models.OrderEdit: OrderEditWire,
+    models.OrderEditDryRun: OrderEditDryRunWire,
     models.ComplexOrder: ComplexOrderWire,
     models.RelatedOrder: RelatedOrderWire,
     models.PairsEdit: PairsEditWire,

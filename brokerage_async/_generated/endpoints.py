@@ -57,6 +57,7 @@ from .models import (
     OptionType,
     Order,
     OrderEdit,
+    OrderEditDryRun,
     OrderStatus,
     PairsEdit,
     PairsWatchlist,
@@ -91,6 +92,7 @@ from .operations import (
     BACKTESTS_CREATE,
     BACKTESTS_GET,
     BACKTESTS_LIST,
+    BACKTESTS_LOGS,
     BACKTESTS_SIMULATE_TRADE,
     BALANCES_GET,
     BALANCES_LIST,
@@ -1525,7 +1527,7 @@ class Orders:
         call = ORDERS_CANCEL.bind(account_number=account_number, id=id)
         return await self._executor.execute(call)
 
-    async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEdit) -> PlacedOrderResponse:
+    async def edit_dry_run(self, account_number: str, id: int | str, edit: OrderEditDryRun) -> PlacedOrderResponse:
         """Check an order edit without applying it.
 
         The result holds the effect of the edited order on the account. The working order is unchanged.
@@ -2097,7 +2099,7 @@ class Transactions:
 
         Args:
             account_number: Account number.
-            date: Day of the fees; by default today.
+            date: Day of the fees, in US Eastern time as for the list; by default today.
 
         Returns:
             Total fees of the day.
@@ -2722,10 +2724,10 @@ class Balances:
             page_offset: Page to start from; by default 0, the first page.
             per_page: Snapshots per page, at most 2000; by default 250.
             currency: Currency code; by default `USD`.
-            snapshot_date: Only snapshots of this day; needs time-of-day and excludes a range.
+            snapshot_date: Only snapshots of this trading day; needs time-of-day and excludes a range.
             time_of_day: Only snapshots of this time of day.
-            start_date: Only snapshots from this day on.
-            end_date: Only snapshots up to this day.
+            start_date: Only snapshots from this trading day on.
+            end_date: Only snapshots up to this trading day.
 
         Returns:
             A pager over `AccountBalance` objects. Pages are fetched lazily.
@@ -3373,6 +3375,30 @@ class Backtests:
         ``POST /simulate-trade`` on host ``backtester``: published by the service, not in the service document.
         """
         call = BACKTESTS_SIMULATE_TRADE.bind(body=trade)
+        return await self._executor.execute(call)
+
+    async def logs(self, id: int | str) -> None:
+        """Request the log of a backtest.
+
+        The form of the answer is not described, so the method returns nothing.
+        `client.with_raw_response.backtests.logs` returns its bytes.
+
+        Args:
+            id: Identifier of the backtest.
+
+        Raises:
+            errors.BadRequestError: malformed page or filter value (400).
+            errors.AuthenticationError: access token or User-Agent header rejected (401).
+            errors.PermissionDeniedError: scope or account authority missing (403).
+            errors.NotFoundError: resource not found (404).
+            errors.VersionNotSupportedError: Accept-Version no longer served (406).
+            errors.RateLimitError: rate limit exceeded (429).
+            errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
+            errors.ConfigurationError: host backtester missing in the environment; nothing was sent.
+
+        ``GET /backtests/{id}/logs`` on host ``backtester``: published by the service, not in the service document.
+        """
+        call = BACKTESTS_LOGS.bind(id=id)
         return await self._executor.execute(call)
 
 

@@ -176,9 +176,11 @@ class TimeInForce(OpenStrEnum):
 class OrderStatus(OpenStrEnum):
     """Status of an order.
 
-    `Filled`, `Cancelled`, `Expired` and `Rejected` are final, as are `Removed` and `Partially Removed`.
+    `Filled`, `Cancelled`, `Expired`, `Rejected`, `Removed`, `Partially Removed` and `Dead` are final. A
+    multi-leg order can be `Filled` before the fills of all its legs are there.
 
-    Not in the service document: `In Flight`, `Contingent`, `Replace Requested`, `Removed`, `Partially Removed`.
+    Not in the service document: `In Flight`, `Contingent`, `Replace Requested`, `Removed`, `Partially Removed`,
+    `Remove Pending`, `Dead`.
 
     See section States and transitions of the service document.
     """
@@ -196,6 +198,8 @@ class OrderStatus(OpenStrEnum):
     REJECTED = "Rejected"
     REMOVED = "Removed"
     PARTIALLY_REMOVED = "Partially Removed"
+    REMOVE_PENDING = "Remove Pending"
+    DEAD = "Dead"
 
 
 class ContingentStatus(OpenStrEnum):
@@ -232,7 +236,8 @@ class ComplexOrderType(OpenStrEnum):
 
     In an `OTO` order, a fill of the trigger order releases another order. In an `OCO` order, a fill of one
     order cancels the other. In an `OTOCO` order, a fill of the trigger order releases two orders that cancel
-    each other. In a `PAIRS` order, the ratio of two prices triggers both orders. `BLAST` is obsolete.
+    each other. In a `PAIRS` order, the ratio of two prices triggers both orders. `BLAST` is supported nowhere,
+    and never sent by `brokerage_async.tickets`.
 
     See section Complex order of the service document.
     """
@@ -1011,10 +1016,10 @@ class AdvancedInstructions(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
-class OrderEdit(Model):
-    """Complete terms of a working order after an edit.
+class OrderEditDryRun(Model):
+    """Complete terms of a working order after an edit, to check.
 
-    They replace all old terms, so order type and time in force are required even if unchanged.
+    Unlike the edit itself, they may state the legs, which do not change, and have no rules.
 
     See section Orders of the service document.
     """
@@ -1053,7 +1058,7 @@ class OrderEdit(Model):
     @classmethod
     def of(
         cls,
-        order: Order | NewOrder,
+        order: OrderEdit,
         *,
         order_type: OrderType | None = None,
         time_in_force: TimeInForce | None = None,
@@ -1063,8 +1068,12 @@ class OrderEdit(Model):
         price_effect: PriceEffect | None = None,
         value: Amount | None = None,
         value_effect: PriceEffect | None = None,
+        automated_source: bool | None = None,
         external_identifier: str | None = None,
-    ) -> OrderEdit:
+        partition_key: str | None = None,
+        preflight_id: str | None = None,
+        source: str | None = None,
+    ) -> OrderEditDryRun:
         """Restate the terms of an order, with those given in place of its own, as in ``of(order, price="187.50")``.
 
         Legs stay as they are. Terms that do not go with a new order type or time in force are left out.
@@ -1081,9 +1090,13 @@ class OrderEdit(Model):
             "price_effect": price_effect,
             "value": value,
             "value_effect": value_effect,
+            "automated_source": automated_source,
             "external_identifier": external_identifier,
+            "partition_key": partition_key,
+            "preflight_id": preflight_id,
+            "source": source,
         }
-        return restate(cls, order, (Order, NewOrder), changes)
+        return restate(cls, order, (OrderEdit,), changes)
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
@@ -4781,6 +4794,84 @@ class NewOrderRules(Model):
 
 
 @attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
+class OrderEdit(Model):
+    """Complete terms of a working order after an edit.
+
+    They replace all old terms, so order type and time in force are required even if unchanged. Legs stay as
+    they are and are not sent. The new order has the external identifier that is sent: nothing published says
+    that it inherits the old one.
+
+    See section Orders of the service document. Published by the service, not described there.
+    """
+
+    order_type: OrderType
+    """Order type."""
+    time_in_force: TimeInForce
+    """Time in force."""
+    gtc_date: date | None = None
+    """Last working day; required with time in force `GTD`, not allowed otherwise."""
+    stop_trigger: Decimal | None = None
+    """Trigger price of a Stop or Stop Limit order, in dollars or points per unit."""
+    price: Decimal | None = None
+    """Unsigned limit price of a Limit or Stop Limit order, in dollars or points per unit."""
+    price_effect: PriceEffect | None = None
+    """`Debit` to pay the price, `Credit` to receive it."""
+    value: Decimal | None = None
+    """Unsigned amount to spend or raise with a Notional Market order, in dollars."""
+    value_effect: PriceEffect | None = None
+    """`Debit` to spend the value, `Credit` to raise it."""
+    automated_source: bool | None = None
+    """Whether the order originates from a program."""
+    external_identifier: str | None = None
+    """Identifier assigned by the client, used to find the order after an unknown outcome."""
+    partition_key: str | None = None
+    """Account partition of the order."""
+    preflight_id: str | None = None
+    """Transient identifier, assigned by the client, that links preflight messages to the order."""
+    source: str | None = None
+    """Name of the program that sends the order."""
+    rules: NewOrderRules | None = None
+    """Times and conditions that route or cancel the order; kept if omitted, which is a guess."""
+    extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
+    """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
+
+    @classmethod
+    def of(
+        cls,
+        order: Order | NewOrder,
+        *,
+        order_type: OrderType | None = None,
+        time_in_force: TimeInForce | None = None,
+        gtc_date: date | None = None,
+        stop_trigger: Amount | None = None,
+        price: Amount | None = None,
+        price_effect: PriceEffect | None = None,
+        value: Amount | None = None,
+        value_effect: PriceEffect | None = None,
+        external_identifier: str | None = None,
+    ) -> OrderEdit:
+        """Restate the terms of an order, with those given in place of its own, as in ``of(order, price="187.50")``.
+
+        Legs stay as they are. Terms that do not go with a new order type or time in force are left out.
+
+        Raises:
+            InvalidRequestError: an amount is not a plain number, or the order shows no order type or time in force.
+        """
+        changes = {
+            "order_type": order_type,
+            "time_in_force": time_in_force,
+            "gtc_date": gtc_date,
+            "stop_trigger": stop_trigger,
+            "price": price,
+            "price_effect": price_effect,
+            "value": value,
+            "value_effect": value_effect,
+            "external_identifier": external_identifier,
+        }
+        return restate(cls, order, (Order, NewOrder), changes)
+
+
+@attrs.define(frozen=True, kw_only=True, repr=False, eq=False, weakref_slot=False)
 class MarginGroup(Model):
     """Margin of all positions on one underlying.
 
@@ -5606,6 +5697,7 @@ __all__ = [
     "OrderChainTotals",
     "OrderCondition",
     "OrderEdit",
+    "OrderEditDryRun",
     "OrderLeg",
     "OrderRule",
     "OrderStatus",

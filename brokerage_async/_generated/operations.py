@@ -9,135 +9,40 @@ from typing import Any
 
 from brokerage_async.operation import BodyField, Effect, Operation, Parameter, Provenance, RequestModel, Rule, Shape
 
-from .models import (
-    Account,
-    AccountBalance,
-    AdvancedInstructions,
-    AlertField,
-    AlertOperator,
-    Backtest,
-    BacktestDates,
-    BacktestDirection,
-    BacktestLeg,
-    BacktestLegType,
-    BacktestSide,
-    CompactOptionChain,
-    Comparator,
-    ComplexOrder,
-    ComplexOrderType,
-    ConditionAction,
-    ConditionIndicator,
-    Cryptocurrency,
-    CurrencyPair,
-    CurrentMarketSession,
-    Customer,
-    CustomerAccount,
-    Dividend,
-    EarningsReport,
-    EffectiveMarginRequirement,
-    EntryConditions,
-    EntryFrequency,
-    Equity,
-    EquityOption,
-    ExitConditions,
-    Future,
-    FutureOption,
-    FutureOptionProductDetails,
-    FutureProduct,
-    GrantType,
-    HolidayCalendar,
-    InstrumentCollection,
-    InstrumentSearchHit,
-    InstrumentType,
-    LegAction,
-    Lendability,
-    MarginConfiguration,
-    MarginDryRun,
-    MarginOrder,
-    MarginOrderLeg,
-    MarginRequirements,
-    MarketDataSnapshot,
-    MarketSession,
-    MaximumTrialsBehavior,
-    NestedFuturesOptionChain,
-    NestedOptionChain,
-    NetLiqOhlc,
-    NetLiqRange,
-    NewBacktest,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderCondition,
-    NewOrderLeg,
-    NewOrderRules,
-    NewPriceComponent,
-    NewQuoteAlert,
-    NewWatchlist,
-    NewWatchlistEntry,
-    OptionType,
-    Order,
-    OrderEdit,
-    OrderStatus,
-    OrderType,
-    PairsEdit,
-    PairsWatchlist,
-    PlacedOrderResponse,
-    Position,
-    PositionLimit,
-    PriceEffect,
-    QuantityDecimalPrecision,
-    QuantityDirection,
-    QuoteAlert,
-    QuoteToken,
-    SimulatedPrice,
-    SimulatedTrade,
-    SimulatedTradeLeg,
-    SortOrder,
-    SpanRow,
-    StrikeSelection,
-    SymbolSearchHit,
-    TimeInForce,
-    TimeOfDay,
-    TokenRequest,
-    TokenResponse,
-    TotalFees,
-    TradingStatus,
-    Transaction,
-    TransactionSubType,
-    TransactionType,
-    UnderlyingMetrics,
-    Warrant,
-    Watchlist,
-)
+from . import models
 
 __all__ = ["OPERATIONS", "REQUEST_MODELS"]
 
-OAUTH_TOKEN: Operation[TokenResponse] = Operation(
+OAUTH_TOKEN: Operation[models.TokenResponse] = Operation(
     name="oauth.token",
     method="POST",
     path="/oauth/token",
     effect=Effect.READ,
     shape=Shape.BARE,
-    result=TokenResponse,
+    result=models.TokenResponse,
     status=200,
-    body=TokenRequest,
+    body=models.TokenRequest,
     body_required=True,
     section="Token",
 )
 
-MARKET_TIME_SESSIONS: Operation[list[MarketSession]] = Operation(
+MARKET_TIME_SESSIONS: Operation[list[models.MarketSession]] = Operation(
     name="market_time.sessions",
     method="GET",
     path="/market-time/sessions",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=MarketSession,
+    result=models.MarketSession,
     status=200,
     scope="read",
     parameters=(
         Parameter(name="to_date", wire="to-date", location="query", kind="date", required=True),
         Parameter(name="from_date", wire="from-date", location="query", kind="date"),
         Parameter(
-            name="instrument_collection", wire="instrument-collection", location="query", choices=InstrumentCollection
+            name="instrument_collection",
+            wire="instrument-collection",
+            location="query",
+            choices=models.InstrumentCollection,
         ),
     ),
     rules=(
@@ -149,13 +54,13 @@ MARKET_TIME_SESSIONS: Operation[list[MarketSession]] = Operation(
     section="Market time",
 )
 
-MARKET_TIME_CURRENT_SESSIONS: Operation[list[CurrentMarketSession]] = Operation(
+MARKET_TIME_CURRENT_SESSIONS: Operation[list[models.CurrentMarketSession]] = Operation(
     name="market_time.current_sessions",
     method="GET",
     path="/market-time/sessions/current",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=CurrentMarketSession,
+    result=models.CurrentMarketSession,
     status=200,
     scope="read",
     parameters=(
@@ -165,31 +70,33 @@ MARKET_TIME_CURRENT_SESSIONS: Operation[list[CurrentMarketSession]] = Operation(
             location="query",
             array=True,
             required=True,
-            choices=InstrumentCollection,
+            choices=models.InstrumentCollection,
         ),
     ),
+    one_or_many=True,
     section="Market time",
 )
 
-MARKET_TIME_EQUITY_HOLIDAYS: Operation[HolidayCalendar] = Operation(
+MARKET_TIME_EQUITY_HOLIDAYS: Operation[models.HolidayCalendar] = Operation(
     name="market_time.equity_holidays",
     method="GET",
     path="/market-time/equities/holidays",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=HolidayCalendar,
+    result=models.HolidayCalendar,
     status=200,
     scope="read",
+    one_or_many=True,
     section="Market time",
 )
 
-MARKET_METRICS_EARNINGS_REPORTS: Operation[list[EarningsReport]] = Operation(
+MARKET_METRICS_EARNINGS_REPORTS: Operation[list[models.EarningsReport]] = Operation(
     name="market_metrics.earnings_reports",
     method="GET",
     path="/market-metrics/historic-corporate-events/earnings-reports/{symbol}",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=EarningsReport,
+    result=models.EarningsReport,
     status=200,
     scope="read",
     parameters=(
@@ -200,26 +107,26 @@ MARKET_METRICS_EARNINGS_REPORTS: Operation[list[EarningsReport]] = Operation(
     section="Market metrics",
 )
 
-MARKET_METRICS_DIVIDENDS: Operation[list[Dividend]] = Operation(
+MARKET_METRICS_DIVIDENDS: Operation[list[models.Dividend]] = Operation(
     name="market_metrics.dividends",
     method="GET",
     path="/market-metrics/historic-corporate-events/dividends/{symbol}",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Dividend,
+    result=models.Dividend,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Market metrics",
 )
 
-INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
+INSTRUMENTS_EQUITIES: Operation[list[models.Equity]] = Operation(
     name="instruments.equities",
     method="GET",
     path="/instruments/equities",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Equity,
+    result=models.Equity,
     status=200,
     identity=("id", "symbol"),
     scope="read",
@@ -227,7 +134,7 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
         Parameter(name="symbols", wire="symbol[]", location="query", array=True),
         Parameter(name="is_etf", wire="is-etf", location="query", kind="boolean"),
         Parameter(name="is_index", wire="is-index", location="query", kind="boolean"),
-        Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
+        Parameter(name="lendability", wire="lendability", location="query", choices=models.Lendability),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=1000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
@@ -235,13 +142,13 @@ INSTRUMENTS_EQUITIES: Operation[list[Equity]] = Operation(
     section="Instruments",
 )
 
-INSTRUMENTS_EQUITY_OPTIONS: Operation[list[EquityOption]] = Operation(
+INSTRUMENTS_EQUITY_OPTIONS: Operation[list[models.EquityOption]] = Operation(
     name="instruments.equity_options",
     method="GET",
     path="/instruments/equity-options",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=EquityOption,
+    result=models.EquityOption,
     status=200,
     scope="read",
     parameters=(
@@ -255,26 +162,26 @@ INSTRUMENTS_EQUITY_OPTIONS: Operation[list[EquityOption]] = Operation(
     section="Instruments",
 )
 
-INSTRUMENTS_WARRANT: Operation[Warrant] = Operation(
+INSTRUMENTS_WARRANT: Operation[models.Warrant] = Operation(
     name="instruments.warrant",
     method="GET",
     path="/instruments/warrants/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Warrant,
+    result=models.Warrant,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     section="Instruments",
 )
 
-INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[FutureOption]] = Operation(
+INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[models.FutureOption]] = Operation(
     name="instruments.futures_option_chain",
     method="GET",
     path="/futures-option-chains/{symbol}",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=FutureOption,
+    result=models.FutureOption,
     status=200,
     identity=("symbol",),
     scope="read",
@@ -282,13 +189,13 @@ INSTRUMENTS_FUTURES_OPTION_CHAIN: Operation[list[FutureOption]] = Operation(
     section="Instruments",
 )
 
-ORDERS_LIST: Operation[list[Order]] = Operation(
+ORDERS_LIST: Operation[list[models.Order]] = Operation(
     name="orders.list",
     method="GET",
     path="/accounts/{account_number}/orders",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Order,
+    result=models.Order,
     status=200,
     identity=("id",),
     scope="read",
@@ -296,8 +203,8 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
-        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
-        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="sort", wire="sort", location="query", choices=models.SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=models.OrderStatus),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
@@ -307,9 +214,16 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
             name="underlying_instrument_type",
             wire="underlying-instrument-type",
             location="query",
-            choices=InstrumentType,
+            choices=models.InstrumentType,
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
+    ),
+    service_rules=(
+        Rule(
+            require_value={"underlying-instrument-type": ("Cryptocurrency", "Equity", "Future")},
+            behaviour="order_searches_take_three_underlying_types",
+            message="underlying-instrument-type must be Cryptocurrency, Equity or Future: choose the type of the underlying.",
+        ),
     ),
     version="20261012",
     page_size=100,
@@ -317,29 +231,29 @@ ORDERS_LIST: Operation[list[Order]] = Operation(
     section="Orders",
 )
 
-ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
+ORDERS_SUBMIT: Operation[models.PlacedOrderResponse] = Operation(
     name="orders.submit",
     method="POST",
     path="/accounts/{account_number}/orders",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
-    body=NewOrder,
+    body=models.NewOrder,
     body_required=True,
     version="20261012",
     section="Orders",
 )
 
-ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
+ORDERS_LIST_LIVE: Operation[list[models.Order]] = Operation(
     name="orders.list_live",
     method="GET",
     path="/accounts/{account_number}/orders/live",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Order,
+    result=models.Order,
     status=200,
     identity=("id",),
     scope="read",
@@ -347,8 +261,8 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
-        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
-        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="sort", wire="sort", location="query", choices=models.SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=models.OrderStatus),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
@@ -358,38 +272,45 @@ ORDERS_LIST_LIVE: Operation[list[Order]] = Operation(
             name="underlying_instrument_type",
             wire="underlying-instrument-type",
             location="query",
-            choices=InstrumentType,
+            choices=models.InstrumentType,
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
+    ),
+    service_rules=(
+        Rule(
+            require_value={"underlying-instrument-type": ("Cryptocurrency", "Equity", "Future")},
+            behaviour="order_searches_take_three_underlying_types",
+            message="underlying-instrument-type must be Cryptocurrency, Equity or Future: choose the type of the underlying.",
+        ),
     ),
     version="20261012",
     page_size=100,
     section="Orders",
 )
 
-ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+ORDERS_DRY_RUN: Operation[models.PlacedOrderResponse] = Operation(
     name="orders.dry_run",
     method="POST",
     path="/accounts/{account_number}/orders/dry-run",
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
-    body=NewOrder,
+    body=models.NewOrder,
     body_required=True,
     version="20261012",
     section="Orders",
 )
 
-ORDERS_GET: Operation[Order] = Operation(
+ORDERS_GET: Operation[models.Order] = Operation(
     name="orders.get",
     method="GET",
     path="/accounts/{account_number}/orders/{id}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Order,
+    result=models.Order,
     status=200,
     scope="read",
     parameters=(
@@ -400,53 +321,53 @@ ORDERS_GET: Operation[Order] = Operation(
     version="20261012",
 )
 
-ORDERS_REPLACE: Operation[Order] = Operation(
+ORDERS_REPLACE: Operation[models.Order] = Operation(
     name="orders.replace",
     method="PUT",
     path="/accounts/{account_number}/orders/{id}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=Order,
+    result=models.Order,
     status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
-    body=OrderEdit,
+    body=models.OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     version="20261012",
     section="Orders",
 )
 
-ORDERS_EDIT: Operation[Order] = Operation(
+ORDERS_EDIT: Operation[models.Order] = Operation(
     name="orders.edit",
     method="PATCH",
     path="/accounts/{account_number}/orders/{id}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=Order,
+    result=models.Order,
     status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
-    body=OrderEdit,
+    body=models.OrderEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     version="20261012",
     section="Orders",
 )
 
-ORDERS_CANCEL: Operation[Order] = Operation(
+ORDERS_CANCEL: Operation[models.Order] = Operation(
     name="orders.cancel",
     method="DELETE",
     path="/accounts/{account_number}/orders/{id}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=Order,
+    result=models.Order,
     status=200,
     scope="trade",
     parameters=(
@@ -457,32 +378,32 @@ ORDERS_CANCEL: Operation[Order] = Operation(
     section="Orders",
 )
 
-ORDERS_EDIT_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+ORDERS_EDIT_DRY_RUN: Operation[models.PlacedOrderResponse] = Operation(
     name="orders.edit_dry_run",
     method="POST",
     path="/accounts/{account_number}/orders/{id}/dry-run",
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
-    body=OrderEdit,
+    body=models.OrderEditDryRun,
     body_required=True,
     version="20261012",
     section="Orders",
 )
 
-ORDERS_SEARCH: Operation[list[Order]] = Operation(
+ORDERS_SEARCH: Operation[list[models.Order]] = Operation(
     name="orders.search",
     method="GET",
     path="/customers/{customer_id}/orders",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Order,
+    result=models.Order,
     status=200,
     identity=("id",),
     scope="read",
@@ -496,15 +417,22 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
-        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
-        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="sort", wire="sort", location="query", choices=models.SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=models.OrderStatus),
         Parameter(
             name="underlying_instrument_type",
             wire="underlying-instrument-type",
             location="query",
-            choices=InstrumentType,
+            choices=models.InstrumentType,
         ),
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
+    ),
+    service_rules=(
+        Rule(
+            require_value={"underlying-instrument-type": ("Cryptocurrency", "Equity", "Future")},
+            behaviour="order_searches_take_three_underlying_types",
+            message="underlying-instrument-type must be Cryptocurrency, Equity or Future: choose the type of the underlying.",
+        ),
     ),
     version="20261012",
     page_size=100,
@@ -512,13 +440,13 @@ ORDERS_SEARCH: Operation[list[Order]] = Operation(
     section="Orders",
 )
 
-ORDERS_LIVE: Operation[list[Order]] = Operation(
+ORDERS_LIVE: Operation[list[models.Order]] = Operation(
     name="orders.live",
     method="GET",
     path="/customers/{customer_id}/orders/live",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Order,
+    result=models.Order,
     status=200,
     identity=("id",),
     scope="read",
@@ -527,8 +455,8 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
         Parameter(name="account_numbers", wire="account-numbers[]", location="query", array=True, required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=200),
-        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
-        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=OrderStatus),
+        Parameter(name="sort", wire="sort", location="query", choices=models.SortOrder),
+        Parameter(name="statuses", wire="status[]", location="query", array=True, choices=models.OrderStatus),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
@@ -538,7 +466,7 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
             name="underlying_instrument_type",
             wire="underlying-instrument-type",
             location="query",
-            choices=InstrumentType,
+            choices=models.InstrumentType,
         ),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
     ),
@@ -547,13 +475,13 @@ ORDERS_LIVE: Operation[list[Order]] = Operation(
     section="Orders",
 )
 
-COMPLEX_ORDERS_GET: Operation[ComplexOrder] = Operation(
+COMPLEX_ORDERS_GET: Operation[models.ComplexOrder] = Operation(
     name="complex_orders.get",
     method="GET",
     path="/accounts/{account_number}/complex-orders/{id}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=ComplexOrder,
+    result=models.ComplexOrder,
     status=200,
     scope="read",
     parameters=(
@@ -564,32 +492,32 @@ COMPLEX_ORDERS_GET: Operation[ComplexOrder] = Operation(
     section="Orders",
 )
 
-COMPLEX_ORDERS_EDIT_PAIRS: Operation[PlacedOrderResponse] = Operation(
+COMPLEX_ORDERS_EDIT_PAIRS: Operation[models.PlacedOrderResponse] = Operation(
     name="complex_orders.edit_pairs",
     method="PATCH",
     path="/accounts/{account_number}/complex-orders/{id}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=200,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
-    body=PairsEdit,
+    body=models.PairsEdit,
     body_required=True,
     version="20261012",
     section="Orders",
 )
 
-COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
+COMPLEX_ORDERS_CANCEL: Operation[models.ComplexOrder] = Operation(
     name="complex_orders.cancel",
     method="DELETE",
     path="/accounts/{account_number}/complex-orders/{id}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=ComplexOrder,
+    result=models.ComplexOrder,
     status=200,
     scope="trade",
     parameters=(
@@ -600,13 +528,13 @@ COMPLEX_ORDERS_CANCEL: Operation[ComplexOrder] = Operation(
     version="20261012",
 )
 
-TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
+TRANSACTIONS_LIST: Operation[list[models.Transaction]] = Operation(
     name="transactions.list",
     method="GET",
     path="/accounts/{account_number}/transactions",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Transaction,
+    result=models.Transaction,
     status=200,
     identity=("id",),
     scope="read",
@@ -614,18 +542,18 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=2000),
-        Parameter(name="sort", wire="sort", location="query", choices=SortOrder),
+        Parameter(name="sort", wire="sort", location="query", choices=models.SortOrder),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
         Parameter(name="start_at", wire="start-at", location="query", kind="date-time"),
         Parameter(name="end_at", wire="end-at", location="query", kind="date-time"),
         Parameter(name="symbol", wire="symbol", location="query"),
         Parameter(name="underlying_symbol", wire="underlying-symbol", location="query"),
-        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
-        Parameter(name="action", wire="action", location="query", choices=LegAction),
-        Parameter(name="type", wire="type", location="query", choices=TransactionType),
-        Parameter(name="types", wire="types[]", location="query", array=True, choices=TransactionType),
-        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True, choices=TransactionSubType),
+        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=models.InstrumentType),
+        Parameter(name="action", wire="action", location="query", choices=models.LegAction),
+        Parameter(name="type", wire="type", location="query", choices=models.TransactionType),
+        Parameter(name="types", wire="types[]", location="query", array=True, choices=models.TransactionType),
+        Parameter(name="sub_types", wire="sub-type[]", location="query", array=True, choices=models.TransactionSubType),
         Parameter(name="currency", wire="currency", location="query"),
         Parameter(name="partition_key", wire="partition-key", location="query"),
         Parameter(name="futures_symbol", wire="futures-symbol", location="query"),
@@ -635,29 +563,29 @@ TRANSACTIONS_LIST: Operation[list[Transaction]] = Operation(
     section="Transactions",
 )
 
-MARGIN_DRY_RUN: Operation[MarginDryRun] = Operation(
+MARGIN_DRY_RUN: Operation[models.MarginDryRun] = Operation(
     name="margin.dry_run",
     method="POST",
     path="/margin/accounts/{account_number}/dry-run",
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
-    result=MarginDryRun,
+    result=models.MarginDryRun,
     status=200,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
-    body=MarginOrder,
+    body=models.MarginOrder,
     body_required=True,
     production_only=True,
     section="Margin",
 )
 
-MARGIN_REQUIREMENTS: Operation[MarginRequirements] = Operation(
+MARGIN_REQUIREMENTS: Operation[models.MarginRequirements] = Operation(
     name="margin.requirements",
     method="GET",
     path="/margin/accounts/{account_number}/requirements",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarginRequirements,
+    result=models.MarginRequirements,
     status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
@@ -665,54 +593,55 @@ MARGIN_REQUIREMENTS: Operation[MarginRequirements] = Operation(
     section="Margin",
 )
 
-WATCHLISTS_CREATE: Operation[Watchlist] = Operation(
+WATCHLISTS_CREATE: Operation[models.Watchlist] = Operation(
     name="watchlists.create",
     method="POST",
     path="/watchlists",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=Watchlist,
+    result=models.Watchlist,
     status=201,
     scope="trade",
-    body=NewWatchlist,
+    body=models.NewWatchlist,
     body_required=True,
     section="Watchlists",
 )
 
-WATCHLISTS_LIST: Operation[list[Watchlist]] = Operation(
+WATCHLISTS_LIST: Operation[list[models.Watchlist]] = Operation(
     name="watchlists.list",
     method="GET",
     path="/watchlists",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Watchlist,
+    result=models.Watchlist,
     status=200,
     scope="read",
     section="Watchlists",
 )
 
-QUOTE_ALERTS_LIST: Operation[list[QuoteAlert]] = Operation(
+QUOTE_ALERTS_LIST: Operation[list[models.QuoteAlert]] = Operation(
     name="quote_alerts.list",
     method="GET",
     path="/quote-alerts",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=QuoteAlert,
+    result=models.QuoteAlert,
     status=200,
     scope="read",
+    one_or_many=True,
     section="Quote alerts",
 )
 
-QUOTE_ALERTS_CREATE: Operation[QuoteAlert] = Operation(
+QUOTE_ALERTS_CREATE: Operation[models.QuoteAlert] = Operation(
     name="quote_alerts.create",
     method="POST",
     path="/quote-alerts",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=QuoteAlert,
+    result=models.QuoteAlert,
     status=201,
     scope="trade",
-    body=NewQuoteAlert,
+    body=models.NewQuoteAlert,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     section="Quote alerts",
@@ -731,13 +660,13 @@ QUOTE_ALERTS_CANCEL: Operation[None] = Operation(
     section="Quote alerts",
 )
 
-ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
+ACCOUNTS_CUSTOMER: Operation[models.Customer] = Operation(
     name="accounts.customer",
     method="GET",
     path="/customers/{customer_id}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Customer,
+    result=models.Customer,
     status=200,
     scope="read",
     parameters=(
@@ -747,26 +676,26 @@ ACCOUNTS_CUSTOMER: Operation[Customer] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-ACCOUNTS_LIST: Operation[list[CustomerAccount]] = Operation(
+ACCOUNTS_LIST: Operation[list[models.CustomerAccount]] = Operation(
     name="accounts.list",
     method="GET",
     path="/customers/{customer_id}/accounts",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=CustomerAccount,
+    result=models.CustomerAccount,
     status=200,
     scope="read",
     parameters=(Parameter(name="customer_id", wire="customer_id", location="path", kind="identifier", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-ACCOUNTS_GET: Operation[Account] = Operation(
+ACCOUNTS_GET: Operation[models.Account] = Operation(
     name="accounts.get",
     method="GET",
     path="/customers/{customer_id}/accounts/{account_number}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Account,
+    result=models.Account,
     status=200,
     scope="read",
     parameters=(
@@ -776,40 +705,41 @@ ACCOUNTS_GET: Operation[Account] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-ACCOUNTS_TRADING_STATUS: Operation[TradingStatus] = Operation(
+ACCOUNTS_TRADING_STATUS: Operation[models.TradingStatus] = Operation(
     name="accounts.trading_status",
     method="GET",
     path="/accounts/{account_number}/trading-status",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=TradingStatus,
+    result=models.TradingStatus,
     status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-BALANCES_LIST: Operation[list[AccountBalance]] = Operation(
+BALANCES_LIST: Operation[list[models.AccountBalance]] = Operation(
     name="balances.list",
     method="GET",
     path="/accounts/{account_number}/balances",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=AccountBalance,
+    result=models.AccountBalance,
     status=200,
     identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
+    one_or_many=True,
 )
 
-BALANCES_GET: Operation[AccountBalance] = Operation(
+BALANCES_GET: Operation[models.AccountBalance] = Operation(
     name="balances.get",
     method="GET",
     path="/accounts/{account_number}/balances/{currency}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=AccountBalance,
+    result=models.AccountBalance,
     status=200,
     scope="read",
     parameters=(
@@ -819,13 +749,13 @@ BALANCES_GET: Operation[AccountBalance] = Operation(
     provenance=Provenance.CLIENT,
 )
 
-BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
+BALANCES_SNAPSHOTS: Operation[list[models.AccountBalance]] = Operation(
     name="balances.snapshots",
     method="GET",
     path="/accounts/{account_number}/balance-snapshots",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=AccountBalance,
+    result=models.AccountBalance,
     status=200,
     identity=("currency", "snapshot_date", "time_of_day"),
     scope="read",
@@ -835,11 +765,11 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=2000),
         Parameter(name="currency", wire="currency", location="query"),
         Parameter(name="snapshot_date", wire="snapshot-date", location="query", kind="date"),
-        Parameter(name="time_of_day", wire="time-of-day", location="query", choices=TimeOfDay),
+        Parameter(name="time_of_day", wire="time-of-day", location="query", choices=models.TimeOfDay),
         Parameter(name="start_date", wire="start-date", location="query", kind="date"),
         Parameter(name="end_date", wire="end-date", location="query", kind="date"),
     ),
-    rules=(
+    service_rules=(
         Rule(
             exclusive=("snapshot-date", "start-date"),
             message="snapshot-date and start-date must not both be set: keep the day or the range.",
@@ -853,43 +783,44 @@ BALANCES_SNAPSHOTS: Operation[list[AccountBalance]] = Operation(
     page_size=250,
 )
 
-BALANCES_NET_LIQ_HISTORY: Operation[list[NetLiqOhlc]] = Operation(
+BALANCES_NET_LIQ_HISTORY: Operation[list[models.NetLiqOhlc]] = Operation(
     name="balances.net_liq_history",
     method="GET",
     path="/accounts/{account_number}/net-liq/history",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=NetLiqOhlc,
+    result=models.NetLiqOhlc,
     status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
-        Parameter(name="time_back", wire="time-back", location="query", choices=NetLiqRange),
+        Parameter(name="time_back", wire="time-back", location="query", choices=models.NetLiqRange),
         Parameter(name="start_time", wire="start-time", location="query", kind="date-time"),
         Parameter(name="end_time", wire="end-time", location="query", kind="date-time"),
         Parameter(name="interval", wire="interval", location="query"),
     ),
-    rules=(
+    service_rules=(
         Rule(require_any=("time-back", "start-time"), message="time-back or start-time is required: set one of them."),
     ),
     production_only=True,
     provenance=Provenance.RECORDED,
+    one_or_many=True,
 )
 
-POSITIONS_LIST: Operation[list[Position]] = Operation(
+POSITIONS_LIST: Operation[list[models.Position]] = Operation(
     name="positions.list",
     method="GET",
     path="/accounts/{account_number}/positions",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Position,
+    result=models.Position,
     status=200,
     scope="read",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="symbol", wire="symbol", location="query"),
         Parameter(name="underlying_symbols", wire="underlying-symbol[]", location="query", array=True),
-        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=InstrumentType),
+        Parameter(name="instrument_type", wire="instrument-type", location="query", choices=models.InstrumentType),
         Parameter(name="include_closed_positions", wire="include-closed-positions", location="query", kind="boolean"),
         Parameter(name="include_marks", wire="include-marks", location="query", kind="boolean"),
         Parameter(name="net_positions", wire="net-positions", location="query", kind="boolean"),
@@ -899,26 +830,26 @@ POSITIONS_LIST: Operation[list[Position]] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-RISK_POSITION_LIMIT: Operation[PositionLimit] = Operation(
+RISK_POSITION_LIMIT: Operation[models.PositionLimit] = Operation(
     name="risk.position_limit",
     method="GET",
     path="/accounts/{account_number}/position-limit",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=PositionLimit,
+    result=models.PositionLimit,
     status=200,
     scope="read",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
+RISK_SPAN_ROWS: Operation[list[models.SpanRow]] = Operation(
     name="risk.span_rows",
     method="GET",
     path="/span/rows",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=SpanRow,
+    result=models.SpanRow,
     status=200,
     identity=("file_date", "exchange", "row_index"),
     scope="read",
@@ -932,13 +863,13 @@ RISK_SPAN_ROWS: Operation[list[SpanRow]] = Operation(
     page_size=1000,
 )
 
-MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
+MARGIN_EFFECTIVE_REQUIREMENT: Operation[models.EffectiveMarginRequirement] = Operation(
     name="margin.effective_requirement",
     method="GET",
     path="/accounts/{account_number}/margin-requirements/{underlying_symbol}/effective",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=EffectiveMarginRequirement,
+    result=models.EffectiveMarginRequirement,
     status=200,
     scope="read",
     parameters=(
@@ -948,26 +879,26 @@ MARGIN_EFFECTIVE_REQUIREMENT: Operation[EffectiveMarginRequirement] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-MARGIN_PUBLIC_CONFIGURATION: Operation[MarginConfiguration] = Operation(
+MARGIN_PUBLIC_CONFIGURATION: Operation[models.MarginConfiguration] = Operation(
     name="margin.public_configuration",
     method="GET",
     path="/margin-requirements-public-configuration",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarginConfiguration,
+    result=models.MarginConfiguration,
     status=200,
     scope="read",
     is_public=True,
     provenance=Provenance.RECORDED,
 )
 
-TRANSACTIONS_GET: Operation[Transaction] = Operation(
+TRANSACTIONS_GET: Operation[models.Transaction] = Operation(
     name="transactions.get",
     method="GET",
     path="/accounts/{account_number}/transactions/{id}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Transaction,
+    result=models.Transaction,
     status=200,
     scope="read",
     parameters=(
@@ -977,13 +908,13 @@ TRANSACTIONS_GET: Operation[Transaction] = Operation(
     provenance=Provenance.PUBLISHED,
 )
 
-TRANSACTIONS_TOTAL_FEES: Operation[TotalFees] = Operation(
+TRANSACTIONS_TOTAL_FEES: Operation[models.TotalFees] = Operation(
     name="transactions.total_fees",
     method="GET",
     path="/accounts/{account_number}/transactions/total-fees",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=TotalFees,
+    result=models.TotalFees,
     status=200,
     scope="read",
     parameters=(
@@ -993,31 +924,31 @@ TRANSACTIONS_TOTAL_FEES: Operation[TotalFees] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_EQUITY: Operation[Equity] = Operation(
+INSTRUMENTS_EQUITY: Operation[models.Equity] = Operation(
     name="instruments.equity",
     method="GET",
     path="/instruments/equities/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Equity,
+    result=models.Equity,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
+INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[models.Equity]] = Operation(
     name="instruments.active_equities",
     method="GET",
     path="/instruments/equities/active",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Equity,
+    result=models.Equity,
     status=200,
     identity=("id", "symbol"),
     scope="read",
     parameters=(
-        Parameter(name="lendability", wire="lendability", location="query", choices=Lendability),
+        Parameter(name="lendability", wire="lendability", location="query", choices=models.Lendability),
         Parameter(name="per_page", wire="per-page", location="query", kind="integer", minimum=1, maximum=5000),
         Parameter(name="page_offset", wire="page-offset", location="query", kind="integer", minimum=0),
     ),
@@ -1025,13 +956,13 @@ INSTRUMENTS_ACTIVE_EQUITIES: Operation[list[Equity]] = Operation(
     page_size=1000,
 )
 
-INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
+INSTRUMENTS_EQUITY_OPTION: Operation[models.EquityOption] = Operation(
     name="instruments.equity_option",
     method="GET",
     path="/instruments/equity-options/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=EquityOption,
+    result=models.EquityOption,
     status=200,
     scope="read",
     parameters=(
@@ -1041,13 +972,13 @@ INSTRUMENTS_EQUITY_OPTION: Operation[EquityOption] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
+INSTRUMENTS_FUTURES: Operation[list[models.Future]] = Operation(
     name="instruments.futures",
     method="GET",
     path="/instruments/futures",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=Future,
+    result=models.Future,
     status=200,
     identity=("symbol",),
     scope="read",
@@ -1064,26 +995,26 @@ INSTRUMENTS_FUTURES: Operation[list[Future]] = Operation(
     page_size=1000,
 )
 
-INSTRUMENTS_FUTURE: Operation[Future] = Operation(
+INSTRUMENTS_FUTURE: Operation[models.Future] = Operation(
     name="instruments.future",
     method="GET",
     path="/instruments/futures/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Future,
+    result=models.Future,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
+INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[models.FutureProduct]] = Operation(
     name="instruments.future_products",
     method="GET",
     path="/instruments/future-products",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=FutureProduct,
+    result=models.FutureProduct,
     status=200,
     identity=("exchange", "code"),
     scope="read",
@@ -1095,13 +1026,13 @@ INSTRUMENTS_FUTURE_PRODUCTS: Operation[list[FutureProduct]] = Operation(
     page_size=1000,
 )
 
-INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
+INSTRUMENTS_FUTURE_PRODUCT: Operation[models.FutureProduct] = Operation(
     name="instruments.future_product",
     method="GET",
     path="/instruments/future-products/{exchange}/{code}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=FutureProduct,
+    result=models.FutureProduct,
     status=200,
     scope="read",
     parameters=(
@@ -1111,13 +1042,13 @@ INSTRUMENTS_FUTURE_PRODUCT: Operation[FutureProduct] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] = Operation(
+INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[models.FutureOptionProductDetails]] = Operation(
     name="instruments.future_option_products",
     method="GET",
     path="/instruments/future-option-products",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=FutureOptionProductDetails,
+    result=models.FutureOptionProductDetails,
     status=200,
     identity=("exchange", "root_symbol"),
     scope="read",
@@ -1129,13 +1060,13 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCTS: Operation[list[FutureOptionProductDetails]] 
     page_size=1000,
 )
 
-INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Operation(
+INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[models.FutureOptionProductDetails] = Operation(
     name="instruments.future_option_product",
     method="GET",
     path="/instruments/future-option-products/{root_symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=FutureOptionProductDetails,
+    result=models.FutureOptionProductDetails,
     status=200,
     scope="read",
     parameters=(Parameter(name="root_symbol", wire="root_symbol", location="path", required=True),),
@@ -1143,13 +1074,13 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT: Operation[FutureOptionProductDetails] = Opera
     provenance=Provenance.PUBLISHED,
 )
 
-INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[FutureOptionProductDetails] = Operation(
+INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[models.FutureOptionProductDetails] = Operation(
     name="instruments.future_option_product_of_exchange",
     method="GET",
     path="/instruments/future-option-products/{exchange}/{root_symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=FutureOptionProductDetails,
+    result=models.FutureOptionProductDetails,
     status=200,
     scope="read",
     parameters=(
@@ -1159,13 +1090,13 @@ INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE: Operation[FutureOptionProductDeta
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
+INSTRUMENTS_FUTURE_OPTIONS: Operation[list[models.FutureOption]] = Operation(
     name="instruments.future_options",
     method="GET",
     path="/instruments/future-options",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=FutureOption,
+    result=models.FutureOption,
     status=200,
     identity=("symbol",),
     scope="read",
@@ -1174,7 +1105,7 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
         Parameter(name="option_root_symbol", wire="option-root-symbol", location="query"),
         Parameter(name="expiration_date", wire="expiration-date", location="query", kind="date"),
         Parameter(name="maturity_date", wire="maturity-date", location="query", kind="date"),
-        Parameter(name="option_type", wire="option-type", location="query", choices=OptionType),
+        Parameter(name="option_type", wire="option-type", location="query", choices=models.OptionType),
         Parameter(name="strike_price", wire="strike-price", location="query", kind="decimal"),
         Parameter(name="exchange", wire="exchange", location="query"),
         Parameter(name="security_ids", wire="security-id[]", location="query", array=True),
@@ -1185,141 +1116,141 @@ INSTRUMENTS_FUTURE_OPTIONS: Operation[list[FutureOption]] = Operation(
     page_size=1000,
 )
 
-INSTRUMENTS_FUTURE_OPTION: Operation[FutureOption] = Operation(
+INSTRUMENTS_FUTURE_OPTION: Operation[models.FutureOption] = Operation(
     name="instruments.future_option",
     method="GET",
     path="/instruments/future-options/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=FutureOption,
+    result=models.FutureOption,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_CRYPTOCURRENCIES: Operation[list[Cryptocurrency]] = Operation(
+INSTRUMENTS_CRYPTOCURRENCIES: Operation[list[models.Cryptocurrency]] = Operation(
     name="instruments.cryptocurrencies",
     method="GET",
     path="/instruments/cryptocurrencies",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Cryptocurrency,
+    result=models.Cryptocurrency,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_CRYPTOCURRENCY: Operation[Cryptocurrency] = Operation(
+INSTRUMENTS_CRYPTOCURRENCY: Operation[models.Cryptocurrency] = Operation(
     name="instruments.cryptocurrency",
     method="GET",
     path="/instruments/cryptocurrencies/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Cryptocurrency,
+    result=models.Cryptocurrency,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_WARRANTS: Operation[list[Warrant]] = Operation(
+INSTRUMENTS_WARRANTS: Operation[list[models.Warrant]] = Operation(
     name="instruments.warrants",
     method="GET",
     path="/instruments/warrants",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Warrant,
+    result=models.Warrant,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbol[]", location="query", array=True),),
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS: Operation[list[QuantityDecimalPrecision]] = Operation(
+INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS: Operation[list[models.QuantityDecimalPrecision]] = Operation(
     name="instruments.quantity_decimal_precisions",
     method="GET",
     path="/instruments/quantity-decimal-precisions",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=QuantityDecimalPrecision,
+    result=models.QuantityDecimalPrecision,
     status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
 
-INSTRUMENTS_CURRENCY_PAIRS: Operation[list[CurrencyPair]] = Operation(
+INSTRUMENTS_CURRENCY_PAIRS: Operation[list[models.CurrencyPair]] = Operation(
     name="instruments.currency_pairs",
     method="GET",
     path="/instruments/currency-pairs",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=CurrencyPair,
+    result=models.CurrencyPair,
     status=200,
     scope="read",
     provenance=Provenance.CLIENT,
 )
 
-OPTION_CHAINS_FLAT: Operation[list[EquityOption]] = Operation(
+OPTION_CHAINS_FLAT: Operation[list[models.EquityOption]] = Operation(
     name="option_chains.flat",
     method="GET",
     path="/option-chains/{symbol}",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=EquityOption,
+    result=models.EquityOption,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-OPTION_CHAINS_COMPACT: Operation[list[CompactOptionChain]] = Operation(
+OPTION_CHAINS_COMPACT: Operation[list[models.CompactOptionChain]] = Operation(
     name="option_chains.compact",
     method="GET",
     path="/option-chains/{symbol}/compact",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=CompactOptionChain,
+    result=models.CompactOptionChain,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-OPTION_CHAINS_NESTED: Operation[list[NestedOptionChain]] = Operation(
+OPTION_CHAINS_NESTED: Operation[list[models.NestedOptionChain]] = Operation(
     name="option_chains.nested",
     method="GET",
     path="/option-chains/{symbol}/nested",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=NestedOptionChain,
+    result=models.NestedOptionChain,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-OPTION_CHAINS_NESTED_FUTURES: Operation[NestedFuturesOptionChain] = Operation(
+OPTION_CHAINS_NESTED_FUTURES: Operation[models.NestedFuturesOptionChain] = Operation(
     name="option_chains.nested_futures",
     method="GET",
     path="/futures-option-chains/{symbol}/nested",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=NestedFuturesOptionChain,
+    result=models.NestedFuturesOptionChain,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-SEARCH_INSTRUMENTS: Operation[list[InstrumentSearchHit]] = Operation(
+SEARCH_INSTRUMENTS: Operation[list[models.InstrumentSearchHit]] = Operation(
     name="search.instruments",
     method="GET",
     path="/instruments/search",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=InstrumentSearchHit,
+    result=models.InstrumentSearchHit,
     status=200,
     scope="read",
     parameters=(
@@ -1334,27 +1265,28 @@ SEARCH_INSTRUMENTS: Operation[list[InstrumentSearchHit]] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-SEARCH_SYMBOLS: Operation[list[SymbolSearchHit]] = Operation(
+SEARCH_SYMBOLS: Operation[list[models.SymbolSearchHit]] = Operation(
     name="search.symbols",
     method="GET",
     path="/symbols/search/{symbol}",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=SymbolSearchHit,
+    result=models.SymbolSearchHit,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbol", wire="symbol", location="path", required=True),),
     production_only=True,
     provenance=Provenance.RECORDED,
+    one_or_many=True,
 )
 
-MARKET_DATA_BY_TYPE: Operation[list[MarketDataSnapshot]] = Operation(
+MARKET_DATA_BY_TYPE: Operation[list[models.MarketDataSnapshot]] = Operation(
     name="market_data.by_type",
     method="GET",
     path="/market-data/by-type",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=MarketDataSnapshot,
+    result=models.MarketDataSnapshot,
     status=200,
     scope="read",
     parameters=(
@@ -1366,7 +1298,7 @@ MARKET_DATA_BY_TYPE: Operation[list[MarketDataSnapshot]] = Operation(
         Parameter(name="cryptocurrency", wire="cryptocurrency", location="query", array=True, joined=True),
         Parameter(name="include_instrument", wire="include-instrument", location="query", kind="boolean"),
     ),
-    rules=(
+    service_rules=(
         Rule(
             require_any=("index", "equity", "equity-option", "future", "future-option", "cryptocurrency"),
             message="symbols of at least one type are required: set equity, for example.",
@@ -1380,18 +1312,22 @@ MARKET_DATA_BY_TYPE: Operation[list[MarketDataSnapshot]] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-MARKET_DATA_GET: Operation[MarketDataSnapshot] = Operation(
+MARKET_DATA_GET: Operation[models.MarketDataSnapshot] = Operation(
     name="market_data.get",
     method="GET",
     path="/market-data/{instrument_type}/{symbol}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarketDataSnapshot,
+    result=models.MarketDataSnapshot,
     status=200,
     scope="read",
     parameters=(
         Parameter(
-            name="instrument_type", wire="instrument_type", location="path", required=True, choices=InstrumentType
+            name="instrument_type",
+            wire="instrument_type",
+            location="path",
+            required=True,
+            choices=models.InstrumentType,
         ),
         Parameter(name="symbol", wire="symbol", location="path", required=True),
     ),
@@ -1399,25 +1335,25 @@ MARKET_DATA_GET: Operation[MarketDataSnapshot] = Operation(
     provenance=Provenance.CLIENT,
 )
 
-MARKET_DATA_QUOTE_TOKEN: Operation[QuoteToken] = Operation(
+MARKET_DATA_QUOTE_TOKEN: Operation[models.QuoteToken] = Operation(
     name="market_data.quote_token",
     method="GET",
     path="/api-quote-tokens",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=QuoteToken,
+    result=models.QuoteToken,
     status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
 
-MARKET_METRICS_LIST: Operation[list[UnderlyingMetrics]] = Operation(
+MARKET_METRICS_LIST: Operation[list[models.UnderlyingMetrics]] = Operation(
     name="market_metrics.list",
     method="GET",
     path="/market-metrics",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=UnderlyingMetrics,
+    result=models.UnderlyingMetrics,
     status=200,
     scope="read",
     parameters=(Parameter(name="symbols", wire="symbols", location="query", array=True, joined=True, required=True),),
@@ -1425,64 +1361,65 @@ MARKET_METRICS_LIST: Operation[list[UnderlyingMetrics]] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-MARKET_TIME_EQUITY_SESSION: Operation[CurrentMarketSession] = Operation(
+MARKET_TIME_EQUITY_SESSION: Operation[models.CurrentMarketSession] = Operation(
     name="market_time.equity_session",
     method="GET",
     path="/market-time/equities/sessions/current",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=CurrentMarketSession,
+    result=models.CurrentMarketSession,
     status=200,
     scope="read",
     parameters=(Parameter(name="current_time", wire="current-time", location="query", kind="date-time"),),
     provenance=Provenance.RECORDED,
 )
 
-MARKET_TIME_NEXT_EQUITY_SESSION: Operation[MarketSession] = Operation(
+MARKET_TIME_NEXT_EQUITY_SESSION: Operation[models.MarketSession] = Operation(
     name="market_time.next_equity_session",
     method="GET",
     path="/market-time/equities/sessions/next",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarketSession,
+    result=models.MarketSession,
     status=200,
     scope="read",
     parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
     provenance=Provenance.PUBLISHED,
 )
 
-MARKET_TIME_PREVIOUS_EQUITY_SESSION: Operation[MarketSession] = Operation(
+MARKET_TIME_PREVIOUS_EQUITY_SESSION: Operation[models.MarketSession] = Operation(
     name="market_time.previous_equity_session",
     method="GET",
     path="/market-time/equities/sessions/previous",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarketSession,
+    result=models.MarketSession,
     status=200,
     scope="read",
     parameters=(Parameter(name="date", wire="date", location="query", kind="date"),),
     provenance=Provenance.PUBLISHED,
 )
 
-MARKET_TIME_FUTURES_SESSIONS: Operation[list[CurrentMarketSession]] = Operation(
+MARKET_TIME_FUTURES_SESSIONS: Operation[list[models.CurrentMarketSession]] = Operation(
     name="market_time.futures_sessions",
     method="GET",
     path="/market-time/futures/sessions/current",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=CurrentMarketSession,
+    result=models.CurrentMarketSession,
     status=200,
     scope="read",
     provenance=Provenance.PUBLISHED,
+    one_or_many=True,
 )
 
-MARKET_TIME_FUTURES_SESSION: Operation[CurrentMarketSession] = Operation(
+MARKET_TIME_FUTURES_SESSION: Operation[models.CurrentMarketSession] = Operation(
     name="market_time.futures_session",
     method="GET",
     path="/market-time/futures/sessions/current/{instrument_collection}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=CurrentMarketSession,
+    result=models.CurrentMarketSession,
     status=200,
     scope="read",
     parameters=(
@@ -1491,19 +1428,19 @@ MARKET_TIME_FUTURES_SESSION: Operation[CurrentMarketSession] = Operation(
             wire="instrument_collection",
             location="path",
             required=True,
-            choices=InstrumentCollection,
+            choices=models.InstrumentCollection,
         ),
     ),
     provenance=Provenance.PUBLISHED,
 )
 
-MARKET_TIME_NEXT_FUTURES_SESSION: Operation[MarketSession] = Operation(
+MARKET_TIME_NEXT_FUTURES_SESSION: Operation[models.MarketSession] = Operation(
     name="market_time.next_futures_session",
     method="GET",
     path="/market-time/futures/sessions/next/{instrument_collection}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarketSession,
+    result=models.MarketSession,
     status=200,
     scope="read",
     parameters=(
@@ -1512,20 +1449,20 @@ MARKET_TIME_NEXT_FUTURES_SESSION: Operation[MarketSession] = Operation(
             wire="instrument_collection",
             location="path",
             required=True,
-            choices=InstrumentCollection,
+            choices=models.InstrumentCollection,
         ),
         Parameter(name="date", wire="date", location="query", kind="date"),
     ),
     provenance=Provenance.PUBLISHED,
 )
 
-MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[MarketSession] = Operation(
+MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[models.MarketSession] = Operation(
     name="market_time.previous_futures_session",
     method="GET",
     path="/market-time/futures/sessions/previous/{instrument_collection}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=MarketSession,
+    result=models.MarketSession,
     status=200,
     scope="read",
     parameters=(
@@ -1534,20 +1471,20 @@ MARKET_TIME_PREVIOUS_FUTURES_SESSION: Operation[MarketSession] = Operation(
             wire="instrument_collection",
             location="path",
             required=True,
-            choices=InstrumentCollection,
+            choices=models.InstrumentCollection,
         ),
         Parameter(name="date", wire="date", location="query", kind="date"),
     ),
     provenance=Provenance.PUBLISHED,
 )
 
-MARKET_TIME_FUTURES_HOLIDAYS: Operation[HolidayCalendar] = Operation(
+MARKET_TIME_FUTURES_HOLIDAYS: Operation[models.HolidayCalendar] = Operation(
     name="market_time.futures_holidays",
     method="GET",
     path="/market-time/futures/holidays/{instrument_collection}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=HolidayCalendar,
+    result=models.HolidayCalendar,
     status=200,
     scope="read",
     parameters=(
@@ -1556,36 +1493,37 @@ MARKET_TIME_FUTURES_HOLIDAYS: Operation[HolidayCalendar] = Operation(
             wire="instrument_collection",
             location="path",
             required=True,
-            choices=InstrumentCollection,
+            choices=models.InstrumentCollection,
         ),
     ),
     provenance=Provenance.PUBLISHED,
+    one_or_many=True,
 )
 
-WATCHLISTS_GET: Operation[Watchlist] = Operation(
+WATCHLISTS_GET: Operation[models.Watchlist] = Operation(
     name="watchlists.get",
     method="GET",
     path="/watchlists/{watchlist_name}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Watchlist,
+    result=models.Watchlist,
     status=200,
     scope="read",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-WATCHLISTS_REPLACE: Operation[Watchlist] = Operation(
+WATCHLISTS_REPLACE: Operation[models.Watchlist] = Operation(
     name="watchlists.replace",
     method="PUT",
     path="/watchlists/{watchlist_name}",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=Watchlist,
+    result=models.Watchlist,
     status=200,
     scope="trade",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
-    body=NewWatchlist,
+    body=models.NewWatchlist,
     body_required=True,
     provenance=Provenance.RECORDED,
 )
@@ -1602,64 +1540,64 @@ WATCHLISTS_DELETE: Operation[None] = Operation(
     provenance=Provenance.RECORDED,
 )
 
-WATCHLISTS_LIST_PUBLIC: Operation[list[Watchlist]] = Operation(
+WATCHLISTS_LIST_PUBLIC: Operation[list[models.Watchlist]] = Operation(
     name="watchlists.list_public",
     method="GET",
     path="/public-watchlists",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=Watchlist,
+    result=models.Watchlist,
     status=200,
     scope="read",
     parameters=(Parameter(name="counts_only", wire="counts-only", location="query", kind="boolean"),),
     provenance=Provenance.RECORDED,
 )
 
-WATCHLISTS_GET_PUBLIC: Operation[Watchlist] = Operation(
+WATCHLISTS_GET_PUBLIC: Operation[models.Watchlist] = Operation(
     name="watchlists.get_public",
     method="GET",
     path="/public-watchlists/{watchlist_name}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=Watchlist,
+    result=models.Watchlist,
     status=200,
     scope="read",
     parameters=(Parameter(name="watchlist_name", wire="watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-WATCHLISTS_LIST_PAIRS: Operation[list[PairsWatchlist]] = Operation(
+WATCHLISTS_LIST_PAIRS: Operation[list[models.PairsWatchlist]] = Operation(
     name="watchlists.list_pairs",
     method="GET",
     path="/pairs-watchlists",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=PairsWatchlist,
+    result=models.PairsWatchlist,
     status=200,
     scope="read",
     provenance=Provenance.RECORDED,
 )
 
-WATCHLISTS_GET_PAIRS: Operation[PairsWatchlist] = Operation(
+WATCHLISTS_GET_PAIRS: Operation[models.PairsWatchlist] = Operation(
     name="watchlists.get_pairs",
     method="GET",
     path="/pairs-watchlists/{pairs_watchlist_name}",
     effect=Effect.READ,
     shape=Shape.ONE,
-    result=PairsWatchlist,
+    result=models.PairsWatchlist,
     status=200,
     scope="read",
     parameters=(Parameter(name="pairs_watchlist_name", wire="pairs_watchlist_name", location="path", required=True),),
     provenance=Provenance.RECORDED,
 )
 
-COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
+COMPLEX_ORDERS_LIST: Operation[list[models.ComplexOrder]] = Operation(
     name="complex_orders.list",
     method="GET",
     path="/accounts/{account_number}/complex-orders",
     effect=Effect.READ,
     shape=Shape.PAGE,
-    result=ComplexOrder,
+    result=models.ComplexOrder,
     status=200,
     identity=("id",),
     scope="read",
@@ -1673,29 +1611,29 @@ COMPLEX_ORDERS_LIST: Operation[list[ComplexOrder]] = Operation(
     page_size=10,
 )
 
-COMPLEX_ORDERS_SUBMIT: Operation[PlacedOrderResponse] = Operation(
+COMPLEX_ORDERS_SUBMIT: Operation[models.PlacedOrderResponse] = Operation(
     name="complex_orders.submit",
     method="POST",
     path="/accounts/{account_number}/complex-orders",
     effect=Effect.MUTATE,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
-    body=NewComplexOrder,
+    body=models.NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     version="20261012",
 )
 
-COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
+COMPLEX_ORDERS_LIVE: Operation[list[models.ComplexOrder]] = Operation(
     name="complex_orders.live",
     method="GET",
     path="/accounts/{account_number}/complex-orders/live",
     effect=Effect.READ,
     shape=Shape.MANY,
-    result=ComplexOrder,
+    result=models.ComplexOrder,
     status=200,
     identity=("id",),
     scope="read",
@@ -1704,48 +1642,48 @@ COMPLEX_ORDERS_LIVE: Operation[list[ComplexOrder]] = Operation(
     version="20261012",
 )
 
-COMPLEX_ORDERS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+COMPLEX_ORDERS_DRY_RUN: Operation[models.PlacedOrderResponse] = Operation(
     name="complex_orders.dry_run",
     method="POST",
     path="/accounts/{account_number}/complex-orders/dry-run",
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(Parameter(name="account_number", wire="account_number", location="path", required=True),),
-    body=NewComplexOrder,
+    body=models.NewComplexOrder,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     version="20261012",
 )
 
-COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[PlacedOrderResponse] = Operation(
+COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN: Operation[models.PlacedOrderResponse] = Operation(
     name="complex_orders.edit_pairs_dry_run",
     method="POST",
     path="/accounts/{account_number}/complex-orders/{id}/dry-run",
     effect=Effect.PREFLIGHT,
     shape=Shape.ONE,
-    result=PlacedOrderResponse,
+    result=models.PlacedOrderResponse,
     status=201,
     scope="trade",
     parameters=(
         Parameter(name="account_number", wire="account_number", location="path", required=True),
         Parameter(name="id", wire="id", location="path", kind="identifier", required=True),
     ),
-    body=PairsEdit,
+    body=models.PairsEdit,
     body_required=True,
     provenance=Provenance.PUBLISHED,
     version="20261012",
 )
 
-BACKTESTS_AVAILABLE_DATES: Operation[list[BacktestDates]] = Operation(
+BACKTESTS_AVAILABLE_DATES: Operation[list[models.BacktestDates]] = Operation(
     name="backtests.available_dates",
     method="GET",
     path="/available-dates",
     effect=Effect.READ,
     shape=Shape.BARE_MANY,
-    result=BacktestDates,
+    result=models.BacktestDates,
     status=200,
     scope="read",
     host="backtester",
@@ -1765,28 +1703,28 @@ BACKTESTS_LIST: Operation[list[str]] = Operation(
     provenance=Provenance.PUBLISHED,
 )
 
-BACKTESTS_CREATE: Operation[Backtest] = Operation(
+BACKTESTS_CREATE: Operation[models.Backtest] = Operation(
     name="backtests.create",
     method="POST",
     path="/backtests",
     effect=Effect.MUTATE,
     shape=Shape.BARE,
-    result=Backtest,
+    result=models.Backtest,
     status=200,
     scope="trade",
-    body=NewBacktest,
+    body=models.NewBacktest,
     body_required=True,
     host="backtester",
     provenance=Provenance.PUBLISHED,
 )
 
-BACKTESTS_GET: Operation[Backtest] = Operation(
+BACKTESTS_GET: Operation[models.Backtest] = Operation(
     name="backtests.get",
     method="GET",
     path="/backtests/{id}",
     effect=Effect.READ,
     shape=Shape.BARE,
-    result=Backtest,
+    result=models.Backtest,
     status=200,
     scope="read",
     parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
@@ -1807,133 +1745,44 @@ BACKTESTS_CANCEL: Operation[None] = Operation(
     provenance=Provenance.PUBLISHED,
 )
 
-BACKTESTS_SIMULATE_TRADE: Operation[list[SimulatedPrice]] = Operation(
+BACKTESTS_SIMULATE_TRADE: Operation[list[models.SimulatedPrice]] = Operation(
     name="backtests.simulate_trade",
     method="POST",
     path="/simulate-trade",
     effect=Effect.READ,
     shape=Shape.BARE_MANY,
-    result=SimulatedPrice,
+    result=models.SimulatedPrice,
     status=200,
     scope="read",
-    body=SimulatedTrade,
+    body=models.SimulatedTrade,
     body_required=True,
+    host="backtester",
+    provenance=Provenance.PUBLISHED,
+)
+
+BACKTESTS_LOGS: Operation[None] = Operation(
+    name="backtests.logs",
+    method="GET",
+    path="/backtests/{id}/logs",
+    effect=Effect.READ,
+    shape=Shape.NONE,
+    status=200,
+    scope="read",
+    parameters=(Parameter(name="id", wire="id", location="path", kind="identifier", required=True),),
     host="backtester",
     provenance=Provenance.PUBLISHED,
 )
 
 #: Operations by name, such as ``orders.submit``.
 OPERATIONS: Mapping[str, Operation[Any]] = {
-    operation.name: operation
-    for operation in (
-        OAUTH_TOKEN,
-        MARKET_TIME_SESSIONS,
-        MARKET_TIME_CURRENT_SESSIONS,
-        MARKET_TIME_EQUITY_HOLIDAYS,
-        MARKET_METRICS_EARNINGS_REPORTS,
-        MARKET_METRICS_DIVIDENDS,
-        INSTRUMENTS_EQUITIES,
-        INSTRUMENTS_EQUITY_OPTIONS,
-        INSTRUMENTS_WARRANT,
-        INSTRUMENTS_FUTURES_OPTION_CHAIN,
-        ORDERS_LIST,
-        ORDERS_SUBMIT,
-        ORDERS_LIST_LIVE,
-        ORDERS_DRY_RUN,
-        ORDERS_GET,
-        ORDERS_REPLACE,
-        ORDERS_EDIT,
-        ORDERS_CANCEL,
-        ORDERS_EDIT_DRY_RUN,
-        ORDERS_SEARCH,
-        ORDERS_LIVE,
-        COMPLEX_ORDERS_GET,
-        COMPLEX_ORDERS_EDIT_PAIRS,
-        COMPLEX_ORDERS_CANCEL,
-        TRANSACTIONS_LIST,
-        MARGIN_DRY_RUN,
-        MARGIN_REQUIREMENTS,
-        WATCHLISTS_CREATE,
-        WATCHLISTS_LIST,
-        QUOTE_ALERTS_LIST,
-        QUOTE_ALERTS_CREATE,
-        QUOTE_ALERTS_CANCEL,
-        ACCOUNTS_CUSTOMER,
-        ACCOUNTS_LIST,
-        ACCOUNTS_GET,
-        ACCOUNTS_TRADING_STATUS,
-        BALANCES_LIST,
-        BALANCES_GET,
-        BALANCES_SNAPSHOTS,
-        BALANCES_NET_LIQ_HISTORY,
-        POSITIONS_LIST,
-        RISK_POSITION_LIMIT,
-        RISK_SPAN_ROWS,
-        MARGIN_EFFECTIVE_REQUIREMENT,
-        MARGIN_PUBLIC_CONFIGURATION,
-        TRANSACTIONS_GET,
-        TRANSACTIONS_TOTAL_FEES,
-        INSTRUMENTS_EQUITY,
-        INSTRUMENTS_ACTIVE_EQUITIES,
-        INSTRUMENTS_EQUITY_OPTION,
-        INSTRUMENTS_FUTURES,
-        INSTRUMENTS_FUTURE,
-        INSTRUMENTS_FUTURE_PRODUCTS,
-        INSTRUMENTS_FUTURE_PRODUCT,
-        INSTRUMENTS_FUTURE_OPTION_PRODUCTS,
-        INSTRUMENTS_FUTURE_OPTION_PRODUCT,
-        INSTRUMENTS_FUTURE_OPTION_PRODUCT_OF_EXCHANGE,
-        INSTRUMENTS_FUTURE_OPTIONS,
-        INSTRUMENTS_FUTURE_OPTION,
-        INSTRUMENTS_CRYPTOCURRENCIES,
-        INSTRUMENTS_CRYPTOCURRENCY,
-        INSTRUMENTS_WARRANTS,
-        INSTRUMENTS_QUANTITY_DECIMAL_PRECISIONS,
-        INSTRUMENTS_CURRENCY_PAIRS,
-        OPTION_CHAINS_FLAT,
-        OPTION_CHAINS_COMPACT,
-        OPTION_CHAINS_NESTED,
-        OPTION_CHAINS_NESTED_FUTURES,
-        SEARCH_INSTRUMENTS,
-        SEARCH_SYMBOLS,
-        MARKET_DATA_BY_TYPE,
-        MARKET_DATA_GET,
-        MARKET_DATA_QUOTE_TOKEN,
-        MARKET_METRICS_LIST,
-        MARKET_TIME_EQUITY_SESSION,
-        MARKET_TIME_NEXT_EQUITY_SESSION,
-        MARKET_TIME_PREVIOUS_EQUITY_SESSION,
-        MARKET_TIME_FUTURES_SESSIONS,
-        MARKET_TIME_FUTURES_SESSION,
-        MARKET_TIME_NEXT_FUTURES_SESSION,
-        MARKET_TIME_PREVIOUS_FUTURES_SESSION,
-        MARKET_TIME_FUTURES_HOLIDAYS,
-        WATCHLISTS_GET,
-        WATCHLISTS_REPLACE,
-        WATCHLISTS_DELETE,
-        WATCHLISTS_LIST_PUBLIC,
-        WATCHLISTS_GET_PUBLIC,
-        WATCHLISTS_LIST_PAIRS,
-        WATCHLISTS_GET_PAIRS,
-        COMPLEX_ORDERS_LIST,
-        COMPLEX_ORDERS_SUBMIT,
-        COMPLEX_ORDERS_LIVE,
-        COMPLEX_ORDERS_DRY_RUN,
-        COMPLEX_ORDERS_EDIT_PAIRS_DRY_RUN,
-        BACKTESTS_AVAILABLE_DATES,
-        BACKTESTS_LIST,
-        BACKTESTS_CREATE,
-        BACKTESTS_GET,
-        BACKTESTS_CANCEL,
-        BACKTESTS_SIMULATE_TRADE,
-    )
+    operation.name: operation for operation in list(globals().values()) if isinstance(operation, Operation)
 }
 
 #: Fields and rules of each model that occurs in a request body.
 REQUEST_MODELS: dict[type[Any], RequestModel] = {
-    TokenRequest: RequestModel(
+    models.TokenRequest: RequestModel(
         fields=(
-            BodyField(name="grant_type", wire="grant_type", kind="string", required=True, choices=GrantType),
+            BodyField(name="grant_type", wire="grant_type", kind="string", required=True, choices=models.GrantType),
             BodyField(name="refresh_token", wire="refresh_token", kind="string"),
             BodyField(name="client_secret", wire="client_secret", kind="string", required=True),
             BodyField(name="client_id", wire="client_id", kind="string"),
@@ -1954,21 +1803,27 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    NewOrderLeg: RequestModel(
+    models.NewOrderLeg: RequestModel(
         fields=(
-            BodyField(name="action", wire="action", kind="string", required=True, choices=LegAction),
+            BodyField(name="action", wire="action", kind="string", required=True, choices=models.LegAction),
             BodyField(
-                name="instrument_type", wire="instrument-type", kind="string", required=True, choices=InstrumentType
+                name="instrument_type",
+                wire="instrument-type",
+                kind="string",
+                required=True,
+                choices=models.InstrumentType,
             ),
             BodyField(name="quantity", wire="quantity", kind="decimal"),
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
         ),
     ),
-    NewPriceComponent: RequestModel(
+    models.NewPriceComponent: RequestModel(
         fields=(
-            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=models.InstrumentType),
             BodyField(name="quantity", wire="quantity", kind="decimal"),
-            BodyField(name="quantity_direction", wire="quantity-direction", kind="string", choices=QuantityDirection),
+            BodyField(
+                name="quantity_direction", wire="quantity-direction", kind="string", choices=models.QuantityDirection
+            ),
             BodyField(name="symbol", wire="symbol", kind="string"),
         ),
         service_rules=(
@@ -1986,16 +1841,20 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    NewOrderCondition: RequestModel(
+    models.NewOrderCondition: RequestModel(
         fields=(
-            BodyField(name="action", wire="action", kind="string", choices=ConditionAction),
-            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="action", wire="action", kind="string", choices=models.ConditionAction),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=models.InstrumentType),
             BodyField(name="symbol", wire="symbol", kind="string"),
-            BodyField(name="comparator", wire="comparator", kind="string", choices=Comparator),
-            BodyField(name="indicator", wire="indicator", kind="string", choices=ConditionIndicator),
+            BodyField(name="comparator", wire="comparator", kind="string", choices=models.Comparator),
+            BodyField(name="indicator", wire="indicator", kind="string", choices=models.ConditionIndicator),
             BodyField(name="threshold", wire="threshold", kind="decimal"),
             BodyField(
-                name="price_components", wire="price-components", kind="object", array=True, model=NewPriceComponent
+                name="price_components",
+                wire="price-components",
+                kind="object",
+                array=True,
+                model=models.NewPriceComponent,
             ),
         ),
         service_rules=(
@@ -2007,41 +1866,52 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    NewOrderRules: RequestModel(
+    models.NewOrderRules: RequestModel(
         fields=(
             BodyField(name="cancel_at", wire="cancel-at", kind="date-time"),
             BodyField(name="route_after", wire="route-after", kind="date-time"),
-            BodyField(name="conditions", wire="conditions", kind="object", array=True, model=NewOrderCondition),
+            BodyField(name="conditions", wire="conditions", kind="object", array=True, model=models.NewOrderCondition),
         ),
     ),
-    AdvancedInstructions: RequestModel(
+    models.AdvancedInstructions: RequestModel(
         fields=(
             BodyField(
                 name="strict_position_effect_validation", wire="strict-position-effect-validation", kind="boolean"
             ),
         ),
     ),
-    NewOrder: RequestModel(
+    models.NewOrder: RequestModel(
         fields=(
-            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=OrderType),
-            BodyField(name="time_in_force", wire="time-in-force", kind="string", required=True, choices=TimeInForce),
+            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=models.OrderType),
             BodyField(
-                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=NewOrderLeg
+                name="time_in_force", wire="time-in-force", kind="string", required=True, choices=models.TimeInForce
+            ),
+            BodyField(
+                name="legs",
+                wire="legs",
+                kind="object",
+                array=True,
+                required=True,
+                min_items=1,
+                model=models.NewOrderLeg,
             ),
             BodyField(name="gtc_date", wire="gtc-date", kind="date"),
             BodyField(name="stop_trigger", wire="stop-trigger", kind="decimal"),
             BodyField(name="price", wire="price", kind="decimal"),
-            BodyField(name="price_effect", wire="price-effect", kind="string", choices=PriceEffect),
+            BodyField(name="price_effect", wire="price-effect", kind="string", choices=models.PriceEffect),
             BodyField(name="value", wire="value", kind="decimal"),
-            BodyField(name="value_effect", wire="value-effect", kind="string", choices=PriceEffect),
+            BodyField(name="value_effect", wire="value-effect", kind="string", choices=models.PriceEffect),
             BodyField(name="automated_source", wire="automated-source", kind="boolean"),
             BodyField(name="external_identifier", wire="external-identifier", kind="string"),
             BodyField(name="partition_key", wire="partition-key", kind="string"),
             BodyField(name="preflight_id", wire="preflight-id", kind="string"),
             BodyField(name="source", wire="source", kind="string"),
-            BodyField(name="rules", wire="rules", kind="object", model=NewOrderRules),
+            BodyField(name="rules", wire="rules", kind="object", model=models.NewOrderRules),
             BodyField(
-                name="advanced_instructions", wire="advanced-instructions", kind="object", model=AdvancedInstructions
+                name="advanced_instructions",
+                wire="advanced-instructions",
+                kind="object",
+                model=models.AdvancedInstructions,
             ),
             BodyField(
                 name="max_value_per_liquidity_allocation_fill",
@@ -2071,6 +1941,31 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="order-type must not be Liquidity Allocation, which occurs in responses only: choose another order type.",
             ),
             Rule(
+                when={"time-in-force": ("GTD",)},
+                require=("gtc-date",),
+                message="gtc-date is required for time in force GTD: set the last working day of the order.",
+            ),
+            Rule(
+                unless={"time-in-force": ("GTD",)},
+                forbid=("gtc-date",),
+                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
+            Rule(
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
@@ -2091,24 +1986,9 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
             ),
             Rule(
-                when={"time-in-force": ("GTD",)},
-                require=("gtc-date",),
-                message="gtc-date is required for time in force GTD: set the last working day of the order.",
-            ),
-            Rule(
-                unless={"time-in-force": ("GTD",)},
-                forbid=("gtc-date",),
-                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
-            ),
-            Rule(
                 unless={"order-type": ("Notional Market",)},
                 require=("legs[].quantity",),
                 message="quantity is required for each leg, except in Notional Market orders.",
-            ),
-            Rule(
-                when={"order-type": ("Notional Market",)},
-                forbid=("legs[].quantity",),
-                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
             ),
             Rule(
                 when={"legs[].action": ("Buy", "Sell")},
@@ -2116,48 +1996,9 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="Buy and Sell are allowed for futures and futures options only: use an action such as Buy to Open.",
             ),
             Rule(
-                exclusive=("price", "value"),
-                message="price and value must not both be set: keep the limit price or the amount of money.",
-            ),
-            Rule(
-                when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
-                forbid=("time-in-force",),
-                code="gtc_market_orders_not_supported",
-                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
-            ),
-            Rule(
-                distinct="legs[].symbol",
-                message="symbol must be distinct for each leg: combine legs with the same symbol.",
-            ),
-            Rule(
-                when={"legs[].instrument-type": ("Equity Option", "Future Option")},
-                max_items=("legs", 4),
-                message="An order must have at most 4 option legs: split it into several orders.",
-            ),
-            Rule(
-                when={"legs[].instrument-type": ("Equity", "Future")},
-                max_items=("legs", 1),
-                message="An order must have at most 1 equity or future leg: split it into several orders.",
-            ),
-            Rule(
                 positive=("legs[].quantity",),
                 library=True,
                 message="quantity must be greater than zero: the action of the leg sets the side.",
-            ),
-            Rule(
-                positive=("value",),
-                library=True,
-                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
-            ),
-            Rule(
-                not_negative=("price",),
-                library=True,
-                message="price must not be negative: set price-effect to Credit to receive it.",
-            ),
-            Rule(
-                not_negative=("stop-trigger",),
-                library=True,
-                message="stop-trigger must not be negative: set the trigger price.",
             ),
         ),
         service_rules=(
@@ -2176,13 +2017,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="value-effect is required for Notional Market orders: set Debit to spend the value, Credit to raise it.",
             ),
             Rule(
-                when={"order-type": ("Market", "Notional Market")},
-                max_items=("legs", 1),
-                code="market_order_with_several_legs",
-                behaviour="market_orders_have_one_leg",
-                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
-            ),
-            Rule(
                 when={
                     "order-type": ("Notional Market",),
                     "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight", "GTD"),
@@ -2198,6 +2032,25 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 code="gtc_market_orders_not_supported",
                 behaviour="market_orders_are_never_gtc",
                 message="time-in-force of a Market order must not be GTD: use Day.",
+            ),
+            Rule(
+                exclusive=("price", "value"),
+                behaviour="price_terms_by_order_type",
+                message="price and value must not both be set: keep the limit price or the amount of money.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
+            ),
+            Rule(
+                when={"order-type": ("Market", "Notional Market")},
+                max_items=("legs", 1),
+                code="market_order_with_several_legs",
+                behaviour="market_orders_have_one_leg",
+                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
             ),
             Rule(
                 when={
@@ -2246,6 +2099,29 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
             ),
             Rule(
+                when={"order-type": ("Notional Market",)},
+                forbid=("legs[].quantity",),
+                behaviour="fractions_are_small_market_orders",
+                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
+            ),
+            Rule(
+                distinct="legs[].symbol",
+                behaviour="legs_are_distinct_and_few",
+                message="symbol must be distinct for each leg: combine legs with the same symbol.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Equity Option", "Future Option")},
+                max_items=("legs", 4),
+                behaviour="legs_are_distinct_and_few",
+                message="An order must have at most 4 option legs: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Equity", "Future")},
+                max_items=("legs", 1),
+                behaviour="legs_are_distinct_and_few",
+                message="An order must have at most 1 equity or future leg: split it into several orders.",
+            ),
+            Rule(
                 when={"order-type": ("Limit", "Stop Limit")},
                 require=("price-effect",),
                 code="price_effect_missing",
@@ -2254,17 +2130,131 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    OrderEdit: RequestModel(
+    models.OrderEdit: RequestModel(
         fields=(
-            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=OrderType),
-            BodyField(name="time_in_force", wire="time-in-force", kind="string", required=True, choices=TimeInForce),
-            BodyField(name="legs", wire="legs", kind="object", array=True, min_items=1, model=NewOrderLeg),
+            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=models.OrderType),
+            BodyField(
+                name="time_in_force", wire="time-in-force", kind="string", required=True, choices=models.TimeInForce
+            ),
             BodyField(name="gtc_date", wire="gtc-date", kind="date"),
             BodyField(name="stop_trigger", wire="stop-trigger", kind="decimal"),
             BodyField(name="price", wire="price", kind="decimal"),
-            BodyField(name="price_effect", wire="price-effect", kind="string", choices=PriceEffect),
+            BodyField(name="price_effect", wire="price-effect", kind="string", choices=models.PriceEffect),
             BodyField(name="value", wire="value", kind="decimal"),
-            BodyField(name="value_effect", wire="value-effect", kind="string", choices=PriceEffect),
+            BodyField(name="value_effect", wire="value-effect", kind="string", choices=models.PriceEffect),
+            BodyField(name="automated_source", wire="automated-source", kind="boolean"),
+            BodyField(name="external_identifier", wire="external-identifier", kind="string"),
+            BodyField(name="partition_key", wire="partition-key", kind="string"),
+            BodyField(name="preflight_id", wire="preflight-id", kind="string"),
+            BodyField(name="source", wire="source", kind="string"),
+            BodyField(name="rules", wire="rules", kind="object", model=models.NewOrderRules),
+        ),
+        rules=(
+            Rule(
+                when={"order-type": ("Limit", "Stop Limit")},
+                require=("price",),
+                message="price is required for Limit and Stop Limit orders: set the limit price.",
+            ),
+            Rule(
+                when={"order-type": ("Stop", "Stop Limit")},
+                require=("stop-trigger",),
+                message="stop-trigger is required for Stop and Stop Limit orders: set the trigger price.",
+            ),
+            Rule(
+                when={"order-type": ("Notional Market",)},
+                require=("value",),
+                message="value is required for Notional Market orders: set the amount to spend or raise.",
+            ),
+            Rule(
+                when={"order-type": ("Liquidity Allocation",)},
+                forbid=("order-type",),
+                message="order-type must not be Liquidity Allocation, which occurs in responses only: choose another order type.",
+            ),
+            Rule(
+                when={"time-in-force": ("GTD",)},
+                require=("gtc-date",),
+                message="gtc-date is required for time in force GTD: set the last working day of the order.",
+            ),
+            Rule(
+                unless={"time-in-force": ("GTD",)},
+                forbid=("gtc-date",),
+                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
+        ),
+        service_rules=(
+            Rule(
+                when={"order-type": ("Market", "Stop", "Notional Market")},
+                forbid=("price", "price-effect"),
+                code="price_not_allowed",
+                behaviour="price_terms_by_order_type",
+                message="price and price-effect are not allowed in Market, Stop and Notional Market orders: omit them.",
+            ),
+            Rule(
+                when={"order-type": ("Notional Market",)},
+                require=("value-effect",),
+                code="value_effect_missing",
+                behaviour="price_terms_by_order_type",
+                message="value-effect is required for Notional Market orders: set Debit to spend the value, Credit to raise it.",
+            ),
+            Rule(
+                when={
+                    "order-type": ("Notional Market",),
+                    "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight", "GTD"),
+                },
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Notional Market order must not be GTC or GTD: use Day.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTD",)},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTD: use Day.",
+            ),
+            Rule(
+                exclusive=("price", "value"),
+                behaviour="price_terms_by_order_type",
+                message="price and value must not both be set: keep the limit price or the amount of money.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
+            ),
+        ),
+    ),
+    models.OrderEditDryRun: RequestModel(
+        fields=(
+            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=models.OrderType),
+            BodyField(
+                name="time_in_force", wire="time-in-force", kind="string", required=True, choices=models.TimeInForce
+            ),
+            BodyField(name="legs", wire="legs", kind="object", array=True, min_items=1, model=models.NewOrderLeg),
+            BodyField(name="gtc_date", wire="gtc-date", kind="date"),
+            BodyField(name="stop_trigger", wire="stop-trigger", kind="decimal"),
+            BodyField(name="price", wire="price", kind="decimal"),
+            BodyField(name="price_effect", wire="price-effect", kind="string", choices=models.PriceEffect),
+            BodyField(name="value", wire="value", kind="decimal"),
+            BodyField(name="value_effect", wire="value-effect", kind="string", choices=models.PriceEffect),
             BodyField(name="automated_source", wire="automated-source", kind="boolean"),
             BodyField(name="external_identifier", wire="external-identifier", kind="string"),
             BodyField(name="partition_key", wire="partition-key", kind="string"),
@@ -2293,6 +2283,31 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="order-type must not be Liquidity Allocation, which occurs in responses only: choose another order type.",
             ),
             Rule(
+                when={"time-in-force": ("GTD",)},
+                require=("gtc-date",),
+                message="gtc-date is required for time in force GTD: set the last working day of the order.",
+            ),
+            Rule(
+                unless={"time-in-force": ("GTD",)},
+                forbid=("gtc-date",),
+                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
+            ),
+            Rule(
+                positive=("value",),
+                library=True,
+                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
+            ),
+            Rule(
+                not_negative=("price",),
+                library=True,
+                message="price must not be negative: set price-effect to Credit to receive it.",
+            ),
+            Rule(
+                not_negative=("stop-trigger",),
+                library=True,
+                message="stop-trigger must not be negative: set the trigger price.",
+            ),
+            Rule(
                 when={"legs[].instrument-type": ("Warrant",)},
                 forbid=("legs[].instrument-type",),
                 message="instrument-type must not be Warrant, which cannot be ordered: choose another instrument type for the leg.",
@@ -2313,24 +2328,9 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="instrument-type must be one that can be ordered: choose another instrument type for the leg.",
             ),
             Rule(
-                when={"time-in-force": ("GTD",)},
-                require=("gtc-date",),
-                message="gtc-date is required for time in force GTD: set the last working day of the order.",
-            ),
-            Rule(
-                unless={"time-in-force": ("GTD",)},
-                forbid=("gtc-date",),
-                message="gtc-date is allowed for time in force GTD only: omit it or set time-in-force to GTD.",
-            ),
-            Rule(
                 unless={"order-type": ("Notional Market",)},
                 require=("legs[].quantity",),
                 message="quantity is required for each leg, except in Notional Market orders.",
-            ),
-            Rule(
-                when={"order-type": ("Notional Market",)},
-                forbid=("legs[].quantity",),
-                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
             ),
             Rule(
                 when={"legs[].action": ("Buy", "Sell")},
@@ -2338,48 +2338,9 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="Buy and Sell are allowed for futures and futures options only: use an action such as Buy to Open.",
             ),
             Rule(
-                exclusive=("price", "value"),
-                message="price and value must not both be set: keep the limit price or the amount of money.",
-            ),
-            Rule(
-                when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
-                forbid=("time-in-force",),
-                code="gtc_market_orders_not_supported",
-                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
-            ),
-            Rule(
-                distinct="legs[].symbol",
-                message="symbol must be distinct for each leg: combine legs with the same symbol.",
-            ),
-            Rule(
-                when={"legs[].instrument-type": ("Equity Option", "Future Option")},
-                max_items=("legs", 4),
-                message="An order must have at most 4 option legs: split it into several orders.",
-            ),
-            Rule(
-                when={"legs[].instrument-type": ("Equity", "Future")},
-                max_items=("legs", 1),
-                message="An order must have at most 1 equity or future leg: split it into several orders.",
-            ),
-            Rule(
                 positive=("legs[].quantity",),
                 library=True,
                 message="quantity must be greater than zero: the action of the leg sets the side.",
-            ),
-            Rule(
-                positive=("value",),
-                library=True,
-                message="value must be greater than zero: value-effect sets whether it is spent or raised.",
-            ),
-            Rule(
-                not_negative=("price",),
-                library=True,
-                message="price must not be negative: set price-effect to Credit to receive it.",
-            ),
-            Rule(
-                not_negative=("stop-trigger",),
-                library=True,
-                message="stop-trigger must not be negative: set the trigger price.",
             ),
         ),
         service_rules=(
@@ -2398,13 +2359,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="value-effect is required for Notional Market orders: set Debit to spend the value, Credit to raise it.",
             ),
             Rule(
-                when={"order-type": ("Market", "Notional Market")},
-                max_items=("legs", 1),
-                code="market_order_with_several_legs",
-                behaviour="market_orders_have_one_leg",
-                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
-            ),
-            Rule(
                 when={
                     "order-type": ("Notional Market",),
                     "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight", "GTD"),
@@ -2420,6 +2374,25 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 code="gtc_market_orders_not_supported",
                 behaviour="market_orders_are_never_gtc",
                 message="time-in-force of a Market order must not be GTD: use Day.",
+            ),
+            Rule(
+                exclusive=("price", "value"),
+                behaviour="price_terms_by_order_type",
+                message="price and value must not both be set: keep the limit price or the amount of money.",
+            ),
+            Rule(
+                when={"order-type": ("Market",), "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight")},
+                forbid=("time-in-force",),
+                code="gtc_market_orders_not_supported",
+                behaviour="market_orders_are_never_gtc",
+                message="time-in-force of a Market order must not be GTC, GTC Ext or GTC Ext Overnight: use Day, for example.",
+            ),
+            Rule(
+                when={"order-type": ("Market", "Notional Market")},
+                max_items=("legs", 1),
+                code="market_order_with_several_legs",
+                behaviour="market_orders_have_one_leg",
+                message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
             ),
             Rule(
                 when={
@@ -2467,26 +2440,55 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 behaviour="cryptocurrency_orders_have_one_leg",
                 message="An order must have at most 1 cryptocurrency leg: split it into several orders.",
             ),
+            Rule(
+                when={"order-type": ("Notional Market",)},
+                forbid=("legs[].quantity",),
+                behaviour="fractions_are_small_market_orders",
+                message="quantity is not allowed in Notional Market orders, which are sized by value: omit it.",
+            ),
+            Rule(
+                distinct="legs[].symbol",
+                behaviour="legs_are_distinct_and_few",
+                message="symbol must be distinct for each leg: combine legs with the same symbol.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Equity Option", "Future Option")},
+                max_items=("legs", 4),
+                behaviour="legs_are_distinct_and_few",
+                message="An order must have at most 4 option legs: split it into several orders.",
+            ),
+            Rule(
+                when={"legs[].instrument-type": ("Equity", "Future")},
+                max_items=("legs", 1),
+                behaviour="legs_are_distinct_and_few",
+                message="An order must have at most 1 equity or future leg: split it into several orders.",
+            ),
         ),
     ),
-    PairsEdit: RequestModel(
+    models.PairsEdit: RequestModel(
         fields=(
-            BodyField(name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=Comparator),
+            BodyField(
+                name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=models.Comparator
+            ),
             BodyField(name="ratio_price_threshold", wire="ratio-price-threshold", kind="decimal"),
         ),
     ),
-    MarginOrderLeg: RequestModel(
+    models.MarginOrderLeg: RequestModel(
         fields=(
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
             BodyField(
-                name="instrument_type", wire="instrument-type", kind="string", required=True, choices=InstrumentType
+                name="instrument_type",
+                wire="instrument-type",
+                kind="string",
+                required=True,
+                choices=models.InstrumentType,
             ),
-            BodyField(name="action", wire="action", kind="string", required=True, choices=LegAction),
+            BodyField(name="action", wire="action", kind="string", required=True, choices=models.LegAction),
             BodyField(name="quantity", wire="quantity", kind="decimal"),
             BodyField(name="remaining_quantity", wire="remaining-quantity", kind="decimal"),
         ),
     ),
-    MarginOrder: RequestModel(
+    models.MarginOrder: RequestModel(
         fields=(
             BodyField(name="account_number", wire="account-number", kind="string", required=True),
             BodyField(name="underlying_symbol", wire="underlying-symbol", kind="string", required=True),
@@ -2495,16 +2497,18 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 wire="underlying-instrument-type",
                 kind="string",
                 required=True,
-                choices=InstrumentType,
+                choices=models.InstrumentType,
             ),
-            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=OrderType),
-            BodyField(name="time_in_force", wire="time-in-force", kind="string", required=True, choices=TimeInForce),
+            BodyField(name="order_type", wire="order-type", kind="string", required=True, choices=models.OrderType),
+            BodyField(
+                name="time_in_force", wire="time-in-force", kind="string", required=True, choices=models.TimeInForce
+            ),
             BodyField(name="gtc_date", wire="gtc-date", kind="date"),
             BodyField(name="price", wire="price", kind="decimal"),
-            BodyField(name="price_effect", wire="price-effect", kind="string", choices=PriceEffect),
+            BodyField(name="price_effect", wire="price-effect", kind="string", choices=models.PriceEffect),
             BodyField(name="stop_trigger", wire="stop-trigger", kind="decimal"),
             BodyField(name="replaces_order_id", wire="replaces-order-id", kind="string"),
-            BodyField(name="legs", wire="legs", kind="object", array=True, model=MarginOrderLeg),
+            BodyField(name="legs", wire="legs", kind="object", array=True, model=models.MarginOrderLeg),
         ),
         rules=(
             Rule(
@@ -2573,13 +2577,13 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    NewWatchlistEntry: RequestModel(
+    models.NewWatchlistEntry: RequestModel(
         fields=(
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
-            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=models.InstrumentType),
         ),
     ),
-    NewWatchlist: RequestModel(
+    models.NewWatchlist: RequestModel(
         fields=(
             BodyField(name="name", wire="name", kind="string", required=True),
             BodyField(name="group_name", wire="group-name", kind="string"),
@@ -2590,30 +2594,38 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 kind="object",
                 array=True,
                 required=True,
-                model=NewWatchlistEntry,
+                model=models.NewWatchlistEntry,
             ),
         ),
     ),
-    NewQuoteAlert: RequestModel(
+    models.NewQuoteAlert: RequestModel(
         fields=(
-            BodyField(name="field", wire="field", kind="string", required=True, choices=AlertField),
-            BodyField(name="operator", wire="operator", kind="string", required=True, choices=AlertOperator),
+            BodyField(name="field", wire="field", kind="string", required=True, choices=models.AlertField),
+            BodyField(name="operator", wire="operator", kind="string", required=True, choices=models.AlertOperator),
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
             BodyField(name="threshold", wire="threshold", kind="decimal", required=True),
             BodyField(name="threshold_numeric", wire="threshold-numeric", kind="decimal"),
-            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=InstrumentType),
+            BodyField(name="instrument_type", wire="instrument-type", kind="string", choices=models.InstrumentType),
             BodyField(name="dx_symbol", wire="dx-symbol", kind="string"),
             BodyField(name="expires_at", wire="expires-at", kind="string"),
         ),
     ),
-    NewComplexOrder: RequestModel(
+    models.NewComplexOrder: RequestModel(
         fields=(
-            BodyField(name="type", wire="type", kind="string", required=True, choices=ComplexOrderType),
+            BodyField(name="type", wire="type", kind="string", required=True, choices=models.ComplexOrderType),
             BodyField(
-                name="orders", wire="orders", kind="object", array=True, required=True, min_items=1, model=NewOrder
+                name="orders",
+                wire="orders",
+                kind="object",
+                array=True,
+                required=True,
+                min_items=1,
+                model=models.NewOrder,
             ),
-            BodyField(name="trigger_order", wire="trigger-order", kind="object", model=NewOrder),
-            BodyField(name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=Comparator),
+            BodyField(name="trigger_order", wire="trigger-order", kind="object", model=models.NewOrder),
+            BodyField(
+                name="ratio_price_comparator", wire="ratio-price-comparator", kind="string", choices=models.Comparator
+            ),
             BodyField(name="ratio_price_threshold", wire="ratio-price-threshold", kind="decimal"),
             BodyField(
                 name="ratio_price_is_threshold_based_on_notional",
@@ -2623,6 +2635,13 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             BodyField(name="source", wire="source", kind="string"),
         ),
         rules=(
+            Rule(
+                positive=("ratio-price-threshold",),
+                library=True,
+                message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
+            ),
+        ),
+        service_rules=(
             Rule(
                 when={"type": ("OTOCO", "OTO")},
                 require=("trigger-order",),
@@ -2636,12 +2655,18 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             Rule(
                 when={"type": ("OTOCO", "OCO", "PAIRS")},
                 min_items=("orders", 2),
-                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: add the other one.",
+                message="orders must have at least 2 items in OTOCO, OCO and PAIRS orders: add the other one.",
             ),
             Rule(
-                when={"type": ("OTOCO", "OCO", "PAIRS")},
+                when={"type": ("OTOCO", "PAIRS")},
                 max_items=("orders", 2),
-                message="orders must have exactly 2 items in OTOCO, OCO and PAIRS orders: remove the others.",
+                message="orders must have exactly 2 items in OTOCO and PAIRS orders: remove the others.",
+            ),
+            Rule(
+                when={"type": ("OCO",)},
+                max_items=("orders", 2),
+                behaviour="oco_orders_have_two_components",
+                message="orders must have exactly 2 items in OCO orders: remove the others.",
             ),
             Rule(
                 when={"type": ("OTO",)},
@@ -2661,13 +2686,6 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="ratio-price-comparator and ratio-price-threshold are required for PAIRS orders: set both.",
             ),
             Rule(
-                positive=("ratio-price-threshold",),
-                library=True,
-                message="ratio-price-threshold must be greater than zero: set the ratio of the two prices.",
-            ),
-        ),
-        service_rules=(
-            Rule(
                 when={
                     "type": ("OCO",),
                     "orders[].order-type": ("Stop", "Stop Limit", "Market", "Notional Market", "Marketable Limit"),
@@ -2686,13 +2704,13 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    BacktestLeg: RequestModel(
+    models.BacktestLeg: RequestModel(
         fields=(
-            BodyField(name="type", wire="type", kind="string", choices=BacktestLegType),
-            BodyField(name="direction", wire="direction", kind="string", choices=BacktestDirection),
-            BodyField(name="side", wire="side", kind="string", choices=BacktestSide),
+            BodyField(name="type", wire="type", kind="string", choices=models.BacktestLegType),
+            BodyField(name="direction", wire="direction", kind="string", choices=models.BacktestDirection),
+            BodyField(name="side", wire="side", kind="string", choices=models.BacktestSide),
             BodyField(name="quantity", wire="quantity", kind="integer", minimum=1, maximum=100),
-            BodyField(name="strike_selection", wire="strikeSelection", kind="string", choices=StrikeSelection),
+            BodyField(name="strike_selection", wire="strikeSelection", kind="string", choices=models.StrikeSelection),
             BodyField(name="strike_relative_leg", wire="strikeRelativeLeg", kind="integer"),
             BodyField(name="delta", wire="delta", kind="decimal", number=True),
             BodyField(name="percentage_otm", wire="percentageOTM", kind="decimal", number=True),
@@ -2700,7 +2718,7 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             BodyField(name="premium", wire="premium", kind="decimal", number=True),
             BodyField(name="days_until_expiration", wire="daysUntilExpiration", kind="integer"),
         ),
-        rules=(
+        service_rules=(
             Rule(
                 require=("type", "direction", "quantity", "strikeSelection", "daysUntilExpiration"),
                 message="type, direction, quantity, strikeSelection and daysUntilExpiration are required: set all of them.",
@@ -2712,22 +2730,22 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             ),
         ),
     ),
-    EntryConditions: RequestModel(
+    models.EntryConditions: RequestModel(
         fields=(
-            BodyField(name="frequency", wire="frequency", kind="string", choices=EntryFrequency),
+            BodyField(name="frequency", wire="frequency", kind="string", choices=models.EntryFrequency),
             BodyField(name="specific_days", wire="specificDays", kind="integer", array=True),
             BodyField(name="maximum_active_trials", wire="maximumActiveTrials", kind="integer"),
             BodyField(
                 name="maximum_active_trials_behavior",
                 wire="maximumActiveTrialsBehavior",
                 kind="string",
-                choices=MaximumTrialsBehavior,
+                choices=models.MaximumTrialsBehavior,
             ),
             BodyField(name="minimum_vix", wire="minimumVIX", kind="integer"),
             BodyField(name="maximum_vix", wire="maximumVIX", kind="integer"),
         ),
     ),
-    ExitConditions: RequestModel(
+    models.ExitConditions: RequestModel(
         fields=(
             BodyField(name="take_profit_percentage", wire="takeProfitPercentage", kind="integer"),
             BodyField(name="stop_loss_percentage", wire="stopLossPercentage", kind="integer"),
@@ -2736,36 +2754,54 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
             BodyField(name="minimum_vix", wire="minimumVIX", kind="integer"),
         ),
     ),
-    NewBacktest: RequestModel(
+    models.NewBacktest: RequestModel(
         fields=(
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
             BodyField(name="start_date", wire="startDate", kind="date", required=True),
             BodyField(name="end_date", wire="endDate", kind="date", required=True),
             BodyField(
-                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=BacktestLeg
+                name="legs",
+                wire="legs",
+                kind="object",
+                array=True,
+                required=True,
+                min_items=1,
+                model=models.BacktestLeg,
             ),
             BodyField(
-                name="entry_conditions", wire="entryConditions", kind="object", required=True, model=EntryConditions
+                name="entry_conditions",
+                wire="entryConditions",
+                kind="object",
+                required=True,
+                model=models.EntryConditions,
             ),
             BodyField(
-                name="exit_conditions", wire="exitConditions", kind="object", required=True, model=ExitConditions
+                name="exit_conditions", wire="exitConditions", kind="object", required=True, model=models.ExitConditions
             ),
         ),
     ),
-    SimulatedTradeLeg: RequestModel(
+    models.SimulatedTradeLeg: RequestModel(
         fields=(
             BodyField(name="symbol", wire="symbol", kind="string", required=True),
-            BodyField(name="direction", wire="direction", kind="string", required=True, choices=BacktestDirection),
+            BodyField(
+                name="direction", wire="direction", kind="string", required=True, choices=models.BacktestDirection
+            ),
             BodyField(name="quantity", wire="quantity", kind="integer", required=True),
         ),
     ),
-    SimulatedTrade: RequestModel(
+    models.SimulatedTrade: RequestModel(
         fields=(
             BodyField(name="underlying", wire="underlying", kind="string", required=True),
             BodyField(name="start_time", wire="startTime", kind="date-time"),
             BodyField(name="end_time", wire="endTime", kind="date-time"),
             BodyField(
-                name="legs", wire="legs", kind="object", array=True, required=True, min_items=1, model=SimulatedTradeLeg
+                name="legs",
+                wire="legs",
+                kind="object",
+                array=True,
+                required=True,
+                min_items=1,
+                model=models.SimulatedTradeLeg,
             ),
         ),
     ),

@@ -91,7 +91,7 @@ def to_pandas(
         ConfigurationError: pandas or pyarrow is missing, an argument is invalid, or a number fits no column.
     """
     require("pandas")
-    from .frames import pandas_of
+    from .tables import pandas_of
 
     items, model = _checked(rows, model, decimals)
     return pandas_of(items, model, keys=keys, decimals=decimals)
@@ -118,7 +118,7 @@ def to_polars(
         ConfigurationError: Polars or pyarrow is missing, an argument is invalid, or a number fits no column.
     """
     require("polars")
-    from .frames import polars_of
+    from .tables import polars_of
 
     return polars_of(to_arrow(rows, model, keys=keys, decimals=decimals))
 
@@ -154,7 +154,7 @@ def write_parquet(
         ConfigurationError: pyarrow is missing, or a number fits no column.
     """
     require("arrow")
-    from .parquet import write
+    from .tables import write
 
     write(path, groups, model)
 

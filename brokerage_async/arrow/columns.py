@@ -65,7 +65,7 @@ def _columns(model: type[Any], decimals: Decimals, outer: frozenset[type[Any]]) 
     hints = get_type_hints(model)
     outer = outer | {model}
     return tuple(
-        Column(field.name, pa.string(), _write_extra)
+        Column(field.name, pa.string(), lambda extra: write_json(extra) if extra else None)  # empty in most rows
         if field.name == "extra"
         else Column(field.name, *_arrow_type(hints[field.name], decimals, outer))
         for field in attrs.fields(model)
@@ -113,11 +113,6 @@ def write_json(value: Any) -> str:
         return _encode(value).decode()
     except UnicodeEncodeError:
         return _encode(readable(value)).decode()
-
-
-def _write_extra(value: Any) -> str | None:
-    """Encode unknown fields; None where there are none, as in most rows."""
-    return write_json(value) if value else None
 
 
 def widened(type_: pa.DataType) -> pa.DataType:

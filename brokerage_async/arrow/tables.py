@@ -1,4 +1,4 @@
-"""Arrow tables of models.
+"""Arrow tables of models, and the data frames and Parquet files that are made of them.
 
 The columns of a table depend on the model and on ``decimals``, never on its rows, so tables of the same model can be
 concatenated and written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly
@@ -8,16 +8,24 @@ makes its column ``decimal256(76, 38)``, because exact digits matter more than a
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from .._decimals import Decimals
 from .._values import readable
 from ..errors import ConfigurationError
-from .columns import columns_of, widened
+from .columns import DECIMAL, columns_of, has_wide_decimals, widened
 
-__all__ = ["schema_of", "table_of"]
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+__all__ = ["pandas_of", "polars_of", "schema_of", "table_of", "write"]
+
 
 MAX_SHOWN = 80
 """Characters of an invalid value that an error shows."""
@@ -75,3 +83,55 @@ def _fits(value: Any, type_: pa.DataType) -> bool:
     except UNFIT:
         return False
     return True
+
+
+def write(path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]) -> None:
+    """Write groups of keys and items to one file, with wide columns if a number needs them."""
+    from pyarrow.parquet import ParquetWriter
+
+    narrow = schema_of(model, key=True)
+    wide = pa.schema([field.with_type(widened(field.type)) for field in narrow])
+    for schema in (narrow, wide):
+        try:
+            with ParquetWriter(path, schema) as writer:
+                for keys, items in groups():
+                    writer.write_table(table_of(items, model, keys=keys).cast(schema))
+            return
+        except pa.ArrowInvalid:
+            if schema is wide:
+                raise
+
+
+def pandas_of(
+    items: Collection[Any], model: type[Any], *, keys: Sequence[str] | None, decimals: Decimals
+) -> pandas.DataFrame:
+    """Return a frame whose decimals, if exact, are the objects of the models.
+
+    Arrow decimals of pandas fail on products, whose digits exceed every Arrow type; objects compute as in Python.
+    """
+    import pandas
+
+    table = table_of(items, model, keys=keys, decimals=decimals)
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    for column in columns_of(model, decimals):
+        if column.type == DECIMAL:
+            values = [getattr(item, column.name) for item in items]
+            frame[column.name] = pandas.Series(values, dtype=object, index=frame.index)
+    return frame
+
+
+def polars_of(table: pa.Table) -> polars.DataFrame:
+    """Return a frame of the table.
+
+    Raises:
+        ConfigurationError: a column is wider than the decimals of Polars.
+    """
+    import polars
+
+    for field in table.schema:
+        if has_wide_decimals(field.type):
+            raise ConfigurationError(
+                f"{field.name} must fit Decimal(38, 18) for Polars, got a longer number: "
+                'pass decimals="string" or decimals="float"'
+            )
+    return cast("polars.DataFrame", polars.from_arrow(table))

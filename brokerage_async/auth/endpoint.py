@@ -15,7 +15,7 @@ from ..config import AuthorizationCode, RefreshToken, RetryPolicy
 from ..errors import RequestNotSentError, ResponseDecodeError, ResponseLostError, TokenError
 from ..http.limiter import Lane, pause_after_429
 from ..observers import Event, TokenRequest
-from ..protocol.request import Request, build
+from ..protocol.request import build
 from ..protocol.token import Grant, grant_request, read_grant, unreachable
 
 if TYPE_CHECKING:
@@ -80,7 +80,12 @@ class TokenEndpoint:
             if self._permit is not None:
                 await self._permit()
                 sent_at = loop.time()
-            grant = await self._send(request, with_client_id=credentials.client_id is not None)
+            try:
+                response = await self._transport.send(request)
+            except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
+                raise unreachable(error) from error
+            has_id = credentials.client_id is not None
+            grant = read_grant(response, now=time.time(), base_url=self._base_url, with_client_id=has_id)
             self._lane.succeeded(sent_at)
             self._note("success", loop.time() - sent_at)
             return grant
@@ -95,10 +100,3 @@ class TokenEndpoint:
     def _note(self, outcome: str, elapsed: float) -> None:
         if self._report is not None:
             self._report(TokenRequest(outcome=outcome, elapsed=elapsed))
-
-    async def _send(self, request: Request, *, with_client_id: bool) -> Grant:
-        try:
-            response = await self._transport.send(request)
-        except (RequestNotSentError, ResponseLostError, ResponseDecodeError) as error:
-            raise unreachable(error) from error
-        return read_grant(response, now=time.time(), base_url=self._base_url, with_client_id=with_client_id)

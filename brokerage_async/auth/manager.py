@@ -7,15 +7,35 @@ import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
-from ..config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken, TokenProvider
+from .._generated.operations import OAUTH_TOKEN
+from ..config import (
+    AuthorizationCode,
+    Credentials,
+    Environment,
+    RefreshToken,
+    RetryPolicy,
+    Secret,
+    StaticToken,
+    TokenProvider,
+)
 from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
+from ..http.limiter import LaneName, Limiter
+from ..http.shared import Options, Tokens
+from ..observers import ObserverList
 from ..protocol.retry import throttle_pause
 from ..protocol.token import Grant, Lease, bearer, is_token, token_of
+from .endpoint import TokenEndpoint
 from .sharing import RefreshTurn, StoreAccess
-from .store import StoredToken, TokenStore
+from .store import StoredToken, TokenStore, store_key
 
-__all__ = ["ProvidedTokens", "TokenManager"]
+if TYPE_CHECKING:
+    from ..http.transport import Transport
+
+__all__ = ["ProvidedTokens", "TokenManager", "token_source"]
+
 
 logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
@@ -346,3 +366,38 @@ class TokenManager:
         again.__cause__ = error.__cause__
         again.retry_after = seconds
         return again
+
+
+def token_source(
+    environment: Environment,
+    credentials: Credentials,
+    transport: Transport,
+    limiter: Limiter,
+    options: Options,
+    store: TokenStore | None,
+    observers: ObserverList | None = None,
+) -> Tokens:
+    """Return the source of tokens for these credentials, with the ``options`` of the client itself.
+
+    Raises:
+        ConfigurationError: the credentials are of an unknown kind.
+    """
+    if isinstance(credentials, RefreshToken | AuthorizationCode):
+        endpoint = TokenEndpoint(
+            transport,
+            limiter[LaneName.TOKENS],
+            base_url=environment.base_url,
+            headers=options.headers,
+            policy=options.retry,
+            timeout=options.timeout,
+            report=None if observers is None else observers.on_event,
+            permit=None if limiter.shared is None else partial(limiter.permit, OAUTH_TOKEN),
+        )
+        key = store_key(environment, credentials)
+        return TokenManager(credentials, endpoint, policy=options.retry, store=store, store_key=key)
+    if not isinstance(credentials, TokenProvider) or isinstance(credentials, type):
+        raise ConfigurationError(
+            "credentials must be a RefreshToken, an AuthorizationCode, a StaticToken or a TokenProvider, "
+            f"got {type(credentials).__name__}"
+        )
+    return ProvidedTokens(credentials)

@@ -5,8 +5,8 @@ symbols exactly as they were requested.
 """
 
 from .api import Bulk, BulkOptions, Symbols
+from .batches import over_range, split_range
 from .bisect import FailureScope, FetchBatch, failure_scope
-from .date_ranges import over_range, split_range
 from .fetch import BulkFetch, BulkResult, Progress
 from .to_file import FileResult, fetch_to_file
 

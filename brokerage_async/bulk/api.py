@@ -26,8 +26,8 @@ from .._generated.models import (
     Warrant,
 )
 from ..errors import InvalidRequestError
+from .batches import over_range
 from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, listed, one_by_one
-from .date_ranges import over_range
 from .fetch import BulkFetch, Progress
 
 __all__ = ["Bulk", "BulkOptions", "Symbols"]

@@ -1,4 +1,4 @@
-"""Batching of the keys of a bulk fetch: every key once, as many per request as fit."""
+"""Batches of a bulk fetch: every key once, as many per request as fit; and a period of time in ranges of dates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
+    Awaitable,
     Callable,
     Collection,
     Container,
@@ -14,15 +15,65 @@ from collections.abc import (
     Sized,
 )
 from contextlib import aclosing
+from datetime import date, timedelta
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import attrs
 
+from .._arguments import check_count, check_date
 from ..errors import InvalidRequestError
+from ..http.concurrency import map_in_order
 from ..http.dedup import CompactSet
+from ..protocol.validation.rules import add_months
 
-__all__ = ["Batch", "Batcher", "url_length"]
+__all__ = ["Batch", "Batcher", "over_range", "split_range", "url_length"]
+
+
+MAX_MONTHS = 9
+"""Maximum span between the two dates of one request."""
+
+
+def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
+    """Split a range into the fewest consecutive ranges shorter than ``months``.
+
+    Both ends of every range are included.
+
+    Raises:
+        InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
+        ConfigurationError: ``months`` is less than 1.
+    """
+    check_date("from_date", from_date)
+    check_date("to_date", to_date)
+    if to_date < from_date:
+        raise InvalidRequestError(f"to_date must not be before from_date, got {from_date} to {to_date}")
+    check_count("months", months)
+    parts = []
+    while from_date < (following := add_months(from_date, months)) <= to_date:
+        parts.append((from_date, following - timedelta(days=1)))
+        from_date = following
+    return [*parts, (from_date, to_date)]
+
+
+async def over_range(
+    fetch: Callable[[date, date], Awaitable[Iterable[T]]],
+    from_date: date,
+    to_date: date,
+    *,
+    months: int = MAX_MONTHS,
+    concurrency: int = 8,
+) -> list[T]:
+    """Return the joined results of ``fetch`` over a range of any length.
+
+    ``fetch(from_date, to_date)`` is called for each part; the results keep the order of the dates.
+
+    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
+    """
+    check_count("concurrency", concurrency)
+    parts = split_range(from_date, to_date, months=months)
+    found = await map_in_order(lambda part: fetch(*part), parts, concurrency=concurrency)
+    return [item for part in found for item in part]
+
 
 T = TypeVar("T")
 
@@ -74,7 +125,12 @@ class Batcher:
         max_length: int,
         length: Callable[[Sequence[str]], int],
     ) -> None:
-        _check_source(source)
+        if isinstance(source, str | bytes | bytearray):
+            raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {source!r}")
+        if not isinstance(source, Iterable | AsyncIterable):
+            raise InvalidRequestError(f"symbols must be an iterable of str, got {source!r}")
+        if isinstance(source, Collection):
+            _check_keys(source)
         self._source = source
         self._max_size = max_size
         self._max_length = max_length
@@ -121,15 +177,6 @@ class Batcher:
         keys = tuple(pending[:count])
         del pending[: len(keys)]
         return keys
-
-
-def _check_source(keys: object) -> None:
-    if isinstance(keys, str | bytes | bytearray):
-        raise InvalidRequestError(f"symbols must be an iterable of str, got the single value {keys!r}")
-    if not isinstance(keys, Iterable | AsyncIterable):
-        raise InvalidRequestError(f"symbols must be an iterable of str, got {keys!r}")
-    if isinstance(keys, Collection):
-        _check_keys(keys)
 
 
 def _check_keys(keys: Iterable[object]) -> None:

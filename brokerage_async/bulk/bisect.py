@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ..errors import (
     APIError,
@@ -102,7 +102,9 @@ class Bisection(Generic[T]):
                 parts += await self._parts_after(error, keys, batch)
             else:
                 self._ambiguous, self._succeeded = 0, True
-                _record(keys, answer, batch)
+                found = {key: answer[key] for key in keys if key in answer}
+                batch.found |= found
+                batch.missing += [key for key in keys if key not in found]
         return batch
 
     def raise_if_denied(self) -> None:
@@ -129,11 +131,3 @@ class Bisection(Generic[T]):
             return []
         middle = len(keys) // 2
         return [keys[middle:], keys[:middle]]
-
-
-def _record(keys: tuple[str, ...], answer: Mapping[str, Any], batch: Batch[Any]) -> None:
-    """Record the values of an answer; keys absent from it are missing."""
-    found = {key: answer[key] for key in keys if key in answer}
-    batch.found |= found
-    if len(found) < len(keys):
-        batch.missing += [key for key in keys if key not in found]

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 import msgspec
@@ -54,9 +53,7 @@ class Checkpoint:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -176,25 +173,20 @@ def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
 
 def _open_locked(path: Path) -> BinaryIO:
     """Open a file, and lock it until it is closed if the system has file locks."""
+    if sys.platform == "win32":
+        return path.open("a+b")
+    import fcntl
+
     while True:
         file = path.open("a+b")
         try:
-            if _lock(file):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(file.fileno()).st_nlink:
                 return file
+        except BlockingIOError:
+            file.close()
+            raise ConfigurationError(f"{file.name} is in use by another run") from None
         except BaseException:
             file.close()
             raise
-        file.close()
-
-
-def _lock(file: BinaryIO) -> bool:
-    """Lock the file. Return False if another run removed it before it was locked."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigurationError(f"{file.name} is in use by another run") from None
-    return os.fstat(file.fileno()).st_nlink > 0
+        file.close()  # another run has removed it before it was locked

@@ -17,7 +17,6 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import attrs
@@ -165,9 +164,7 @@ class BulkFetch(Generic[T]):
     async def __aenter__(self) -> BulkFetch[T]:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

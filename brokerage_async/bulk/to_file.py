@@ -99,12 +99,22 @@ async def fetch_to_file(
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
     keys = await fetch.read_keys()
-    purpose = _purpose(fetch, keys, "raw csv" if raw and path.suffix == ".csv" else path.suffix[1:])
+    digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
+    purpose: dict[str, object] = {  # Only a fetch that equals it continues its rows. The order of the keys is free.
+        "fetch": fetch.name,
+        "format": "raw csv" if raw and path.suffix == ".csv" else path.suffix[1:],
+        "keys": f"{len(keys)} ({digest[:16]})",
+    }
     partial = path.with_name(f"{path.name}.partial")
     with Checkpoint(partial) as checkpoint:
         await _in_thread(lambda: checkpoint.load(purpose, restart=restart))
         resumed = len(checkpoint)
-        failed = await _fetch_rest(fetch, checkpoint)
+        fetch.skip(checkpoint)
+        async with fetch, contextlib.aclosing(fetch.batches()) as batches:
+            async for batch in batches:
+                await _record(batch, checkpoint)
+                checkpoint.flush()
+        failed = fetch.failed
         if failed and not skip_failed:
             raise _incomplete(partial, failed, len(keys))
         known = [key for key in keys if key in checkpoint]
@@ -127,22 +137,6 @@ def _checked(fetch: BulkFetch[Any], path: Path) -> type[Any]:
     if path.suffix == ".parquet":
         require("arrow")
     return fetch.model
-
-
-def _purpose(fetch: BulkFetch[Any], keys: Sequence[str], file_format: str) -> dict[str, object]:
-    """Describe a fetch: only one that equals it continues its rows. The order of the keys is free."""
-    digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
-    return {"fetch": fetch.name, "format": file_format, "keys": f"{len(keys)} ({digest[:16]})"}
-
-
-async def _fetch_rest(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> dict[str, Exception]:
-    """Record the keys that the checkpoint lacks; return the failed ones with their errors."""
-    fetch.skip(checkpoint)
-    async with fetch, contextlib.aclosing(fetch.batches()) as batches:
-        async for batch in batches:
-            await _record(batch, checkpoint)
-            checkpoint.flush()
-    return fetch.failed
 
 
 async def _record(batch: Batch[Any], checkpoint: Checkpoint) -> None:

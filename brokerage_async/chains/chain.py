@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
+from decimal import Decimal
 
 import attrs
 
@@ -14,7 +15,6 @@ from .._generated.models import (
     NestedOptionChain,
     OptionExpiration,
 )
-from .._generated.models import OptionStrike as StrikeRow
 from ..errors import InvalidRequestError
 from .expiration import Expiration, Strike
 
@@ -63,7 +63,7 @@ class OptionChain:
                 listed = ", ".join(sorted(map(str, names)))
                 raise InvalidRequestError(f"rows must be of one underlying, got {listed}: build a chain of each")
             found = list(_of_equities(chains, adjusted))
-        return cls(tuple(sorted(found, key=_order)))
+        return cls(tuple(sorted(found, key=lambda each: (each.day, each.settlement, each.root))))
 
     def expiration(
         self,
@@ -91,7 +91,11 @@ class OptionChain:
         if sum(choice is not None for choice in (near, on, days)) != 1:
             raise InvalidRequestError("exactly one of near, on and days must be given to choose an expiration")
         wanted = {"root": root, "settlement": settlement, "cycle": cycle}
-        considered = [expiration for expiration in self.expirations if _fits(expiration, wanted)]
+        considered = [
+            expiration
+            for expiration in self.expirations
+            if all(value is None or getattr(expiration, name) == value for name, value in wanted.items())
+        ]
         if not considered:
             given = "".join(f", {name} {value}" for name, value in wanted.items() if value is not None)
             raise InvalidRequestError(
@@ -131,14 +135,6 @@ def _distance(near: date | None, on: date | None, days: int | None) -> Callable[
     return lambda expiration: (expiration.day - day).days
 
 
-def _fits(expiration: Expiration, wanted: dict[str, str | None]) -> bool:
-    return all(value is None or getattr(expiration, name) == value for name, value in wanted.items())
-
-
-def _order(expiration: Expiration) -> tuple[date, str, str]:
-    return expiration.day, expiration.settlement, expiration.root
-
-
 def _named(expirations: Iterable[Expiration]) -> str:
     names = list(map(str, expirations))
     return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
@@ -172,7 +168,11 @@ def _expiration(
     root: str | None,
     underlying: str | None,
 ) -> Iterator[Expiration]:
-    strikes = _strikes(row.strikes or ())
+    by_price: dict[Decimal, Strike] = {}
+    for each in row.strikes or ():
+        if each.strike_price is not None and (each.call or each.put):  # the first row of a price counts
+            by_price.setdefault(each.strike_price, Strike(each.strike_price, each))
+    strikes = tuple(by_price[price] for price in sorted(by_price))
     if row.expiration_date is not None and root and strikes:
         yield Expiration(
             day=row.expiration_date,
@@ -185,12 +185,3 @@ def _expiration(
             row=row,
             chain=chain,
         )
-
-
-def _strikes(rows: Iterable[StrikeRow]) -> tuple[Strike, ...]:
-    """Return the strikes in ascending order; the first row of a price counts."""
-    by_price: dict[object, Strike] = {}
-    for row in rows:
-        if row.strike_price is not None and (row.call or row.put):
-            by_price.setdefault(row.strike_price, Strike(row.strike_price, row))
-    return tuple(sorted(by_price.values(), key=lambda strike: strike.price))

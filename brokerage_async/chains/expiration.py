@@ -143,10 +143,17 @@ class Expiration:
         away = [(sign * (strike.price - spot), strike) for strike in self.strikes if strike.lists(option_type)]
         away.sort(key=operator.itemgetter(0))
         if percent is not None:
-            least, position = abs(spot) * _percentage(percent), 1
+            share, position = exact("percent", percent), 1
+            if share < 0:
+                raise InvalidRequestError(
+                    f"percent must not be negative, got {percent!r}; the option type is the direction"
+                )
+            least = abs(spot) * share
             found = [strike for distance, strike in away if distance * HUNDRED >= least]
         else:
-            position = _position(strikes)
+            if not isinstance(strikes, int) or isinstance(strikes, bool) or strikes < 1:
+                raise InvalidRequestError(f"strikes must be an int of at least 1, got {strikes!r}")
+            position = strikes
             found = [strike for distance, strike in away if distance > 0]
         if len(found) < position:
             wanted = f"{percent} percent" if percent is not None else f"number {position}"
@@ -161,16 +168,3 @@ def _is_call(option_type: str) -> bool:
     if option_type not in ("C", "P"):
         raise InvalidRequestError(f"option_type must be C or P, got {option_type!r}")
     return option_type == "C"
-
-
-def _percentage(percent: Amount) -> Decimal:
-    share = exact("percent", percent)
-    if share < 0:
-        raise InvalidRequestError(f"percent must not be negative, got {percent!r}; the option type is the direction")
-    return share
-
-
-def _position(strikes: object) -> int:
-    if not isinstance(strikes, int) or isinstance(strikes, bool) or strikes < 1:
-        raise InvalidRequestError(f"strikes must be an int of at least 1, got {strikes!r}")
-    return strikes

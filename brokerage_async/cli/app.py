@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from . import accounts, call, completion, demo, fetch, market, orders, serve, stream, watch
+from . import accounts, call, completion, conformance, demo, fetch, market, orders, serve, stream, watch
 from .options import add
 
 __all__ = ["app"]
@@ -76,5 +76,6 @@ add(
     app, call.call, add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )  # fmt: skip
+add(app, conformance.conformance, short_help="Compare what a service does with what is described here.")
 app.command(short_help="Print the schema of the service for other tools.")(schema)
 app.command(short_help="Print the completion script of a shell.")(completion.completion)

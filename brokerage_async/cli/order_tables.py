@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..order_entry import OrderChange, Placement
 
 __all__ = [
-    "change_json", "legs_of", "messages", "order_style", "order_table", "placement_json",
+    "change_json", "change_lines", "legs_of", "messages", "order_style", "order_table", "placement_json",
     "placement_table", "preview_table", "price_of", "ticket_line",
 ]  # fmt: skip
 
@@ -43,8 +43,23 @@ def change_json(change: OrderChange) -> dict[str, Any]:
     return {
         "outcome": change.outcome.value,
         "order": raw(change.order),
+        "fills": [raw(fill) for fill in change.fills],
         "error": str(change.error) if change.error else None,
     }
+
+
+def change_lines(change: OrderChange) -> list[str]:
+    """Return the outcome of a change, the fills of the order, and whether it still works after a refusal."""
+    from ..protocol.order_status import TERMINAL
+
+    order, reason = change.order, str(change.error or "")
+    if change.outcome == "filled":
+        reason = f"order {change.order_id} was filled first"
+    lines = [f"{change.outcome}: {reason}".removesuffix(": ")]
+    if change.outcome == "refused" and order is not None and order.status not in TERMINAL:
+        lines.append(f"order {change.order_id} is {order.status}: it still works")
+    fills = [" at ".join(plain(each) for each in (fill.quantity, fill.fill_price) if each) for fill in change.fills]
+    return [*lines, f"filled: {', '.join(fills)}"] if fills else lines
 
 
 def ticket_line(account: str, order: NewOrder) -> str:

@@ -17,6 +17,7 @@ from .console import confirm, echo_json, say, show, width
 from .options import Account, AsJson, Simulated, Yes, add, day
 from .order_tables import (
     change_json,
+    change_lines,
     messages,
     order_table,
     placement_json,
@@ -214,7 +215,7 @@ async def replace(
         working = await find_order(desk, order_id)
         edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
         if not yes:
-            preview = await desk.service.client.orders.edit_dry_run(desk.account, order_id, edit)
+            preview = await preview_edit(desk, order_id, edit)
             show_preview([ticket_line(desk.account, replacement(working, edit))], preview)
             desk.ask(f"Replace order {order_id} by this one?")
         with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
@@ -223,14 +224,22 @@ async def replace(
 
 
 async def cancel(
-    order_id: OrderId, account: Account = None, yes: Yes = False, as_json: AsJson = False, simulated: Simulated = False
+    order_id: OrderId,
+    wait: Annotated[bool, typer.Option("--wait", help="wait until the order is over, and show its fills")] = False,
+    account: Account = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    simulated: Simulated = False,
 ) -> None:
-    """Ask for the cancellation of an order, and report the outcome."""
+    """Ask for the cancellation of an order, and report the outcome.
+
+    An order that is not live yet is asked for again, for up to two minutes. Until it is over it can still be filled.
+    """
     async with trading(account, simulated=simulated) as desk:
         if not yes:
             desk.ask(f"Cancel order {order_id}?")
         with noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
-            change = await desk.entry.cancel(desk.account, order_id)
+            change = await desk.entry.cancel(desk.account, order_id, wait=wait)
     show_change(change, as_json=as_json)
 
 
@@ -363,6 +372,27 @@ async def find_order(desk: Desk, order_id: str) -> Order:
     raise InvalidRequestError(f"account {account} has no order {order_id}")
 
 
+async def preview_edit(desk: Desk, order_id: str, edit: OrderEdit) -> PlacedOrderResponse:
+    """Dry-run a replacement; wait for an order that is still on its way to the exchange, for half a minute at most."""
+    import asyncio
+
+    from ..errors import OrderNotCancellableError
+    from ..models import OrderEditDryRun
+    from ..protocol.order_status import TERMINAL
+
+    orders, checked = desk.service.client.orders, OrderEditDryRun.of(edit)
+    for pause in (0.5, 1, 2, 4, 8, 16):
+        try:
+            return await orders.edit_dry_run(desk.account, order_id, checked)
+        except OrderNotCancellableError:
+            status = (await find_order(desk, order_id)).status
+            if status in TERMINAL:
+                raise
+            say(f"order {order_id} is {status}, and cannot be changed yet: waiting", err=True)
+            await asyncio.sleep(pause)
+    return await orders.edit_dry_run(desk.account, order_id, checked)
+
+
 def replacement(order: Order, edit: OrderEdit) -> NewOrder:
     """Return a working order as it would be placed with new terms, to be shown."""
     from ..models import NewOrder, NewOrderLeg
@@ -412,7 +442,8 @@ def show_change(change: OrderChange, *, as_json: bool) -> None:
     if as_json:
         echo_json(change_json(change))
     else:
-        say(f"{change.outcome}: {change.error or ''}".removesuffix(": "))
+        for line in change_lines(change):
+            say(line)
         if change.order is not None:
             show(order_table([change.order], width()))
     if change.outcome != "applied":

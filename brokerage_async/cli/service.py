@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .console import say
 
@@ -62,13 +62,14 @@ class Service:
 
 
 @asynccontextmanager
-async def connect(*, simulated: bool, **options: Any) -> AsyncIterator[Service]:
+async def connect(
+    *, simulated: bool, environment: Literal["sandbox", "production"] = "production", **options: Any
+) -> AsyncIterator[Service]:
     """Connect to the service that the environment names, or to an embedded simulator.
-
-    The simulator plays the production environment, because the sandbox lacks operations.
 
     Args:
         simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
+        environment: what the simulator plays; the sandbox lacks operations.
         options: arguments of the client.
 
     Raises:
@@ -77,7 +78,7 @@ async def connect(*, simulated: bool, **options: Any) -> AsyncIterator[Service]:
     if simulated:
         from ..simulator import Simulator
 
-        async with Simulator(environment="production") as simulator, simulator.client(**options) as client:
+        async with Simulator(environment=environment) as simulator, simulator.client(**options) as client:
             say(
                 f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
                 style="yellow",

@@ -1,10 +1,9 @@
 """Several processes that share one customer's tokens, request budget and change feeds, over Redis or Valkey."""
 
-from .connection import EngineUnavailableError
 from .feed import FeedStatus, RedisFeed
-from .feed_keys import FeedGapError, LeaseLostError
 from .feed_reader import CursorReader, FeedReader, GroupReader
-from .fleet import EngineStatus, Fleet, FleetStatus
+from .feed_scripts import FeedGapError, LeaseLostError
+from .fleet import EngineStatus, EngineUnavailableError, Fleet, FleetStatus
 from .limits import LimitsStatus, RedisLimits
 from .tokens import RedisTokenStore, TokensStatus
 

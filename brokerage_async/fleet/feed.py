@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import logging
 import re
-from collections.abc import Callable, Hashable
+import secrets
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._arguments import check_count, check_function
+from .._arguments import check_count, check_function, running_loop
 from ..errors import ConfigurationError
-from ..watch.alerts import AlertKind
 from ..watch.codec import ItemCodec
-from ..watch.diff import Change, ChangeKind
+from ..watch.diff import Change
+from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
-from ..watch.state import StoredChange, WatchState
-from .connection import EngineUnavailableError
-from .feed_keys import FeedKeys
-from .feed_poller import FeedPoller
+from ..watch.state import Standing, StoredChange, WatchState, WatchStateError
 from .feed_reader import CursorReader, GroupReader
-from .feed_scripts import STATUS
-from .fleet import Fleet
+from .feed_scripts import ELECT, LOAD, MARGIN, PUBLISH, RENEW, STATUS, FeedKeys, LeaseLostError
+from .fleet import EngineUnavailableError, Fleet
 
-__all__ = ["FeedStatus", "RedisFeed"]
+__all__ = ["FeedStatus", "RedisFeed", "Turn"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
 T = TypeVar("T")
+
+RETRY_INTERVAL = 0.25
+"""Seconds between two tries while the engine is away."""
+
+PASSING = frozenset({"AWAY", "BUSY", "LOADING", "NOREPLICAS", "TRYAGAIN"})
+"""Codes after which a command is tried again; any other refusal would come again, and nothing would be published."""
 
 
 @attrs.frozen(kw_only=True)
@@ -93,7 +101,7 @@ class RedisFeed(Generic[T]):
         self._fleet = fleet
         self._feed = FeedKeys(connection=fleet.connection, name=name, lease=lease, keep=keep, max_length=max_length)
         self._codec: EntryCodec[T] = EntryCodec(item_type, key)
-        self._poller: FeedPoller | None = None
+        self._is_published = self._is_elected = False
         fleet.add(f"feed {name}", self)
 
     def __repr__(self) -> str:
@@ -114,13 +122,45 @@ class RedisFeed(Generic[T]):
             ConfigurationError: ``watch`` made something else, or a watcher without its state.
         """
         check_function("watch", watch)
-        if self._poller is not None:
+        if self._is_published:
             raise ConfigurationError(f"the feed {self._feed.name!r} is published by this process already")
-        self._poller = FeedPoller(self._feed, self._fleet.worker, watch)
+        self._is_published = True
         try:
-            await self._poller.run()
+            while True:
+                await self._take_turn(watch)
         finally:
-            self._poller = None
+            self._is_published = False
+
+    async def _take_turn(self, watch: Callable[[WatchState], Watcher[T]]) -> None:
+        """Poll until the lease is lost, if this process is elected."""
+        turn = Turn(self._feed, self._fleet.worker)
+        try:
+            wait = await turn.elect()
+            if wait is None:
+                await self._lead(turn, watch)
+            else:
+                await asyncio.sleep(min(wait, self._feed.lease / 2))
+        except EngineUnavailableError as error:
+            if error.code not in PASSING:
+                raise
+            await asyncio.sleep(RETRY_INTERVAL)
+        except LeaseLostError:
+            logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
+
+    async def _lead(self, turn: Turn, watch: Callable[[WatchState], Watcher[T]]) -> None:
+        polling = asyncio.create_task(_poll(turn, watch), name="brokerage_async feed poller")
+        keeping = asyncio.create_task(turn.keep(), name="brokerage_async feed lease")
+        self._is_elected = True
+        try:
+            await asyncio.wait({polling, keeping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._is_elected = False
+            keeping.cancel()
+            polling.cancel()
+            await asyncio.wait({polling, keeping})
+            await turn.resign()
+        if not polling.cancelled():
+            polling.result()
 
     def read(self, *, start: str | int = "now") -> CursorReader[T]:
         """Return a reader with a cursor of its own; its changes need no acknowledgement.
@@ -161,7 +201,7 @@ class RedisFeed(Generic[T]):
             keys = self._feed.keys("stream", "meta", "lease")
             poller, published, lags = await self._feed.connection.script(STATUS, keys, [])
         return FeedStatus(
-            is_elected=self._poller is not None and self._poller.is_elected,
+            is_elected=self._is_elected,
             poller=None if poller is None else poller.decode(),
             published=published,
             lag={name.decode(): lag for name, lag in zip(lags[::2], lags[1::2], strict=True)},
@@ -175,7 +215,7 @@ class EntryCodec(ItemCodec[T]):
     """Changes of a feed, whose keys are restored from their text unless ``key`` is given."""
 
     def __init__(self, item_type: Any, key: Callable[[T], Hashable] | None) -> None:
-        super().__init__(key or (lambda item: None), item_type, (ChangeKind, AlertKind))
+        super().__init__(key or (lambda item: None), item_type)
         self._restores_keys = key is None
 
     def restore(self, stored: StoredChange) -> Change[T]:
@@ -191,3 +231,125 @@ def _check_group(group: object) -> None:
 
 def _tupled(key: Any) -> Any:
     return tuple(_tupled(part) for part in key) if isinstance(key, list) else key
+
+
+class Turn:
+    """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged.
+
+    Attributes:
+        token: fences the changes; belongs to this turn alone.
+        is_open: whether a watcher has this state.
+    """
+
+    def __init__(self, feed: FeedKeys, worker: str) -> None:
+        self._feed = feed
+        self._key = feed.keys("lease")
+        self._script = feed.connection.script
+        self._valid_until = float("-inf")
+        self._sequence = 0
+        self.token: str = f"{worker}-{secrets.token_hex(4)}"
+        self.is_open: bool = False
+
+    async def elect(self) -> float | None:
+        """Take the lease; return None, or the seconds for which another poller has it."""
+        began = running_loop().time()
+        try:
+            won, number = await self._script(ELECT, self._key, [self.token, self._feed.lease_ms])
+        except asyncio.CancelledError:
+            await self.resign()  # the engine may have given the lease to a process that no longer listens
+            raise
+        if not won:
+            return float(max(int(number), 1)) / 1000
+        self.extended(began)
+        return None
+
+    def extended(self, began: float) -> None:
+        """Note that a command sent at ``began`` has renewed the lease."""
+        self._valid_until = max(self._valid_until, began + self._feed.lease * (1 - MARGIN))
+
+    async def keep(self) -> None:
+        """Renew the lease until it is lost, or may be."""
+        clock = running_loop().time
+        while (left := self._valid_until - clock()) > 0:
+            await asyncio.sleep(min(left, self._feed.lease / 3))
+            began = clock()
+            try:
+                async with asyncio.timeout(max(self._valid_until - began, 0)):
+                    if not await self._script(RENEW, self._key, [self.token, self._feed.lease_ms]):
+                        return
+                self.extended(began)
+            except (EngineUnavailableError, TimeoutError):
+                await asyncio.sleep(min(RETRY_INTERVAL, max(self._valid_until - clock(), 0)))
+
+    async def resign(self) -> None:
+        """Give the lease to the next poller."""
+        with contextlib.suppress(EngineUnavailableError):  # it ends by itself
+            await self._script(RENEW, self._key, [self.token, 0])
+
+    async def open(self, feed: str) -> Standing:
+        """Return the items published so far."""
+        keys = self._feed.keys("lease", "meta", "begun", "items")
+        match await self._script(LOAD, keys, [self.token, feed, secrets.token_hex(16)]):
+            case [b"ok", identity, sequence, begun, items]:
+                self._sequence = int(sequence)
+                self.is_open = True
+                pairs = zip(items[::2], items[1::2], strict=True)
+                return Standing(
+                    identity=identity.decode(),
+                    begun=frozenset(part.decode() for part in begun),
+                    items={key.decode(): bytes(item) for key, item in pairs},
+                    sequence=self._sequence,
+                )
+            case [b"other", watched]:
+                raise WatchStateError(
+                    f"the feed {self._feed.name!r} publishes {watched.decode()}, not {feed}: give each its own name"
+                )
+        raise LeaseLostError(f"the lease of the feed {self._feed.name!r} was lost")
+
+    async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
+        """Publish changes in one step, if the lease is still held."""
+        arguments: list[bytes | str | float] = [
+            self.token, self._feed.lease_ms, self._sequence, self._feed.keep, self._feed.max_length, len(begun),
+        ]  # fmt: skip
+        for part, items in begun.items():
+            arguments += [part, len(items), *(value for pair in items.items() for value in pair)]
+        arguments.append(len(changes))
+        for change in changes:
+            items_of_it = (change.before, change.after)
+            arguments += [change.key, change.kind, change.at]
+            arguments += [part for item in items_of_it for part in (int(item is not None), item or b"")]
+        keys = self._feed.keys("lease", "meta", "begun", "items", "revisions", "stream")
+        began = running_loop().time()
+        outcome, *_ = await self._script(PUBLISH, keys, arguments)
+        if outcome != b"ok":  # lost, or the engine has lost changes: the next turn starts from those that are left
+            raise LeaseLostError(f"the lease of the feed {self._feed.name!r} was lost")
+        self.extended(began)
+        self._sequence += len(changes)
+
+    async def acknowledge(self, sequences: Iterable[int]) -> None:
+        """Do nothing: published changes are acknowledged."""
+
+    async def aclose(self) -> None:
+        """Do nothing: the turn ends by itself."""
+
+
+async def _poll(turn: Turn, watch: Callable[[WatchState], Watcher[Any]]) -> None:
+    watcher = watch(turn)
+    if isinstance(watcher, MarketWatcher):
+        raise ConfigurationError("market hours cannot be published: each process computes them by itself")
+    if not isinstance(watcher, Watcher):
+        raise ConfigurationError(f"watch must return a watcher, got {type(watcher).__name__}")
+    async with watcher:
+        while True:
+            try:
+                change = await anext(watcher)
+            except StopAsyncIteration:
+                return
+            except EngineUnavailableError as error:
+                if error.code not in PASSING:
+                    raise
+                await asyncio.sleep(RETRY_INTERVAL)
+            else:
+                if not turn.is_open:  # nothing was published, and nothing ever would be
+                    raise ConfigurationError("watch must make its watcher with the state that it is given")
+                await change.ack()

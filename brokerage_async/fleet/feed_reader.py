@@ -9,21 +9,18 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator
 from collections.abc import Set as AbstractSet
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 import attrs
 
 from .._arguments import running_loop
 from ..observers import FeedLag
-from ..watch.codec import ChangeCodec
+from ..watch.codec import ItemCodec
 from ..watch.diff import Change
-from ..watch.group_commit import GroupCommit
+from ..watch.durable import GroupCommit
 from ..watch.state import StoredChange
-from .connection import EngineUnavailableError, Script
-from .feed_keys import MARGIN, FeedGapError, FeedKeys, LeaseLostError
-from .feed_scripts import ACK, EXTEND, READ, TAKE
-from .fleet import Fleet
+from .feed_scripts import ACK, EXTEND, MARGIN, READ, TAKE, FeedGapError, FeedKeys, LeaseLostError
+from .fleet import EngineUnavailableError, Fleet, Script
 
 __all__ = ["CursorReader", "Entry", "FeedReader", "GroupReader"]
 
@@ -41,12 +38,9 @@ MAX_BLOCK = 0.5
 
 @attrs.frozen
 class Entry:
-    """One entry of the stream.
+    """One entry of the stream: the change, its idempotency key, and when it was published.
 
-    Attributes:
-        stored: the change.
-        key: its idempotency key.
-        published: microseconds by the clock of the engine, None if an earlier version published it.
+    ``published`` is in microseconds by the clock of the engine, None if an earlier version published it.
     """
 
     stored: StoredChange
@@ -77,7 +71,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     one cannot be decoded. The iteration can continue after either.
     """
 
-    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str = "") -> None:
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ItemCodec[T], group: str = "") -> None:
         self._fleet = fleet
         self._feed = feed
         self._codec = codec
@@ -93,7 +87,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
         while not self._closed:
             self._drop_expired()
             if self._ready:
-                return await self._next()
+                return await self._next(*self._ready[0])
             lost, time, found = await self._fetch()
             now = running_loop().time()  # at ``time`` by the engine
             for entry in found:
@@ -108,9 +102,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -132,9 +124,8 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
     def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
         """Return a change as it is reported."""
 
-    async def _next(self) -> Change[T]:
+    async def _next(self, entry: Entry, published_at: float) -> Change[T]:
         """Return the next change that was fetched, and report how long ago it was published."""
-        entry, published_at = self._ready[0]
         try:
             change = self._codec.restore(entry.stored)
         except Exception as error:  # a key function or a converter may raise anything
@@ -161,7 +152,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
 class CursorReader(FeedReader[T]):
     """A reader with its own cursor, which it may keep and pass as ``start`` to the next one."""
 
-    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], start: str | int) -> None:
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ItemCodec[T], start: str | int) -> None:
         super().__init__(fleet, feed, codec)
         self._cursor: str | int = start
         position, _, self._key = str(start).partition("-")
@@ -200,7 +191,7 @@ class GroupReader(FeedReader[T]):
     Leases are renewed in the background while changes are held; one that was lost raises `LeaseLostError` in ``ack``.
     """
 
-    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ChangeCodec[T], group: str, start: str) -> None:
+    def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ItemCodec[T], group: str, start: str) -> None:
         super().__init__(fleet, feed, codec, group)
         self._start = "0" if start == "beginning" else "$"
         self._has_joined = False

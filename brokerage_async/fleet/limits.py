@@ -20,8 +20,7 @@ from .._arguments import check_number, check_positive, running_loop
 from ..config import Limits
 from ..errors import ConfigurationError
 from ..http.limiter import LaneName
-from .connection import EngineUnavailableError, Script, check_name
-from .fleet import Fleet
+from .fleet import EngineUnavailableError, Fleet, Script, check_name
 
 __all__ = ["LimitsStatus", "RedisLimits", "bucket_of"]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import itertools
 import logging
 import random
 import time
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -17,12 +20,9 @@ from ..auth.sharing import RefreshTurn
 from ..auth.store import StoredRefusal, StoredToken
 from ..config import Secret
 from ..errors import ConfigurationError, TokenError
-from .cipher import TokenCipher
-from .connection import EngineUnavailableError, Script, check_lease
-from .fleet import Fleet
-from .scripts import END, JOIN, PUBLISH, RENEW
+from .fleet import EngineUnavailableError, Fleet, Script, check_lease
 
-__all__ = ["RedisTokenStore", "TokensStatus"]
+__all__ = ["RedisTokenStore", "TokenCipher", "TokensStatus"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -40,6 +40,145 @@ PATIENCE = 2.0
 
 MAX_HOLD = 30.0
 """Seconds for which a turn is renewed. Then another process may try, although the holder is alive."""
+
+
+CLOCK = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local state = KEYS[1]
+local function get(field) return redis.call('HGET', state, field) end
+local function left(field, most)
+  local rest = (tonumber(get(field) or 0) or 0) - now
+  return rest > most and 0 or rest
+end
+"""
+"""Start of each script. A moment further ahead than it can be comes from before the clock was set back: it is over."""
+
+KEPT = 3600_000
+"""Milliseconds that a state is kept after its last change, beyond the life of its token."""
+
+JOIN = Script(
+    CLOCK
+    + """
+-- ARGV: turn, lease in ms, least life in ms, digest of the token that was rejected, of the one that is due, or ''
+local turn, lease, least = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local digest = get('digest')
+if digest and digest == ARGV[4] then
+  redis.call('HDEL', state, 'token', 'digest', 'expires')
+  digest = nil
+end
+local life = left('expires', 86400000)
+if digest and digest ~= ARGV[5] and life >= least then return {'token', get('token'), life, digest} end
+local pause = left('resting', 3600000)
+if pause > 0 then return {'failed', get('failure'), pause} end
+local holder, held = get('turn'), left('until', 2 * lease)
+if holder and holder ~= turn and held > 0 then return {'wait', held} end
+redis.call('HSET', state, 'turn', turn, 'until', now + lease)
+redis.call('HINCRBY', state, 'turns', 1)
+redis.call('PEXPIRE', state, 86400000)
+return {'turn'}
+"""
+)
+"""Return the token, the failure of another, the time that the holder of the turn has left, or the turn."""
+
+RENEW = Script(
+    CLOCK
+    + """
+if get('turn') ~= ARGV[1] then return 0 end
+redis.call('HSET', state, 'until', now + tonumber(ARGV[2]))
+return 1
+"""
+)
+"""Renew a turn; return 0 if it was lost."""
+
+PUBLISH = Script(
+    CLOCK
+    + f"""
+-- ARGV: turn, token, its digest, its life in ms
+local holder = get('turn')
+if holder ~= ARGV[1] and (holder or left('expires', 86400000) > 0) then
+  return left('expires', 86400000) > 0 and {{0, get('token'), left('expires', 86400000)}} or {{0}}
+end
+local life = math.min(tonumber(ARGV[4]), 86400000)
+redis.call('HSET', state, 'token', ARGV[2], 'digest', ARGV[3], 'expires', now + life)
+redis.call('HDEL', state, 'turn', 'until', 'failure', 'resting')
+redis.call('PEXPIRE', state, life + {KEPT})
+return {{1}}
+"""
+)
+"""Keep a token and end the turn. A turn that was lost publishes nothing: return the token that is there."""
+
+END = Script(
+    CLOCK
+    + """
+-- ARGV: turn, failure and pause in ms if it failed
+if get('turn') ~= ARGV[1] then return 0 end
+if ARGV[2] then redis.call('HSET', state, 'failure', ARGV[2], 'resting', now + tonumber(ARGV[3])) end
+redis.call('HDEL', state, 'turn', 'until')
+return 1
+"""
+)
+"""End the turn, and keep a failure for a while."""
+
+
+class _Sealed(msgspec.Struct):
+    context: str
+    token: str
+
+
+class TokenCipher:
+    """Seals tokens for one place; a sealed token that was moved to another place does not open.
+
+    Args:
+        key: the key of all processes, or None to leave tokens readable.
+
+    Raises:
+        ConfigurationError: the key is invalid, or `cryptography` is not installed (extra ``brokerage-async[redis]``).
+    """
+
+    __slots__ = ("_fernet", "_secret", "key_id")
+
+    def __init__(self, key: str | bytes | Secret | None) -> None:
+        key = Secret(key.decode("latin-1")) if isinstance(key, bytes) else Secret(key) if isinstance(key, str) else key
+        self._fernet: Any = None
+        if key is not None:
+            with suppress(TypeError, ValueError, AttributeError):
+                self._fernet = _fernet()(key.reveal())
+            if self._fernet is None:  # outside of the handler: an error of the cipher may show the key
+                raise ConfigurationError(
+                    "encryption_key must be what RedisTokenStore.generate_key() returns: 32 bytes in URL-safe base64"
+                )
+        self._secret = key or Secret()
+        self.key_id: str = "plain" if key is None else self.digest("key id")
+
+    def __repr__(self) -> str:
+        return "TokenCipher(encrypted)" if self._fernet is not None else "TokenCipher(plain)"
+
+    def digest(self, value: str) -> str:
+        """Return a short one-way digest of a token, by which processes refer to it."""
+        return hmac.new(self._secret.reveal().encode(), value.encode(), hashlib.sha256).hexdigest()[:24]
+
+    def seal(self, token: Secret, context: str) -> bytes:
+        """Return what to keep of ``token``."""
+        plain = msgspec.json.encode(_Sealed(context, token.reveal()))
+        return plain if self._fernet is None else bytes(self._fernet.encrypt(plain))
+
+    def open(self, sealed: bytes, context: str) -> Secret | None:
+        """Return the token, or None if it was not sealed with this key for this context."""
+        try:
+            plain = sealed if self._fernet is None else self._fernet.decrypt(sealed)
+            found = msgspec.json.decode(plain, type=_Sealed)
+        except Exception:  # a message may quote the token
+            return None
+        return Secret(found.token) if found.context == context else None
+
+
+def _fernet() -> Any:
+    try:
+        from cryptography.fernet import Fernet
+    except ImportError as error:
+        raise ConfigurationError("encrypted tokens need cryptography: install brokerage-async[redis]") from error
+    return Fernet
 
 
 class _Failure(msgspec.Struct):
@@ -106,11 +245,7 @@ class RedisTokenStore:
 
         Processes with another key share another token, so replacing the key costs one token request.
         """
-        try:
-            from cryptography.fernet import Fernet
-        except ImportError as error:
-            raise ConfigurationError("encrypted tokens need cryptography: install brokerage-async[redis]") from error
-        return Secret(Fernet.generate_key().decode())
+        return Secret(_fernet().generate_key().decode())
 
     async def join(
         self, key: str, *, rejected: Secret | None, due: Secret | None
@@ -121,32 +256,30 @@ class RedisTokenStore:
             EngineUnavailableError: the engine is away.
         """
         turn = _Turn(self, key, f"{self._fleet.worker}-{next(self._numbers)}")
+        digests = [self._digest(rejected), self._digest(due)]
+        delay = MIN_POLL
         try:
-            return await self._join(key, turn, self._digest(rejected), self._digest(due))
+            while True:
+                match await self.run(JOIN, key, turn.number, self.held, int(MIN_LIFE * 1000), *digests):
+                    case [b"token", sealed, life, digest]:
+                        token = self._cipher.open(sealed, key)
+                        if token is not None:
+                            return StoredToken(token, time.time() + life / 1000)
+                        logger.error("the token in the engine does not open and is replaced")
+                        digests[0] = digest
+                    case [b"failed", failure, pause]:
+                        return _shared_failure(failure, pause / 1000)
+                    case [b"wait", held]:
+                        await asyncio.sleep(min(held / 1000 + 0.001, delay * random.uniform(0.5, 1.0)))  # noqa: S311
+                        delay = min(2 * delay, MAX_POLL)
+                    case [b"turn"]:
+                        turn.start()
+                        return turn
+                    case _:
+                        raise EngineUnavailableError("the engine gave an unknown answer about the token")
         except asyncio.CancelledError:
             await turn.end()  # the engine may have given the turn to a process that no longer listens
             raise
-
-    async def _join(self, key: str, turn: _Turn, rejected: str, due: str) -> StoredToken | TokenError | RefreshTurn:
-        delay = MIN_POLL
-        while True:
-            match await self.run(JOIN, key, turn.number, self.held, int(MIN_LIFE * 1000), rejected, due):
-                case [b"token", sealed, life, digest]:
-                    token = self._cipher.open(sealed, key)
-                    if token is not None:
-                        return StoredToken(token, time.time() + life / 1000)
-                    logger.error("the token in the engine does not open and is replaced")
-                    rejected = digest
-                case [b"failed", failure, pause]:
-                    return _shared_failure(failure, pause / 1000)
-                case [b"wait", held]:
-                    await asyncio.sleep(min(held / 1000 + 0.001, delay * random.uniform(0.5, 1.0)))  # noqa: S311
-                    delay = min(2 * delay, MAX_POLL)
-                case [b"turn"]:
-                    turn.start()
-                    return turn
-                case _:
-                    raise EngineUnavailableError("the engine gave an unknown answer about the token")
 
     async def load(self, key: str) -> StoredToken | None:
         """Return the token of the fleet, if there is one."""
@@ -160,22 +293,20 @@ class RedisTokenStore:
 
     async def load_refusal(self, key: str) -> StoredRefusal | None:
         """Return the refusal of these credentials by the service, if there is one."""
-        kept = await self._connection.command("GET", self._refused(key))
+        kept = await self._connection.command("GET", self._connection.key("refused", key))
         return None if kept is None else msgspec.json.decode(kept, type=StoredRefusal)
 
     async def save_refusal(self, key: str, refusal: StoredRefusal) -> None:
         """Keep a refusal for all processes, until it is removed by hand."""
-        await self._connection.command("SET", self._refused(key), msgspec.json.encode(refusal))
+        await self._connection.command("SET", self._connection.key("refused", key), msgspec.json.encode(refusal))
 
     async def publish(self, key: str, turn: str, token: StoredToken) -> StoredToken:
         """Keep a token; return the one to use."""
         life = int((token.expires_at - time.time()) * 1000)
         sealed = self._cipher.seal(token.access_token, key)
-        reply = await self.run(PUBLISH, key, turn, sealed, self._digest(token.access_token), max(life, 1))
-        match reply:
-            case [0, other, left]:
-                found = self._cipher.open(other, key)
-                return token if found is None else StoredToken(found, time.time() + left / 1000)
+        match await self.run(PUBLISH, key, turn, sealed, self._digest(token.access_token), max(life, 1)):
+            case [0, other, left] if found := self._cipher.open(other, key):
+                return StoredToken(found, time.time() + left / 1000)
         return token
 
     async def run(self, script: Script, key: str, *arguments: bytes | str | float) -> Any:
@@ -186,20 +317,14 @@ class RedisTokenStore:
 
     async def status(self) -> TokensStatus:
         """Return the state of the token that this process uses."""
-        is_encrypted = self._cipher.key_id != "plain"
-        fields: list[bytes | None] = [None] * 3
-        seconds = b"0"
-        if self._last_key is not None and not self._connection.is_away:
-            try:
-                fields = await self._connection.command(
-                    "HMGET", self._state(self._last_key), "expires", "turn", "turns"
-                )
-                seconds = (await self._connection.command("TIME"))[0]
-            except EngineUnavailableError:
-                fields = [None] * 3
-        expires, turn, turns = fields
+        expires, turn, turns, seconds = None, None, None, b"0"
+        if self._last_key is not None:
+            with suppress(EngineUnavailableError):
+                seconds, _ = await self._connection.command("TIME")
+                fields = ("expires", "turn", "turns")
+                expires, turn, turns = await self._connection.command("HMGET", self._state(self._last_key), *fields)
         return TokensStatus(
-            is_encrypted=is_encrypted,
+            is_encrypted=self._cipher.key_id != "plain",
             expires_in=None if expires is None else max(0.0, int(expires) / 1000 - int(seconds)),
             is_refreshing=turn is not None,
             turns=None if turns is None else int(turns),
@@ -210,9 +335,6 @@ class RedisTokenStore:
 
     def _state(self, key: str) -> str:
         return self._connection.key("token", self._cipher.key_id, key)
-
-    def _refused(self, key: str) -> str:
-        return self._connection.key("refused", key)
 
     def _digest(self, token: Secret | None) -> str:
         return "" if token is None else self._cipher.digest(token.reveal())
@@ -232,6 +354,14 @@ class _Turn:
     def start(self) -> None:
         """Begin to renew the lease."""
         self._renewal = running_loop().create_task(self._renew(), name="brokerage_async token turn")
+
+    async def _renew(self) -> None:
+        store, end = self._store, running_loop().time() + MAX_HOLD
+        while running_loop().time() < end:
+            await asyncio.sleep(store.lease / 3)
+            with suppress(EngineUnavailableError):
+                if not await store.run(RENEW, self._key, self.number, store.held):
+                    return
 
     async def publish(self, token: StoredToken) -> StoredToken:
         """Keep ``token`` for all; return the one to use."""
@@ -265,16 +395,6 @@ class _Turn:
             self._renewal.cancel()
             self._renewal = None
 
-    async def _renew(self) -> None:
-        store, end = self._store, running_loop().time() + MAX_HOLD
-        while running_loop().time() < end:
-            await asyncio.sleep(store.lease / 3)
-            try:
-                if not await store.run(RENEW, self._key, self.number, store.held):
-                    return
-            except EngineUnavailableError:
-                continue
-
 
 def _shared_failure(failure: bytes, pause: float) -> TokenError:
     try:
@@ -282,11 +402,7 @@ def _shared_failure(failure: bytes, pause: float) -> TokenError:
     except msgspec.DecodeError:
         found = _Failure(transient=True)
     reason = "got no answer" if found.status is None else f"failed with {found.status}"
-    error = TokenError(
-        f"the token request of another process {reason}; its error says more",
-        transient=found.transient,
-        status=found.status,
-        code=found.code,
-    )
+    message = f"the token request of another process {reason}; its error says more"
+    error = TokenError(message, transient=found.transient, status=found.status, code=found.code)
     error.retry_after = pause
     return error

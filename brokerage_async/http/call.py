@@ -22,7 +22,7 @@ from ..errors import (
     TransportError,
 )
 from ..observers import Attempt
-from ..operation import BoundCall
+from ..operation import BoundCall, Operation
 from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import ACCEPT_VERSION, Request
@@ -55,20 +55,6 @@ NO_MARKET_DATA = (
 
 
 @attrs.frozen
-class Return:
-    """The call has succeeded."""
-
-    response: Response
-
-
-@attrs.frozen
-class Fail:
-    """The call has failed for good."""
-
-    error: BrokerageError
-
-
-@attrs.frozen
 class Again:
     """The call is sent again in ``after`` seconds.
 
@@ -80,8 +66,8 @@ class Again:
     refreshed: bool = False
 
 
-Next = Return | Fail | Again
-"""Next step after an attempt."""
+Next = Response | BrokerageError | Again
+"""Next step after an attempt: the success to return, the failure to raise, or another attempt."""
 
 
 NO_TOKEN = Secret()
@@ -103,6 +89,7 @@ def _warn_of_deprecation(name: str) -> None:
     logger.warning("%s is deprecated by the service and may end", name)
 
 
+@attrs.define(eq=False)
 class Call:
     """Attempts of one call, in order.
 
@@ -111,29 +98,23 @@ class Call:
         maybe_processed: whether an earlier attempt may have changed something.
     """
 
-    __slots__ = ("_authorization", "_call", "_deadline_at", "_engine", "_last", "_loop", "_operation", "_options",
-                 "_request", "_waiting_for", "attempt", "maybe_processed")  # fmt: skip
+    _engine: Engine
+    _options: Options
+    _call: BoundCall[Any]
+    _request: Request
+    _loop: asyncio.AbstractEventLoop
+    _authorization: Secret = attrs.field(default=NO_TOKEN, init=False)
+    _deadline_at: float | None = attrs.field(init=False)
+    _last: BrokerageError | None = attrs.field(default=None, init=False)
+    _operation: Operation[Any] = attrs.field(init=False)
+    _waiting_for: str = attrs.field(default="its turn to be sent", init=False)
+    attempt: int = attrs.field(default=0, init=False)
+    maybe_processed: bool = attrs.field(default=False, init=False)
 
-    def __init__(
-        self,
-        engine: Engine,
-        options: Options,
-        call: BoundCall[Any],
-        request: Request,
-        loop: asyncio.AbstractEventLoop,
-    ) -> None:
-        self._engine = engine
-        self._options = options
-        self._call = call
-        self._operation = call.operation
-        self._last: BrokerageError | None = None
-        self._waiting_for = "its turn to be sent"
-        self._authorization = NO_TOKEN
-        self._request = request
-        self._loop = loop
-        self._deadline_at = None if options.deadline is None else loop.time() + options.deadline
-        self.attempt: int = 0
-        self.maybe_processed: bool = False
+    def __attrs_post_init__(self) -> None:
+        self._operation = self._call.operation
+        deadline = self._options.deadline
+        self._deadline_at = None if deadline is None else self._loop.time() + deadline
 
     async def run(self) -> Response:
         """Return the first success; raise the failure after which nothing more is done."""
@@ -154,11 +135,11 @@ class Call:
                 self._report(attempt, ABANDONED, None)
                 raise
             match following:
-                case Return(response):
+                case Response() as response:
                     self._engine.budget.earn(price)
                     self._report(attempt, Outcome.SUCCESS, None)
                     return response
-                case Fail(error):
+                case BrokerageError() as error:
                     self._report(attempt, self._outcome(attempt), None)
                     note_arguments(error, self._call)
                     raise error
@@ -299,7 +280,7 @@ class Call:
             assert attempt.response is not None
             self._engine.tokens.accept(attempt.authorization)
             lane.succeeded(attempt.sent_at)
-            return Return(attempt.response)
+            return attempt.response
         self._last = failure
         policy, outcome = self._options.retry, outcome_of(failure)
         self.maybe_processed |= outcome.maybe_processed
@@ -336,13 +317,13 @@ class Call:
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
             what = f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure)
-            return Fail(self._too_late(what))
+            return self._too_late(what)
         return Again(pause, price)
 
-    def _fail(self, failure: BrokerageError) -> Fail:
-        """Fail with ``failure``, or with the deadline if that cut a send short."""
+    def _fail(self, failure: BrokerageError) -> BrokerageError:
+        """Return the failure to raise, which is that of the deadline if it cut a send short."""
         late = self._deadline_at is not None and self._loop.time() >= self._deadline_at
-        return Fail(self._too_late(_awaited(failure)) if late and isinstance(failure, TransportError) else failure)
+        return self._too_late(_awaited(failure)) if late and isinstance(failure, TransportError) else failure
 
     def _too_late(self, what: str) -> DeadlineExceededError:
         """Return the error of a deadline that passed while the call waited for ``what``; it chains the last failure."""

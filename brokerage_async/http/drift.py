@@ -69,7 +69,11 @@ class DriftDetector(Generic[E]):
         Raises:
             ResponseDecodeError: `MAX_STALE_PAGES` pages in a row held no new row, or the service ignores the offset.
         """
-        self._compare_total(page.pagination)
+        total = getattr(page.pagination, "total_items", None)
+        if total is not None and self._total not in (None, total):
+            change = f"the list changed from {self._total} to {total} items while it was read"
+            self._warn("total", f"{change}; a row may have slipped by between pages")
+        self._total = self._total if total is None else total
         fresh, changed, known = self._compare(page.items)
         repeats = len(page.items) - len(fresh)
         self.repeats += repeats
@@ -112,7 +116,9 @@ class DriftDetector(Generic[E]):
         if self._before:
             self._remember(self._before_keys or self._keys(self._before), self._before)
         keys = self._before_keys = self._keys(items) if self._recent or self._old else []
-        if self._recent.keys().isdisjoint(keys) and not (self._old and any(map(self._is_old, keys))):
+        if self._recent.keys().isdisjoint(keys) and not (
+            self._old and any(key is not None and self._old.get(hash(key)) is not None for key in keys)
+        ):
             return items, 0, 0
         return self._sift(items, keys)
 
@@ -150,9 +156,6 @@ class DriftDetector(Generic[E]):
                 if (item := self._recent.pop(key, None)) is not None:
                     self._old.put(hash(key), self._content(item))
 
-    def _is_old(self, key: Hashable) -> bool:
-        return key is not None and self._old.get(hash(key)) is not None
-
     def _content(self, item: E) -> int:
         """Return a hash of everything that a row says."""
         content = hash(item)
@@ -160,15 +163,6 @@ class DriftDetector(Generic[E]):
             if value := getattr(item, name):
                 content = hash((content, repr(value)))
         return content
-
-    def _compare_total(self, pagination: Any) -> None:
-        total = getattr(pagination, "total_items", None)
-        if total is None:
-            return
-        if self._total not in (None, total):
-            change = f"the list changed from {self._total} to {total} items while it was read"
-            self._warn("total", f"{change}; a row may have slipped by between pages")
-        self._total = total
 
     def _warn(self, topic: str, message: str) -> None:
         """Log a warning, once for each topic."""

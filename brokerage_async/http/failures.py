@@ -1,7 +1,13 @@
-"""Failed sends as errors of the library, without anything that leads to a secret."""
+"""Failed sends as errors of the library, without anything that leads to a secret.
+
+How far a request came is one table over aiohttp's exceptions. It decides about money: only what provably never left
+may be repeated freely.
+"""
 
 from __future__ import annotations
 
+import enum
+import ssl
 from typing import Any
 
 import aiohttp
@@ -15,11 +21,43 @@ from ..errors import (
     ResponseLostError,
 )
 from ..protocol.request import Request
-from .delivery import Delivery, classify
-from .mismatch import mismatch_of
 from .network import Proxy, describe_refusal
 
-__all__ = ["ConnectionDroppedError", "TooLargeError", "failure_of", "harmless"]
+__all__ = ["ConnectionDroppedError", "Delivery", "TooLargeError", "classify", "failure_of", "harmless", "mismatch_of"]
+
+
+class Delivery(enum.StrEnum):
+    """How far a request provably came."""
+
+    NEVER_SENT = "never-sent"
+    MAYBE_PROCESSED = "maybe-processed"
+    ANSWERED = "answered"
+
+
+NEVER_SENT: tuple[type[BaseException], ...] = (
+    aiohttp.ClientConnectorError,  # refused, unreachable, unknown host, failed TLS handshake, proxy not reached
+    aiohttp.ClientHttpProxyError,  # the proxy refused to open the tunnel
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ServerFingerprintMismatch,
+    aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+)
+"""Raised only before the first byte of the request is written."""
+
+ANSWERED: tuple[type[BaseException], ...] = (
+    aiohttp.ClientResponseError,  # an answer that is not HTTP, or one that aiohttp rejects
+    aiohttp.ClientPayloadError,  # a body that ended early or does not decompress
+)
+"""Raised only once an answer has begun: the request was received."""
+
+
+def classify(error: BaseException, *, written: bool) -> Delivery:
+    """Return how far a request came that ended with ``error``; ``written``: whether a socket got any of it."""
+    if isinstance(error, NEVER_SENT) or not written:
+        return Delivery.NEVER_SENT
+    if isinstance(error, ANSWERED):
+        return Delivery.ANSWERED
+    return Delivery.MAYBE_PROCESSED
 
 
 class ConnectionDroppedError(Exception):
@@ -51,7 +89,10 @@ def failure_of(
     if isinstance(error, TooLargeError):
         return ResponseDecodeError(f"the body is larger than {error} bytes", status=status, **context)
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return _refused_tunnel(error, proxy, context)
+        offered = ", ".join(error.headers.getall("Proxy-Authenticate", ())) if error.headers else ""
+        code = PROXY_AUTHENTICATION if error.status == 407 else None
+        refusal = describe_refusal(proxy, error.status, offered)
+        return RequestNotSentError(f"not sent: {refusal}", code=code, status=error.status, **context)
     reason = mismatch_of(error, request.url) or _describe(error, request)
     delivery = classify(error, written=written)
     if delivery is Delivery.NEVER_SENT:
@@ -60,16 +101,6 @@ def failure_of(
     if delivery is Delivery.ANSWERED:
         return ResponseLostError(f"the response is incomplete or not HTTP: {reason}", **context)
     return ResponseLostError(f"sent, but no complete response arrived: {reason}", **context)
-
-
-def _refused_tunnel(
-    error: aiohttp.ClientHttpProxyError, proxy: Proxy | None, context: dict[str, Any]
-) -> RequestNotSentError:
-    """Return the error of a proxy that refused to connect: nothing of the request has left."""
-    offered = ", ".join(error.headers.getall("Proxy-Authenticate", ())) if error.headers else ""
-    code = PROXY_AUTHENTICATION if error.status == 407 else None
-    reason = describe_refusal(proxy, error.status, offered)
-    return RequestNotSentError(f"not sent: {reason}", code=code, status=error.status, **context)
 
 
 def harmless(error: Exception) -> Exception | None:
@@ -96,3 +127,26 @@ def _describe(error: Exception, request: Request) -> str:
             "to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"
         )
     return str(error) or type(error).__name__
+
+
+_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST"})
+"""Reasons of OpenSSL for an answer to its greeting that is not TLS."""
+
+_TLS_ALERT = r"b'\x15\x03"
+"""How aiohttp quotes the alert with which a TLS server answers a plain request."""
+
+
+def mismatch_of(error: BaseException, url: str) -> str | None:
+    """Return why a send failed if the scheme of ``url`` is, or may be, the reason; else None.
+
+    A TLS server that gets a plain request answers with an alert or hangs up. Hanging up has many other reasons too.
+    """
+    if url.startswith("https:"):
+        cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+        if isinstance(cause, ssl.SSLError) and getattr(cause, "reason", None) in _NOT_TLS:
+            return "the port does not speak https: check the port, or let base_url start with http://"
+    elif isinstance(error, aiohttp.ClientResponseError) and _TLS_ALERT in error.message:
+        return "the port expects https: base_url must start with https://"
+    elif isinstance(error, aiohttp.ServerDisconnectedError):
+        return f"{error} (if the port expects https, base_url must start with https://)"
+    return None

@@ -186,17 +186,14 @@ class Lane:
             now = loop.time()
             opens = max(self._gate, self._next_slot)
             if now < opens:
-                self._wake_at(loop, opens)
+                if self._timer is None or self._timer.cancelled() or self._timer.when() != opens:
+                    if self._timer is not None:
+                        self._timer.cancel()
+                    self._timer = loop.call_at(opens, self._on_timer, loop)
                 return
             self.in_flight += 1
             self._next_slot = now + self._spacing
             self._waiters.popleft().set_result(None)
-
-    def _wake_at(self, loop: asyncio.AbstractEventLoop, when: float) -> None:
-        if self._timer is None or self._timer.cancelled() or self._timer.when() != when:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = loop.call_at(when, self._on_timer, loop)
 
     def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None

@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -24,14 +24,13 @@ from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
 from ..protocol.pagination import Reading, next_offset
 from .drift import DriftDetector
-from .prefetch import Prefetcher
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-__all__ = ["OffsetPager", "Page", "Pager"]
+__all__ = ["OffsetPager", "Page", "Pager", "Prefetcher"]
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -196,7 +195,10 @@ class OffsetPager(Pager[E], Generic[E]):
                 first = None
                 shown = detector.take(page)
                 reading.add(shown)
-                offset = None if detector.ended else self._following(page)
+                size = self._call.query.get(SIZE)
+                per_page = size if isinstance(size, int) else self._call.operation.page_size
+                following = next_offset(page.page_offset, per_page, len(page.items), page.pagination)
+                offset = None if detector.ended else following
                 if offset is None:
                     reading.end()
                 if max_items is not None:
@@ -204,9 +206,10 @@ class OffsetPager(Pager[E], Generic[E]):
                     if max_items <= 0:
                         offset = None
                 if offset is not None and self._ahead:
-                    end = min(_pages_in_all(page), offset + _pages_for(max_items, page))
+                    total = getattr(page.pagination, "total_pages", None) or 0  # 0 if the page does not name it
+                    wanted = sys.maxsize if max_items is None else -(-max_items // max(1, len(page.items)))
                     prefetcher = prefetcher or Prefetcher(self._page, self._ahead, offset)
-                    prefetcher.extend(end)
+                    prefetcher.extend(min(total, offset + wanted))
                 yield shown
         finally:
             detector.report()
@@ -230,22 +233,74 @@ class OffsetPager(Pager[E], Generic[E]):
             raise
         return Page(tuple(decoded.value), decoded.pagination, offset)
 
-    def _following(self, page: Page[E]) -> int | None:
-        size = self._call.query.get(SIZE)
-        per_page = size if isinstance(size, int) else self._call.operation.page_size
-        return next_offset(page.page_offset, per_page, len(page.items), page.pagination)
-
 
 def _check_bound(max_items: object) -> None:
     if max_items is not None:
         check_count("max_items", max_items, minimum=0)
 
 
-def _pages_in_all(page: Page[Any]) -> int:
-    """Return the number of pages of the list, or 0 if the page does not name it."""
-    return getattr(page.pagination, "total_pages", None) or 0
+class Prefetcher(Generic[E]):
+    """Fetches pages ahead of the consumer, by a fixed number of workers.
 
+    A worker asks for its next page at once, not when the consumer takes the last one: workers whose pages arrive
+    together would otherwise wait for all of them to be decoded, and stay in step for good. As many finished pages as
+    there are workers may wait for the consumer.
+    """
 
-def _pages_for(items: int | None, page: Page[Any]) -> int:
-    """Return how many pages like this one hold ``items`` items."""
-    return sys.maxsize if items is None else -(-items // max(1, len(page.items)))
+    __slots__ = ("_arrived", "_bell", "_broken", "_end", "_fetch", "_next", "_room", "_size", "_workers")
+
+    def __init__(self, fetch: Callable[[int], Awaitable[Page[E]]], workers: int, first: int) -> None:
+        self._fetch = fetch
+        self._size = workers
+        self._next = self._end = first
+        self._broken = False
+        self._arrived: dict[int, Page[E] | BaseException] = {}
+        self._bell = asyncio.Event()
+        self._room = asyncio.Semaphore(2 * workers)
+        self._workers: list[asyncio.Task[None]] = []
+
+    def extend(self, end: int) -> None:
+        """Fetch up to the page before ``end``, or no further once a page has failed."""
+        if self._broken:
+            return
+        self._end = end
+        self._workers = [worker for worker in self._workers if not worker.done()]
+        for _ in range(min(end - self._next, self._size) - len(self._workers)):
+            self._workers.append(asyncio.create_task(self._work()))
+
+    def __contains__(self, offset: int) -> bool:
+        return offset < self._next or (offset < self._end and not all(worker.done() for worker in self._workers))
+
+    async def take(self, offset: int) -> Page[E]:
+        """Return the page once it has arrived, or raise its failure."""
+        while offset not in self._arrived:
+            self._bell.clear()
+            await self._bell.wait()
+        page = self._arrived.pop(offset)
+        if isinstance(page, BaseException):
+            raise page
+        self._room.release()
+        return page
+
+    async def close(self) -> None:
+        """Cancel the fetches under way."""
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while True:
+            await self._room.acquire()
+            if self._next >= self._end:
+                self._room.release()
+                return
+            offset = self._next
+            self._next += 1
+            try:
+                self._arrived[offset] = await self._fetch(offset)
+            except BaseException as error:  # raised to the consumer when it comes to this page
+                self._arrived[offset] = error
+                self._broken, self._end = True, offset
+                return
+            finally:
+                self._bell.set()

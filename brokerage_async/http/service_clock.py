@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
+import attrs
+
 from ..protocol.response import read_http_date
 
 __all__ = ["ServiceClock"]
@@ -18,6 +20,7 @@ MAX_SUSPENSION = 10.0
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@attrs.define(eq=False)
 class ServiceClock:
     """The offset of the service's clock to the event loop's, from the ``Date`` headers of its answers.
 
@@ -27,14 +30,11 @@ class ServiceClock:
     ones, because a clock was set or a simulator advanced, replaces them.
     """
 
-    __slots__ = ("_date", "_max_offset", "_min_offset", "_observed_at", "_wall_offset")
-
-    def __init__(self) -> None:
-        self._date: str | None = None
-        self._min_offset: float | None = None
-        self._max_offset = 0.0
-        self._observed_at = 0.0
-        self._wall_offset = 0.0
+    _date: str | None = None
+    _min_offset: float | None = None
+    _max_offset: float = 0.0
+    _observed_at: float = 0.0
+    _wall_offset: float = 0.0
 
     def observe(self, date: str | None, sent_at: float, arrived_at: float) -> None:
         """Take note of the ``Date`` of an answer; both times are the loop's. An invalid one is ignored."""

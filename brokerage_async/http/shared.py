@@ -85,46 +85,22 @@ BACKGROUND: ContextVar[ref[Closeable] | None] = ContextVar("brokerage_async back
 """The activity on whose behalf calls are made. It ends with every client that it calls, but for those of its own."""
 
 
+@attrs.define(eq=False)
 class Engine:
     """State that all views of one client share, and the checks that precede any I/O."""
 
-    __slots__ = (
-        "__weakref__",
-        "_loop",
-        "_made_by",
-        "announced",
-        "budget",
-        "closed",
-        "environment",
-        "limiter",
-        "observers",
-        "resources",
-        "service_clock",
-        "tokens",
-        "transport",
-    )
-
-    def __init__(
-        self,
-        environment: Environment,
-        transport: Transport,
-        limiter: Limiter,
-        tokens: Tokens,
-        budget: RetryBudget,
-        observers: ObserverList,
-    ) -> None:
-        self.environment: Environment = environment
-        self.transport: Transport = transport
-        self.limiter: Limiter = limiter
-        self.tokens: Tokens = tokens
-        self.budget: RetryBudget = budget
-        self.observers: ObserverList = observers
-        self.service_clock: ServiceClock = ServiceClock()
-        self.announced: set[str] = set()
-        self.closed: bool = False
-        self.resources: WeakSet[Closeable] = WeakSet()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._made_by = BACKGROUND.get()
+    environment: Environment
+    transport: Transport
+    limiter: Limiter
+    tokens: Tokens
+    budget: RetryBudget
+    observers: ObserverList
+    service_clock: ServiceClock = attrs.field(factory=ServiceClock, init=False)
+    announced: set[str] = attrs.field(factory=set, init=False)
+    closed: bool = attrs.field(default=False, init=False)
+    resources: WeakSet[Closeable] = attrs.field(factory=WeakSet, init=False)
+    _loop: asyncio.AbstractEventLoop | None = attrs.field(default=None, init=False)
+    _made_by: ref[Closeable] | None = attrs.field(factory=BACKGROUND.get, init=False)
 
     def enter(self) -> asyncio.AbstractEventLoop:
         """Return the running event loop, which must always be the same one.
@@ -160,15 +136,11 @@ class Engine:
         self.closed = True
         try:
             if not ended:
-                await self._stop()
+                self.limiter.close(lambda: RequestNotSentError("the client was closed"))
+                try:
+                    for resource in list(self.resources):
+                        await resource.aclose()
+                finally:
+                    await self.tokens.close()
         finally:
             await self.transport.close()
-
-    async def _stop(self) -> None:
-        """End everything that waits or runs in the background."""
-        self.limiter.close(lambda: RequestNotSentError("the client was closed"))
-        try:
-            for resource in list(self.resources):
-                await resource.aclose()
-        finally:
-            await self.tokens.close()

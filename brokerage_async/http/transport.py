@@ -1,7 +1,7 @@
 """Transports: each sends one request exactly once.
 
 `Transport` is the only view of the network that the rest of the library has. `AiohttpTransport` and
-`delivery` are the only code that knows aiohttp's client. Tests and simulations plug in other transports.
+`failures` are the only code that knows aiohttp's client. Tests and simulations plug in other transports.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import aiohttp
@@ -87,6 +88,11 @@ class SingleSend:
 _DIRECT = Network()
 
 
+@lru_cache(maxsize=64)  # the rest of a deadline is a new number each time
+def _timeout(seconds: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
+
+
 class AiohttpTransport:
     """Sends over one pool of connections, opened at the first request in the event loop that makes it.
 
@@ -133,7 +139,6 @@ class AiohttpTransport:
         self._connections = connections
         self._network = network
         self._max_body = max_body
-        self._timeouts: dict[float | None, aiohttp.ClientTimeout] = {}
 
     async def send(self, request: Request) -> Response:
         """Send ``request`` once; see `Transport.send`."""
@@ -147,7 +152,7 @@ class AiohttpTransport:
                 URL(request.url, encoded=True),
                 data=request.revealed_body(),
                 **self._headers(request),
-                timeout=self._timeout(request.timeout),
+                timeout=_timeout(request.timeout),
                 allow_redirects=False,
                 raise_for_status=False,  # a borrowed session may be set to raise, and would hide what an error says
                 auto_decompress=True,
@@ -241,15 +246,6 @@ class AiohttpTransport:
             trace_configs=self._trace_configs,
         )
         return self._session
-
-    def _timeout(self, seconds: float | None) -> aiohttp.ClientTimeout:
-        found = self._timeouts.get(seconds)
-        if found is None:
-            if len(self._timeouts) > 64:  # the rest of a deadline is a new number each time
-                self._timeouts.clear()
-            found = aiohttp.ClientTimeout(total=seconds, ceil_threshold=float("inf"))
-            self._timeouts[seconds] = found
-        return found
 
     async def _read(self, response: aiohttp.ClientResponse, previous: bytes | None) -> bytes:
         """Return the whole body, counted while it arrives, because a small compressed one may be huge.

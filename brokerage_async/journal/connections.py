@@ -109,7 +109,8 @@ class ConnectionPool:
         done, _ = await asyncio.wait({work}, timeout=self._timeout)
         if not done:
             for connection in used:
-                _shut(connection)
+                with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
+                    link.shutdown(socket.SHUT_RDWR)
             await asyncio.wait({work}, timeout=CUT_SECONDS if used else 0)
             work.cancel()
             await asyncio.wait({work})
@@ -145,11 +146,6 @@ def _retrieve(task: asyncio.Task[Rows]) -> None:
     """Retrieve the error of a task, which asyncio would log otherwise."""
     if not task.cancelled():
         task.exception()
-
-
-def _shut(connection: Connection) -> None:
-    with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as link:
-        link.shutdown(socket.SHUT_RDWR)
 
 
 async def _close(connections: list[Connection]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -113,13 +114,18 @@ class _Server:
     def check(self) -> None:
         """Raise ConfigurationError if psycopg is missing, or the connection string is invalid."""
         try:
-            import psycopg  # noqa: F401
+            from psycopg import Error
+            from psycopg.conninfo import conninfo_to_dict
         except ImportError as error:
             raise ConfigurationError("PostgresJournal needs psycopg: install brokerage-async[postgres]") from error
-        secrets = _secrets_of(self._dsn)
-        if secrets is None:
+        parameters = None
+        with suppress(Error, UnicodeError):  # libpq quotes parts of an invalid string, which may be parts of a password
+            parameters = conninfo_to_dict(self._dsn.reveal())
+        if parameters is None:
             raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
-        self._secrets = secrets
+        plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
+        found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # as they are, and as they are in a URL
+        self._secrets = tuple(map(Secret, found))
 
     async def connect(self) -> psycopg.AsyncConnection[Any]:
         """Open a connection. The first one makes sure that the table is there and up to date."""
@@ -150,22 +156,6 @@ class _Server:
             text = secret.conceal_in(text)
         named = f"the journal table {self._table}"
         return text if isinstance(error, JournalError) and text.startswith(named) else f"{named} cannot be used: {text}"
-
-
-def _secrets_of(dsn: Secret) -> tuple[Secret, ...] | None:
-    """Return the secrets in a connection string as they are and as they are in a URL; None if it is invalid.
-
-    libpq quotes parts of an invalid string in its message, which may be parts of a password.
-    """
-    from psycopg import Error
-    from psycopg.conninfo import conninfo_to_dict
-
-    try:
-        parameters = conninfo_to_dict(dsn.reveal())
-    except (Error, UnicodeError):
-        return None
-    plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
-    return tuple(Secret(secret) for secret in sorted({*plain, *map(quote, plain)}, key=len, reverse=True))
 
 
 async def _prepare_table(connection: psycopg.AsyncConnection[Any], table: str) -> None:

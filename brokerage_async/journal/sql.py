@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, TypeVar
 
 import attrs
@@ -184,9 +183,7 @@ class SqlJournal(ABC):
     async def __aenter__(self: J) -> J:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     @abstractmethod
@@ -245,8 +242,13 @@ class SqlJournal(ABC):
         # Two statements about the same rows lock them in the same order.
         ordered = sorted(claims.items(), key=lambda claim: attrs.astuple(claim[0]))
         for start in range(0, len(ordered), MAX_CLAIMS):
-            statement, values = _renewal(ordered[start : start + MAX_CLAIMS])
-            held |= {EntryKey(*row) for row in await self._run(statement, {**values, "lease": lease}, renewal=True)}
+            rows, values = list[str](), dict[str, object](lease=lease)
+            for number, (key, owner) in enumerate(ordered[start : start + MAX_CLAIMS]):
+                row = {f"c{number}_{place}": value for place, value in enumerate((*attrs.astuple(key), owner))}
+                rows.append(f"({', '.join(f':{name}' for name in row)})")
+                values |= row
+            statement = RENEW_MANY.replace("{claims}", ", ".join(rows))
+            held |= {EntryKey(*each) for each in await self._run(statement, values, renewal=True)}
         return held
 
     async def release(self, key: EntryKey, *, owner: str, note: str, looked: bool = True) -> bool:
@@ -278,16 +280,6 @@ class SqlJournal(ABC):
 
 def _names(key: EntryKey) -> dict[str, object]:
     return attrs.asdict(key, recurse=False)
-
-
-def _renewal(claims: Sequence[tuple[EntryKey, str]]) -> tuple[str, dict[str, object]]:
-    """Return the statement that renews these claims, and its values."""
-    rows, values = list[str](), dict[str, object]()
-    for number, (key, owner) in enumerate(claims):
-        row = {f"c{number}_{place}": value for place, value in enumerate((*attrs.astuple(key), owner))}
-        rows.append(f"({', '.join(f':{name}' for name in row)})")
-        values |= row
-    return RENEW_MANY.replace("{claims}", ", ".join(rows)), values
 
 
 def _time(seconds: float) -> datetime:

@@ -1,7 +1,16 @@
 """Observation of a client: one record per attempt, events of its background work, and OpenTelemetry metrics of both."""
 
-from .metrics import OpenTelemetryMetrics
-from .records import Attempt, Event, EventObserver, FeedLag, Observer, ObserverList, PollStarted, TokenRequest
+from .records import (
+    Attempt,
+    Event,
+    EventObserver,
+    FeedLag,
+    Observer,
+    ObserverList,
+    OpenTelemetryMetrics,
+    PollStarted,
+    TokenRequest,
+)
 
 __all__ = [
     "Attempt",

@@ -1,29 +1,35 @@
-"""Cancel, replace and edit orders: each request is sent once, and without an answer the order is read back.
+"""Cancel, replace and edit orders: without an answer the order is read back, and nothing is sent again.
 
 No journal is needed: each change names an order that exists, the service rejects a second replacement of the same order
-by itself, and the order shows the result at any later time.
+by itself, and the order shows the result at any later time. Only a refusal that means *not now* is repeated: the
+service answers ``cannot_update_order`` for an order that has ended, and for one that is still on its way to the
+exchange. It has changed nothing, and the order shows which of the two it was.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, OrderEdit, PairsEdit, PlacedOrderResponse
+from .._generated.models import ComplexOrder, Order, OrderEdit, OrderStatus, PairsEdit, PlacedOrderResponse
 from .._generated.operations import (
     COMPLEX_ORDERS_CANCEL,
     COMPLEX_ORDERS_EDIT_PAIRS,
     COMPLEX_ORDERS_GET,
     ORDERS_CANCEL,
     ORDERS_EDIT_DRY_RUN,
+    ORDERS_GET,
 )
-from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
-from ..operation import Executor, Operation
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderNotCancellableError, PreflightError
+from ..operation import Operation
+from ..protocol.order_status import TERMINAL, is_complete
 from .context import Context
 from .decisions import (
     DeliveryOutcome,
@@ -35,19 +41,24 @@ from .decisions import (
     pairs_shown,
     preflight_outcome,
     replace_shown,
+    replacement_shown,
 )
+from .doorbell import early_looks
 from .lists import START, OrderLists, Sighting, Window
-from .matching import successor_differs_in, terms_of
-from .preflight import is_blank, listed_errors, rejection
+from .matching import parts_of, successor_differs_in, terms_of
+from .preflight import Rejection, is_blank, listed_errors, rejection
 from .results import ChangeOutcome, OrderChange, Outcome
 from .search import poll_until
 
-__all__ = ["cancel", "cancel_complex", "edit_pairs", "replace"]
+__all__ = ["cancel", "cancel_complex", "edit_pairs", "read_original", "replace"]
 
-NOT_SENT = "was not sent"
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+
+NOT_SENT, NOT_APPLIED = "was not sent", "was refused for now and is not applied"
 MAY_BE_APPLIED = "may have been applied: the order shows it"
 
-T = TypeVar("T")
+OrderT = TypeVar("OrderT", bound=Order | ComplexOrder)
+JudgementT = TypeVar("JudgementT")
 
 CHANGE_OUTCOMES = {
     DeliveryOutcome.CONFIRMED: ChangeOutcome.APPLIED,
@@ -56,298 +67,370 @@ CHANGE_OUTCOMES = {
     DeliveryOutcome.NOT_SENT: ChangeOutcome.NOT_SENT,
     DeliveryOutcome.UNKNOWN: ChangeOutcome.UNKNOWN,
 }
+STOPPED = {Outcome.REFUSED: DeliveryOutcome.REFUSED, Outcome.NOT_SENT: DeliveryOutcome.NOT_SENT}
 UNCERTAIN = (DeliveryOutcome.UNKNOWN, DeliveryOutcome.ACCEPTED)
 
 
 @attrs.frozen
-class _Attempt(Generic[T]):
+class _Attempt:
     """The end of a change that was sent once: its outcome, the answer if it shows the result, and the error."""
 
     delivery: DeliveryOutcome
-    answer: T | None
-    error: BrokerageError | None
+    answer: Any = None
+    error: BrokerageError | None = None
 
 
-async def cancel(context: Context, account_number: str, order_id: str, policy: ReconcilePolicy) -> OrderChange:
-    """Request the cancellation of an order once; see `OrderEntry.cancel`."""
-    path, executor = {"account_number": account_number, "id": order_id}, context.executor
+class _Reader(ABC, Generic[OrderT]):
+    """Reads the order of a change back; ``order`` is the order as last seen."""
+
+    def __init__(self, context: Context, account_number: str, order_id: str) -> None:
+        self.context = context
+        self.path = {"account_number": account_number, "id": order_id}
+        self.order: OrderT | None = None
+        self._fate = NOT_SENT
+
+    @abstractmethod
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
+        """Read it once, as far ``back`` as given. A change makes even an old order part of today's list."""
+
+    def change(self, outcome: ChangeOutcome, error: BrokerageError | None) -> OrderChange:
+        """Build the result of a change to this order."""
+        order_id = (self.order.id if self.order is not None else None) or self.path["id"]
+        shown: dict[str, Any] = {"complex_order" if isinstance(self, _ComplexReader) else "order": self.order}
+        return OrderChange(outcome=outcome, order_id=order_id, error=error, **shown)
+
+    @contextmanager
+    def describing(self) -> Iterator[None]:
+        """Put on a cancellation of the block the names of the order, and the fate of its change."""
+        try:
+            yield
+        except asyncio.CancelledError as cancelled:
+            account_number, order_id = self.path["account_number"], self.path["id"]
+            cancelled.account_number = account_number  # type: ignore[attr-defined]
+            cancelled.order_id = order_id  # type: ignore[attr-defined]
+            cancelled.add_note(f"the change of order {order_id} of account {account_number} {self._fate}")
+            raise
+
+    def is_of(self, seen: Any) -> bool:
+        """Return True unless an answer shows another order."""
+        return seen.id in (None, self.path["id"]) and seen.account_number in (None, self.path["account_number"])
+
+    def is_over(self) -> bool:
+        """Return True if the order, or every component, has ended."""
+        is_shown = parts_of(self.order) or getattr(self.order, "terminal_at", None)
+        return bool(is_shown) and all(each.status in TERMINAL for each in parts_of(self.order))
+
+    def is_complete(self) -> bool:
+        """Return True if it has ended, and shows all its fills."""
+        return self.is_over() and all(map(is_complete, parts_of(self.order)))
+
+    async def send(self, operation: Operation[Any], body: object, *, shows: Callable[[Any], bool]) -> _Attempt:
+        """Send a change once; read the order if it is refused."""
+        self._fate = MAY_BE_APPLIED
+        try:
+            answer = await self.context.executor.execute(operation.bind(**self.path, body=body))
+        except (ConfigurationError, InvalidRequestError):
+            raise
+        except BrokerageError as error:
+            if (delivery := delivery_of(error)) is DeliveryOutcome.REFUSED:
+                self._fate = NOT_APPLIED
+                await self.read()
+            return _Attempt(delivery, error=error)
+        return _Attempt(DeliveryOutcome.CONFIRMED, answer) if shows(answer) else _Attempt(DeliveryOutcome.ACCEPTED)
+
+    async def repeated(
+        self,
+        policy: ReconcilePolicy,
+        attempt: Callable[[], Awaitable[_Attempt]],
+        is_done: Callable[[], bool] = lambda: False,
+    ) -> _Attempt:
+        """Make an attempt, and again while the service refuses it for now, until the bound of the policy.
+
+        ``is_done`` returns True if the order shows that an earlier request has done it.
+        """
+        loop, made = asyncio.get_running_loop(), await attempt()
+        end, pause = loop.time() + policy.give_up, policy.first
+
+        def is_for_now() -> bool:
+            is_refused = made.delivery is DeliveryOutcome.REFUSED and isinstance(made.error, OrderNotCancellableError)
+            return is_refused and not self.is_over() and not is_done() and loop.time() + pause <= end
+
+        bell = self.context.bell(self.path["account_number"]) if is_for_now() else None
+        async with early_looks(bell) as looks:
+            while is_for_now():
+                await looks.before(loop.time() + pause)
+                pause = min(pause * policy.factor, policy.max_interval)
+                made = await attempt()
+        return made
+
+    async def read_until(
+        self, policy: ReconcilePolicy, judge: Callable[..., JudgementT | None], **at_end: bool
+    ) -> JudgementT | None:
+        """Poll as the policy says until the order allows a judgement; None if it never does.
+
+        ``at_end``: options of ``judge`` for the order that the last of enough complete polls shows. An earlier one, or
+        an early look, proves nothing about the end. If the last poll does not show the order, one more goes further
+        back: it was not changed for days, or has left the list of live orders.
+        """
+        judgement: JudgementT | None = None
+        latest: OrderT | None = None
+
+        async def poll(**back: timedelta) -> tuple[bool, Sighting[Any]]:
+            nonlocal judgement, latest
+            sighting = await self.read(**back)
+            latest = sighting.orders.get(self.path["id"])
+            judgement = None if latest is None else judge(latest)
+            return judgement is not None, sighting
+
+        result = await poll_until(policy, poll, self.context.bell(self.path["account_number"]))
+        if latest is None and isinstance(self, _OrderReader):
+            await poll(back=START)
+        if judgement is None and at_end and latest is not None and result is SearchResult.ABSENT:
+            judgement = judge(latest, **at_end)
+        return judgement
+
+
+class _OrderReader(_Reader[Order]):
+    """Reads one order of an account back from the lists; ``original`` is the one that it replaces, if given."""
+
+    def __init__(self, context: Context, account_number: str, order_id: str, original: str = "") -> None:
+        super().__init__(context, account_number, order_id)
+        self._original = original
+        self.original: Order | None = None
+
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
+        now, account_number = self.context.now(), self.path["account_number"]
+        wanted, window = {self.path["id"], self._original} - {""}, Window.since(now - back, now)
+        lists = OrderLists(self.context.executor)
+        sighting = await lists.poll(account_number, wanted, window, by=lambda order: order.id)
+        self.order = sighting.orders.get(self.path["id"], self.order)
+        self.original = sighting.orders.get(self._original, self.original)
+        return sighting
+
+
+class _ComplexReader(_Reader[ComplexOrder]):
+    """Reads a complex order back by its id."""
+
+    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
+        try:
+            seen: ComplexOrder = await self.context.executor.execute(COMPLEX_ORDERS_GET.bind(**self.path))
+        except BrokerageError as failure:
+            return Sighting(orders={}, complete=False, error=failure)
+        if not self.is_of(seen):
+            return Sighting(orders={}, complete=False)
+        self.order = seen
+        return Sighting(orders={self.path["id"]: seen}, complete=True)
+
+
+async def cancel(
+    context: Context, account_number: str, order_id: str, policy: ReconcilePolicy, *, wait: bool = False
+) -> OrderChange:
+    """Request the cancellation of an order; see `OrderEntry.cancel`."""
     reader = _OrderReader(context, account_number, order_id)
-    with _describing(path, MAY_BE_APPLIED):
-        attempt = await _attempt(executor, ORDERS_CANCEL, path, None, shows=lambda seen: _shows_cancel(seen, path))
-        delivery = attempt.delivery
-        if delivery in UNCERTAIN:
-            shown = await reader.read_until(
-                policy,
-                lambda seen: cancel_shown(seen.status, seen.replacing_order_id),
-                settled=lambda seen: cancel_shown(seen.status, seen.replacing_order_id, settled=True),
-            )
-            delivery = shown or delivery
-        elif delivery is DeliveryOutcome.REFUSED:
+    with reader.describing():
+        return await _cancel(reader, ORDERS_CANCEL, cancel_shown, policy, wait=wait)
+
+
+async def cancel_complex(
+    context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy, *, wait: bool = False
+) -> OrderChange:
+    """Request the cancellation of a complex order; see `OrderEntry.cancel_complex`."""
+    reader = _ComplexReader(context, account_number, complex_order_id)
+    with reader.describing():
+        if wait:  # a component that was filled before does not come first
             await reader.read()
-    return reader.change(delivery, attempt)
+        return await _cancel(reader, COMPLEX_ORDERS_CANCEL, complex_cancel_shown, policy, wait=wait)
 
 
-def _shows_cancel(answer: Order, path: dict[str, str]) -> bool:
-    """Return True if the answer is this very order, cancelled or about to be: it may have filled in that moment."""
-    shown = cancel_shown(answer.status, answer.replacing_order_id, settled=True)
-    return _is_of(path, answer) and answer.id in (None, path["id"]) and shown is DeliveryOutcome.CONFIRMED
+async def _cancel(
+    reader: _Reader[Any],
+    operation: Operation[Any],
+    judge: Callable[..., DeliveryOutcome | None],
+    policy: ReconcilePolicy,
+    *,
+    wait: bool,
+) -> OrderChange:
+    def shows(answer: Any) -> bool:
+        return reader.is_of(answer) and judge(answer, settled=True) is DeliveryOutcome.CONFIRMED
+
+    def is_under_way() -> bool:  # by an earlier request
+        seen = reader.order
+        return seen is not None and not reader.is_over() and judge(seen) is DeliveryOutcome.CONFIRMED
+
+    was_read = reader.order is not None or not isinstance(reader, _ComplexReader)  # else a fill may be an earlier one
+    filled = _filled(reader)
+    made = await reader.repeated(policy, lambda: reader.send(operation, None, shows=shows), is_under_way)
+    delivery, reader.order = made.delivery, made.answer or reader.order
+    if delivery is DeliveryOutcome.REFUSED and is_under_way():
+        delivery = DeliveryOutcome.CONFIRMED
+    if delivery in UNCERTAIN:
+        delivery = await reader.read_until(policy, judge, settled=True) or delivery
+    is_open = made.delivery is not DeliveryOutcome.NOT_SENT and delivery is not DeliveryOutcome.REFUSED
+    if wait and (is_open or reader.is_over()):
+        if made.answer is not None or not reader.is_complete():  # an answer need not show the fills
+            await reader.read_until(_unsettled(policy), lambda _: reader.is_complete() or None)
+        if was_read and _filled(reader) - filled and reader.is_over():
+            return reader.change(ChangeOutcome.FILLED, made.error)
+        if not reader.is_over():
+            delivery = DeliveryOutcome.UNKNOWN
+        elif made.delivery in UNCERTAIN:  # an order that was replaced reads `Cancelled` before it names the new one
+            delivery = await reader.read_until(policy, judge, settled=True) or DeliveryOutcome.UNKNOWN
+        elif is_open:
+            delivery = judge(reader.order, settled=True) or delivery
+    return reader.change(CHANGE_OUTCOMES[delivery], made.error)
 
 
-def _is_of(path: dict[str, str], answer: Order) -> bool:
-    return answer.account_number in (None, path["account_number"])
+def _filled(reader: _Reader[Any]) -> set[str | None]:
+    return {each.id for each in parts_of(reader.order) if each.status == OrderStatus.FILLED}
+
+
+def _unsettled(policy: ReconcilePolicy) -> ReconcilePolicy:
+    """Return a policy that polls until ``give_up``: what goes on at the exchange has no visibility delay."""
+    return attrs.evolve(policy, visibility_delay=policy.give_up, confirmations=1)
 
 
 async def replace(
     context: Context,
     operation: Operation[Order],
-    account_number: str,
-    order_id: str,
+    path: dict[str, str],
     body: bytes,
+    dry_run: bytes,
     policy: ReconcilePolicy,
     allow_warnings: bool | Collection[str],
+    fills: int = 0,
 ) -> OrderChange:
-    """Dry-run a replacement or an edit, then send it once; see `OrderEntry.replace`."""
-    path = {"account_number": account_number, "id": order_id}
-    try:
-        with _describing(path, NOT_SENT):
-            preview: PlacedOrderResponse = await context.executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=body))
-    except (ConfigurationError, InvalidRequestError):
-        raise
-    except BrokerageError as error:
-        shown = getattr(error, "data", None)
-        return OrderChange(
-            outcome=_not_made(preflight_outcome(error)),
-            order_id=order_id,
-            preview=shown if isinstance(shown, PlacedOrderResponse) else None,
-            error=error,
-        )
-    warnings = preview.warnings or ()
-    if (stopped := rejection(preview, allow_warnings)) is not None:
-        outcome = _not_made(stopped.outcome)
-        return OrderChange(outcome=outcome, order_id=order_id, preview=preview, warnings=warnings, error=stopped.error)
-    with _describing(path, MAY_BE_APPLIED):
-        change = await _replace(context, operation, path, body, policy)
-    return attrs.evolve(change, preview=preview, warnings=warnings)
+    """Dry-run a replacement or an edit, then send it once; see `OrderEntry.replace`.
+
+    ``fills`` is how many fills the original had before.
+    """
+    reader, edit = _OrderReader(context, path["account_number"], path["id"]), terms_of(body, OrderEdit)
+    preview: PlacedOrderResponse | None = None
+
+    async def attempt() -> _Attempt:
+        nonlocal preview
+        try:
+            preview = await context.executor.execute(ORDERS_EDIT_DRY_RUN.bind(**path, body=dry_run))
+            stopped = rejection(preview, allow_warnings)
+        except (ConfigurationError, InvalidRequestError):
+            raise
+        except BrokerageError as error:
+            shown = getattr(error, "data", None)
+            preview = shown if isinstance(shown, PlacedOrderResponse) else None
+            stopped = Rejection(preflight_outcome(error), error)
+            if isinstance(error, OrderNotCancellableError):
+                await reader.read()
+        if stopped is not None:
+            return _Attempt(STOPPED[stopped.outcome], error=stopped.error)
+        return await reader.send(operation, body, shows=lambda answer: _shows_replacement(answer, reader, edit))
+
+    with reader.describing():
+        made = await reader.repeated(policy, attempt)
+        change = await _replaced(reader, made, edit, policy, fills)
+    return attrs.evolve(change, preview=preview, warnings=(preview and preview.warnings) or ())
 
 
-def _not_made(outcome: Outcome) -> ChangeOutcome:
-    return ChangeOutcome.REFUSED if outcome is Outcome.REFUSED else ChangeOutcome.NOT_SENT
+async def read_original(context: Context, path: dict[str, str]) -> Order | None:
+    """Return the order to replace, None if it cannot be read."""
+    reader = _OrderReader(context, path["account_number"], path["id"])
+    with reader.describing():
+        try:
+            seen = await context.executor.execute(ORDERS_GET.bind(**path))
+        except BrokerageError as error:
+            reason = str(error)
+        else:
+            if reader.is_of(seen):
+                return seen
+            reason = f"the answer shows order {seen.id}"
+    text = "the replacement of order %s is sent without an external identifier, because it could not be read: %s"
+    logger.warning(text, path["id"], reason)
+    return None
 
 
-async def _replace(
-    context: Context, operation: Operation[Order], path: dict[str, str], body: bytes, policy: ReconcilePolicy
-) -> OrderChange:
-    account_number, order_id, edit = path["account_number"], path["id"], terms_of(body, OrderEdit)
-    attempt = await _attempt(
-        context.executor, operation, path, body, shows=lambda answer: _shows_replacement(answer, path, edit)
-    )
-    delivery, reader = attempt.delivery, _OrderReader(context, account_number, order_id)
-    if delivery in UNCERTAIN:
-        shown = await reader.read_until(
-            policy,
-            lambda seen: replace_shown(seen.status, seen.replacing_order_id),
-            settled=lambda seen: replace_shown(seen.status, seen.replacing_order_id, settled=True),
-        )
-        successor = reader.order.replacing_order_id if reader.order is not None else None
-        if shown is DeliveryOutcome.CONFIRMED and successor is not None:
-            original, reader = reader, _OrderReader(context, account_number, successor)
-            await reader.read_until(policy, lambda seen: DeliveryOutcome.CONFIRMED)
-            if reader.order is None:
-                shown, reader = DeliveryOutcome.UNKNOWN, original  # perhaps by someone else: its terms do not show
-            elif edit is not None and successor_differs_in(edit, reader.order) is not None:
-                shown = DeliveryOutcome.UNKNOWN  # replaced by someone else, it seems
-        delivery = shown or delivery
-    elif delivery is DeliveryOutcome.REFUSED:
-        await reader.read()
-    return reader.change(delivery, attempt)
-
-
-def _shows_replacement(answer: Order, path: dict[str, str], edit: OrderEdit | None) -> bool:
+def _shows_replacement(answer: Order, reader: _OrderReader, edit: OrderEdit | None) -> bool:
     """Return True if the answer is the new order, or this one edited in place, with its new terms."""
-    if not _is_of(path, answer) or (edit is not None and successor_differs_in(edit, answer) is not None):
+    order_id = reader.path["id"]
+    if answer.account_number not in (None, reader.path["account_number"]):
         return False
-    if answer.id == path["id"]:
+    if edit is not None and (successor_differs_in(edit, answer) is not None or _has_another_day(edit, answer)):
+        return False
+    if answer.id == order_id:
         return not answer.replacing_order_id
-    return bool(answer.id) and answer.replaces_order_id in (None, path["id"])
+    is_named = edit is not None and answer.external_identifier == edit.external_identifier is not None
+    return bool(answer.id) and (answer.replaces_order_id == order_id or (answer.replaces_order_id is None and is_named))
+
+
+def _has_another_day(edit: OrderEdit, answer: Order) -> bool:
+    return edit.gtc_date is not None and answer.gtc_date not in (None, edit.gtc_date)
+
+
+async def _replaced(
+    reader: _OrderReader, made: _Attempt, edit: OrderEdit | None, policy: ReconcilePolicy, fills: int
+) -> OrderChange:
+    """Return the result of a replacement, as the answer or both orders show it."""
+    order_id, account_number = reader.path["id"], reader.path["account_number"]
+    delivery, answer = made.delivery, made.answer
+    new_id: str | None = None
+    if (
+        answer is not None
+        and answer.id != order_id
+        and answer.status in (OrderStatus.CONTINGENT, OrderStatus.RECEIVED, *TERMINAL)
+    ):
+        new_id = answer.id
+    elif delivery in UNCERTAIN:
+        delivery = await reader.read_until(policy, replace_shown, settled=True) or delivery
+        new_id = reader.order.replacing_order_id if reader.order is not None else None
+    if not new_id:
+        reader.order = answer or reader.order
+        return reader.change(CHANGE_OUTCOMES[delivery], made.error)
+    new = _OrderReader(reader.context, account_number, new_id, original=order_id)
+    new.order, new.original = answer, reader.order
+    outcome = await new.read_until(
+        _unsettled(policy),
+        lambda seen, settled=False: replacement_shown(seen, new.original, fills=fills, settled=settled),
+        settled=True,
+    )
+    reader.order = new.original
+    if new.order is None:  # perhaps by someone else: its terms do not show
+        return reader.change(ChangeOutcome.FILLED if _filled(reader) else ChangeOutcome.UNKNOWN, made.error)
+    if edit is not None and successor_differs_in(edit, new.order) is not None and not _filled(reader):
+        return new.change(ChangeOutcome.UNKNOWN, made.error)  # replaced by someone else, it seems: ours may follow
+    if outcome is ChangeOutcome.FILLED and reader.is_over() and not reader.is_complete():
+        await reader.read_until(_unsettled(policy), lambda _: reader.is_complete() or None)
+    if outcome is ChangeOutcome.FILLED or (outcome is ChangeOutcome.REFUSED and not reader.is_over()):
+        return reader.change(outcome, made.error)
+    return new.change(outcome or ChangeOutcome.UNKNOWN, made.error)
 
 
 async def edit_pairs(
     context: Context, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
 ) -> OrderChange:
     """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
-    path = {"account_number": account_number, "id": complex_order_id}
-    wanted = (edit.ratio_price_comparator, edit.ratio_price_threshold)
+    wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), COMPLEX_ORDERS_EDIT_PAIRS.name
+    reader = _ComplexReader(context, account_number, complex_order_id)
+    preview: PlacedOrderResponse | None = None
 
     def judge(seen: ComplexOrder) -> DeliveryOutcome | None:
         found = (seen.ratio_price_comparator, seen.ratio_price_threshold)
         return pairs_shown(wanted, found, terminal=bool(seen.terminal_at))
 
-    reader = _ComplexReader(context.executor, path, judge)
-    with _describing(path, MAY_BE_APPLIED):
-        attempt = await _attempt(
-            context.executor, COMPLEX_ORDERS_EDIT_PAIRS, path, edit, shows=lambda answer: not is_blank(answer)
-        )
-        name = COMPLEX_ORDERS_EDIT_PAIRS.name
-        listed = attempt.answer and listed_errors(attempt.answer, "the edit found errors", name)
-        delivery = attempt.delivery if listed is None else DeliveryOutcome.REFUSED
-        seen = attempt.answer and attempt.answer.complex_order
-        if delivery is DeliveryOutcome.CONFIRMED and not (seen and reader.is_shown_by(seen)):
-            delivery = DeliveryOutcome.ACCEPTED
-        if delivery in UNCERTAIN:
-            await poll_until(policy, reader.poll, context.bell(account_number))
-            delivery = reader.shown or delivery
-        elif delivery is DeliveryOutcome.REFUSED:
-            await reader.poll()
-            if listed is not None and reader.shown is DeliveryOutcome.CONFIRMED:
-                delivery = DeliveryOutcome.UNKNOWN  # errors, and yet the order has its new terms
-    return OrderChange(
-        outcome=CHANGE_OUTCOMES[delivery],
-        complex_order=reader.order,
-        preview=attempt.answer,
-        error=listed or attempt.error,
-    )
+    async def attempt() -> _Attempt:
+        nonlocal preview
+        made = await reader.send(COMPLEX_ORDERS_EDIT_PAIRS, edit, shows=lambda answer: not is_blank(answer))
+        preview = made.answer
+        listed = None if preview is None else listed_errors(preview, "the edit found errors", name)
+        if listed is not None:
+            await reader.read()
+            is_done = reader.order is not None and judge(reader.order) is DeliveryOutcome.CONFIRMED
+            delivery = DeliveryOutcome.UNKNOWN if is_done else DeliveryOutcome.REFUSED  # errors, and yet it is done
+            return _Attempt(delivery, error=listed)
+        seen = preview and preview.complex_order
+        if preview and not (seen and reader.is_of(seen) and judge(seen) is DeliveryOutcome.CONFIRMED):
+            return attrs.evolve(made, delivery=DeliveryOutcome.ACCEPTED)
+        return made
 
-
-async def cancel_complex(
-    context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy
-) -> OrderChange:
-    """Request the cancellation of a complex order once; see `OrderEntry.cancel_complex`."""
-    path = {"account_number": account_number, "id": complex_order_id}
-    reader = _ComplexReader(context.executor, path, complex_cancel_shown)
-    with _describing(path, MAY_BE_APPLIED):
-        shows = _ComplexReader(context.executor, path, _settled_cancel).is_shown_by
-        attempt = await _attempt(context.executor, COMPLEX_ORDERS_CANCEL, path, None, shows=shows)
-        delivery = attempt.delivery
-        if delivery in UNCERTAIN:
-            result = await poll_until(policy, reader.poll, context.bell(account_number))
-            shown = reader.shown
-            if result is SearchResult.ABSENT and reader.order is not None:
-                shown = _settled_cancel(reader.order)
-            delivery = shown or delivery
-        elif delivery is DeliveryOutcome.REFUSED:
-            await reader.poll()
-    order = attempt.answer or reader.order
-    return OrderChange(outcome=CHANGE_OUTCOMES[delivery], complex_order=order, error=attempt.error)
-
-
-def _settled_cancel(seen: ComplexOrder) -> DeliveryOutcome | None:
-    return complex_cancel_shown(seen, settled=True)
-
-
-class _ComplexReader:
-    """Reads a complex order back; ``shown`` is the result of a change, as far as ``judge`` can see it."""
-
-    def __init__(
-        self, executor: Executor, path: dict[str, str], judge: Callable[[ComplexOrder], DeliveryOutcome | None]
-    ) -> None:
-        self._executor = executor
-        self._path = path
-        self._judge = judge
-        self.order: ComplexOrder | None = None
-        self.shown: DeliveryOutcome | None = None
-
-    async def poll(self) -> tuple[bool, Sighting[Any]]:
-        """Read it once; see `poll_until`."""
-        try:
-            seen: ComplexOrder = await self._executor.execute(COMPLEX_ORDERS_GET.bind(**self._path))
-        except BrokerageError as failure:
-            return False, Sighting(orders={}, complete=False, error=failure)
-        if not self._is_of(seen):
-            return False, Sighting(orders={}, complete=False)
-        self.order, self.shown = seen, self._judge(seen)
-        return self.shown is not None, Sighting(orders={}, complete=True)
-
-    def is_shown_by(self, seen: ComplexOrder) -> bool:
-        """Return True if an answer shows this very order, changed."""
-        return self._is_of(seen) and self._judge(seen) is DeliveryOutcome.CONFIRMED
-
-    def _is_of(self, seen: ComplexOrder) -> bool:
-        return seen.id in (None, self._path["id"]) and seen.account_number in (None, self._path["account_number"])
-
-
-@contextmanager
-def _describing(path: dict[str, str], fate: str) -> Iterator[None]:
-    """Put on a cancellation of the block the names of the order, and ``fate``."""
-    try:
-        yield
-    except asyncio.CancelledError as cancelled:
-        account_number, order_id = path["account_number"], path["id"]
-        cancelled.account_number = account_number  # type: ignore[attr-defined]
-        cancelled.order_id = order_id  # type: ignore[attr-defined]
-        cancelled.add_note(f"the change of order {order_id} of account {account_number} {fate}")
-        raise
-
-
-async def _attempt(
-    executor: Executor,
-    operation: Operation[T],
-    path: dict[str, str],
-    body: object,
-    *,
-    shows: Callable[[Any], bool],
-) -> _Attempt[T]:
-    """Send a change once."""
-    try:
-        answer = await executor.execute(operation.bind(**path, body=body))
-    except (ConfigurationError, InvalidRequestError):
-        raise
-    except BrokerageError as error:
-        return _Attempt(delivery_of(error), None, error)
-    shown = bool(shows(answer))
-    return _Attempt(delivery_of(None, shown=shown), answer if shown else None, None)
-
-
-class _OrderReader:
-    """Reads one order of an account back from the lists; ``order`` is the order as last seen."""
-
-    def __init__(self, context: Context, account_number: str, order_id: str) -> None:
-        self._context = context
-        self._lists = OrderLists(context.executor)
-        self._account_number = account_number
-        self._order_id = order_id
-        self.order: Order | None = None
-
-    def change(self, delivery: DeliveryOutcome, attempt: _Attempt[Order]) -> OrderChange:
-        """Build the result of a change to this order."""
-        order = attempt.answer or self.order
-        order_id = (order.id if order is not None else None) or self._order_id
-        return OrderChange(outcome=CHANGE_OUTCOMES[delivery], order=order, order_id=order_id, error=attempt.error)
-
-    async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Order]:
-        """Poll once, as far ``back`` as given. A change makes even an old order part of today's list."""
-        now = self._context.now()
-        window = Window.since(now - back, now)
-        sighting = await self._lists.poll(self._account_number, {self._order_id}, window, by=lambda order: order.id)
-        self.order = sighting.orders.get(self._order_id, self.order)
-        return sighting
-
-    async def read_until(
-        self,
-        policy: ReconcilePolicy,
-        judge: Callable[[Order], DeliveryOutcome | None],
-        *,
-        settled: Callable[[Order], DeliveryOutcome | None] | None = None,
-    ) -> DeliveryOutcome | None:
-        """Poll as the policy says until the order allows a judgement; None if it never does.
-
-        ``settled`` judges the order that the last of enough complete polls shows: an earlier one, or an early look,
-        proves nothing about the end. If the last poll does not show the order, one more poll goes further back: it was
-        not changed for days, or has left the list of live orders.
-        """
-        judgement: DeliveryOutcome | None = None
-        latest: Order | None = None
-
-        async def poll() -> tuple[bool, Sighting[Order]]:
-            nonlocal judgement, latest
-            sighting = await self.read()
-            latest = sighting.orders.get(self._order_id)
-            judgement = None if latest is None else judge(latest)
-            return judgement is not None, sighting
-
-        result = await poll_until(policy, poll, self._context.bell(self._account_number))
-        if latest is None:
-            latest = (await self.read(back=START)).orders.get(self._order_id)
-            judgement = None if latest is None else judge(latest)
-        if judgement is None and settled is not None and latest is not None and result is SearchResult.ABSENT:
-            judgement = settled(latest)
-        return judgement
+    with reader.describing():
+        made = await reader.repeated(policy, attempt)
+        delivery = made.delivery
+        if delivery in UNCERTAIN and not isinstance(made.error, PreflightError):
+            delivery = await reader.read_until(policy, judge) or delivery
+    return attrs.evolve(reader.change(CHANGE_OUTCOMES[delivery], made.error), preview=preview)

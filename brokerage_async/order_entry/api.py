@@ -7,17 +7,18 @@ from decimal import Decimal
 
 import attrs
 
-from .._arguments import check_function, check_order_id
+from .._arguments import check_flag, check_function, check_order_id
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
-from .._generated.operations import ORDERS_EDIT, ORDERS_EDIT_DRY_RUN, ORDERS_REPLACE
+from .._generated.operations import ORDERS_EDIT, ORDERS_REPLACE
 from ..config.random_values import new_identifier
 from ..journal.base import EntryKey, Journal
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend, recovery
-from .arguments import check_options, checked_bytes, checked_policy, named_complex_order, named_order
+from .arguments import check_options, checked_policy, edit_bodies, named_complex_order, named_order
 from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
+from .matching import fills_of
 from .place import PlaceOrder
 from .results import OrderChange, Placement
 
@@ -86,8 +87,9 @@ class OrderEntry:
             allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those. Known
                 codes are in `models.PreflightCode`; another one is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
-                unknown. Anything else relies on the visibility delay: an order that reaches the service later than
-                that is placed twice.
+                unknown. Anything else relies on the visibility delay: an order that is held on the way for longer than
+                all polls, and processed then, is placed twice. Services have been seen to hold one longer than a
+                client waits.
             visibility_delay: seconds within which an order that has reached the service is listed; overrides that of
                 ``reconcile``.
             reconcile: how to search for it.
@@ -195,6 +197,7 @@ class OrderEntry:
         account_number: str,
         order_id: int | str,
         *,
+        wait: bool = False,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
@@ -204,13 +207,22 @@ class OrderEntry:
         ``REFUSED`` means that the order was terminal already; where it was replaced, the order working in its place is
         ``order.replacing_order_id`` and can be cancelled under that id. ``UNKNOWN``: it showed none of this in time.
 
+        An order cannot be cancelled before it is `Live`. While the service refuses that for now, the request is
+        repeated, with growing pauses, for at most ``reconcile.give_up`` seconds. ``REFUSED`` with an order that is not
+        terminal means that this bound was reached: the order still works. An unanswered request is not repeated, but
+        another call may do so at any time: it cancels this very order or nothing.
+
+        With ``wait``, it returns only when the order is over and shows all its fills, at most ``reconcile.give_up``
+        seconds later. ``APPLIED`` then means `Cancelled` (``fills`` has those from before), ``FILLED`` that the order
+        was filled first, ``UNKNOWN`` that it was not over in time.
+
         Raises:
             ConfigurationError: the client cannot cancel orders; nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         checked = check_order_id("order_id", order_id)
-        policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel(self._context, account_number, checked, policy)
+        policy, is_waiting = self._policy_for(visibility_delay, reconcile), check_flag("wait", wait)
+        return await amend.cancel(self._context, account_number, checked, policy, wait=is_waiting)
 
     async def replace(
         self,
@@ -222,18 +234,26 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Replace a working order once: dry-run, then the same bytes; without an answer, read the order back.
+        """Replace a working order once: dry-run, then the same terms; without an answer, read the order back.
 
-        ``UNKNOWN`` with an order of other terms than those of ``edit`` means that someone else has replaced it.
+        The new order is sent with the ``external_identifier`` of ``edit``. Without one, the original is read first, and
+        its identifier is sent.
+
+        A new order that is `Contingent` waits until the exchange has cancelled the original. It is waited for, at most
+        ``reconcile.give_up`` seconds: ``APPLIED`` once the original is gone or the new order works, ``FILLED`` with the
+        original and its fills if a fill came first, which ends the new order. ``UNKNOWN`` with an order of other terms
+        than those of ``edit`` means that someone else has replaced it.
+
+        An order cannot be replaced before it is `Live`: dry-run and request are repeated as by `cancel` while the
+        service refuses them for now. An unanswered request is never repeated.
 
         Raises:
             InvalidRequestError: the edit breaks documented rules; nothing was sent.
             ConfigurationError: the client cannot change orders; nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
-        checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_REPLACE, account_number, checked, edit, allow_warnings, policy)
+        return await self._change(ORDERS_REPLACE, account_number, order_id, edit, allow_warnings, policy)
 
     async def edit(
         self,
@@ -246,9 +266,8 @@ class OrderEntry:
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
         """Edit a working order once; otherwise like `replace`."""
-        checked = check_order_id("order_id", order_id)
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_EDIT, account_number, checked, edit, allow_warnings, policy)
+        return await self._change(ORDERS_EDIT, account_number, order_id, edit, allow_warnings, policy)
 
     async def edit_pairs(
         self,
@@ -261,6 +280,8 @@ class OrderEntry:
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
         """Change the ratio condition of a PAIRS order once; without an answer, read the complex order back.
+
+        Repeated as by `cancel` while the service refuses it for now.
 
         Raises:
             InvalidRequestError: the values break documented rules; nothing was sent.
@@ -277,35 +298,45 @@ class OrderEntry:
         account_number: str,
         complex_order_id: int | str,
         *,
+        wait: bool = False,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
         """Request the cancellation of a complex order once; without an answer, read the complex order back.
 
         ``APPLIED`` means that no component works any more, and that at least one is `Cancelled` or `Cancel Requested`:
-        until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already.
+        until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already. With ``wait``,
+        as for `cancel`: ``FILLED`` means that at least one component was filled first. The complex order is read before
+        the request then, to tell such a fill from an earlier one. Repeated like `cancel` while it is refused for now.
 
         Raises:
             ConfigurationError: the client cannot cancel orders; nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         checked = check_order_id("complex_order_id", complex_order_id)
-        policy = self._policy_for(visibility_delay, reconcile)
-        return await amend.cancel_complex(self._context, account_number, checked, policy)
+        policy, is_waiting = self._policy_for(visibility_delay, reconcile), check_flag("wait", wait)
+        return await amend.cancel_complex(self._context, account_number, checked, policy, wait=is_waiting)
 
     async def _change(
         self,
         operation: Operation[Order],
         account_number: str,
-        order_id: str,
+        order_id: int | str,
         edit: OrderEdit,
         allow_warnings: bool | Collection[str],
         policy: ReconcilePolicy,
     ) -> OrderChange:
         check_options(allow_warnings)
-        path = {"account_number": account_number, "id": order_id}
-        body = checked_bytes(ORDERS_EDIT_DRY_RUN, path, edit)
-        return await amend.replace(self._context, operation, account_number, order_id, body, policy, allow_warnings)
+        path = {"account_number": account_number, "id": check_order_id("order_id", order_id)}
+        bodies = edit_bodies(operation, path, edit)
+        original = None
+        if edit.external_identifier is None:  # the new order does not inherit it
+            original = await amend.read_original(self._context, path)
+            identifier = None if original is None else original.external_identifier
+            edit = attrs.evolve(edit, external_identifier=identifier)
+            bodies = edit_bodies(operation, path, edit)
+        fills = len(fills_of(original))
+        return await amend.replace(self._context, operation, path, *bodies, policy, allow_warnings, fills)
 
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else checked_policy(reconcile)

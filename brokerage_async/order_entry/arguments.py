@@ -9,8 +9,8 @@ from typing import Any, TypeGuard
 
 import attrs
 
-from .._generated.models import NewComplexOrder, NewOrder, OrderEdit, PreflightCode
-from .._generated.operations import COMPLEX_ORDERS_SUBMIT, ORDERS_SUBMIT
+from .._generated.models import NewComplexOrder, NewOrder, OrderEdit, OrderEditDryRun, PreflightCode
+from .._generated.operations import COMPLEX_ORDERS_SUBMIT, ORDERS_EDIT_DRY_RUN, ORDERS_SUBMIT
 from ..errors import ConfigurationError, InvalidRequestError
 from ..operation import Operation
 from ..protocol.request import encode_body
@@ -19,7 +19,15 @@ from .decisions import ReconcilePolicy
 from .kinds import AskedOrder, asked_complex, asked_single
 from .matching import asked_components
 
-__all__ = ["MAX_IDENTIFIER", "check_options", "checked_bytes", "checked_policy", "named_complex_order", "named_order"]
+__all__ = [
+    "MAX_IDENTIFIER",
+    "check_options",
+    "checked_bytes",
+    "checked_policy",
+    "edit_bodies",
+    "named_complex_order",
+    "named_order",
+]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -51,10 +59,18 @@ def check_options(allow_warnings: object, resubmit: object = 0) -> None:
             )
 
 
-def checked_bytes(operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit) -> bytes:
+def checked_bytes(
+    operation: Operation[Any], path: dict[str, str], model: NewOrder | OrderEdit | OrderEditDryRun
+) -> bytes:
     """Return the bytes of a request body that keeps the documented rules."""
     validation.check(operation, path, None, model)
     return encode_body(operation, model)
+
+
+def edit_bodies(operation: Operation[Any], path: dict[str, str], edit: OrderEdit) -> tuple[bytes, bytes]:
+    """Return the bytes of an edit and of its dry-run, which keep the documented rules."""
+    dry_run = attrs.evolve(OrderEditDryRun.of(edit), extra=edit.extra)
+    return checked_bytes(operation, path, edit), checked_bytes(ORDERS_EDIT_DRY_RUN, path, dry_run)
 
 
 def named_order(account_number: str, order: NewOrder, identifiers: Callable[[], str]) -> tuple[AskedOrder, bool]:

@@ -8,7 +8,7 @@ read them line by line:
 - `decide`: from both, the outcome of the order or the next step.
 
 For changes of an existing order, the order itself, read back, shows the result (`cancel_shown`, `complex_cancel_shown`,
-`replace_shown`, `pairs_shown`).
+`replace_shown`, `replacement_shown`, `pairs_shown`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from ..errors import (
     TransportError,
 )
 from ..protocol.order_status import TERMINAL
-from .results import Outcome
+from .matching import fills_of
+from .results import ChangeOutcome, Outcome
 
 __all__ = [
     "DeliveryOutcome",
@@ -56,6 +57,7 @@ __all__ = [
     "predates",
     "preflight_outcome",
     "replace_shown",
+    "replacement_shown",
 ]
 
 UNPROCESSED = frozenset({401, 429})
@@ -131,6 +133,9 @@ class ReconcilePolicy:
     ``visibility_delay`` is the one assumption: *an order that has reached the service is listed within that time*.
     Longer is safer. Only resubmission ever acts on it.
 
+    ``give_up`` also bounds the waiting for an order that exists: until it can be changed, until a new order works in
+    the place of another one, and until a cancelled one is over (`OrderEntry.cancel`).
+
     Every number is finite, so that the search always ends; ``factor`` is at most 1000.
     """
 
@@ -157,30 +162,24 @@ class Poll:
     conflict: bool = False
 
 
-def delivery_of(error: BrokerageError | None, *, shown: bool = False) -> DeliveryOutcome:
-    """Return what the end of a mutation proves: ``error``, or success with the result ``shown`` or not.
+def delivery_of(error: BrokerageError) -> DeliveryOutcome:
+    """Return what a mutation that ended with an error proves.
 
     Two things prove that nothing was done: the request never left, or the service itself refused it, in its own error
     envelope. An error page of a proxy proves nothing, because the service may have processed the request behind it. A
     429, or a 401 of the service, rejects a request before processing: that counts as not sent.
     """
-    if error is None:
-        return DeliveryOutcome.CONFIRMED if shown else DeliveryOutcome.ACCEPTED
     if isinstance(error, ResponseDecodeError):
         return DeliveryOutcome.ACCEPTED
     if isinstance(error, TransportError):
         return DeliveryOutcome.UNKNOWN if error.maybe_processed else DeliveryOutcome.NOT_SENT
     if isinstance(error, APIError):
-        return _delivery_of_answer(error)
+        if error.status is not None and 200 <= error.status < 300:
+            return DeliveryOutcome.ACCEPTED  # an error beside the data of a success
+        if error.maybe_processed:
+            return DeliveryOutcome.UNKNOWN
+        return DeliveryOutcome.NOT_SENT if error.status in UNPROCESSED else DeliveryOutcome.REFUSED
     return DeliveryOutcome.NOT_SENT  # no token, wrong configuration, broken rules: all found before sending
-
-
-def _delivery_of_answer(error: APIError) -> DeliveryOutcome:
-    if error.status is not None and 200 <= error.status < 300:
-        return DeliveryOutcome.ACCEPTED  # an error beside the data of a success
-    if error.maybe_processed:
-        return DeliveryOutcome.UNKNOWN
-    return DeliveryOutcome.NOT_SENT if error.status in UNPROCESSED else DeliveryOutcome.REFUSED
 
 
 def preflight_outcome(error: BrokerageError) -> Outcome:
@@ -267,15 +266,14 @@ def predates(received_at: datetime | None, age: float, service_now: datetime | N
     return service_now.timestamp() - received_at.timestamp() > age
 
 
-def cancel_shown(
-    status: str | None, replacing_order_id: str | None = None, *, settled: bool = False
-) -> DeliveryOutcome | None:
+def cancel_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | None:
     """Return what an order shows about an unanswered cancellation; None: nothing yet.
 
     A replaced order reads `Cancelled` too, perhaps before it names the new one, which works in its place. Only a
     ``settled`` poll, one after the visibility delay, shows that nothing replaces it.
     """
-    if replacing_order_id and status in TERMINAL:
+    status = seen.status
+    if seen.replacing_order_id and status in TERMINAL:
         return DeliveryOutcome.REFUSED
     if status == "Cancel Requested" or (status == "Cancelled" and settled):
         return DeliveryOutcome.CONFIRMED
@@ -307,19 +305,42 @@ def _final_status(component: Order) -> str | None:
     return status if ends and not component.replacing_order_id else None
 
 
-def replace_shown(
-    status: str | None, replacing_order_id: str | None, *, settled: bool = False
-) -> DeliveryOutcome | None:
+def replace_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | None:
     """Return what the original order shows about an unanswered replacement; None: nothing yet.
 
     A replaced order reads `Cancelled` too, perhaps before it names the new one. Only a ``settled`` poll, one after the
     visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed once more.
     """
-    if replacing_order_id:
+    if seen.replacing_order_id:
         return DeliveryOutcome.CONFIRMED
-    if status == "Cancelled" and not settled:
+    if seen.status == "Cancelled" and not settled:
         return None
-    return DeliveryOutcome.REFUSED if status in TERMINAL else None
+    return DeliveryOutcome.REFUSED if seen.status in TERMINAL else None
+
+
+def replacement_shown(
+    new: Order, original: Order | None, *, fills: int = 0, settled: bool = False
+) -> ChangeOutcome | None:
+    """Return what a new order and its original show about a replacement; None: nothing yet.
+
+    The new order is `Contingent`, in some versions `Received`, until the original is cancelled, and a fill of the
+    original in between ends it. The status of the original after that is not published. ``fills`` is how many the
+    original had before. A new order that is rejected after the original was cancelled is applied: nothing works any
+    more. A ``settled`` poll is the last one.
+    """
+    is_waiting = new.status in ("Contingent", "Received")
+    if new.status == "Filled" or new.live_at or fills_of(new) or not (is_waiting or new.status in TERMINAL):
+        return ChangeOutcome.APPLIED
+    if original is None:
+        return None
+    is_over, is_filled = original.status in TERMINAL, len(fills_of(original)) > fills
+    if original.status == "Filled" or (is_filled and not is_waiting):
+        return ChangeOutcome.FILLED
+    if is_waiting:  # for something else, such as the trigger of its complex order
+        return ChangeOutcome.APPLIED if is_over and not is_filled else None
+    if original.status == "Cancelled":
+        return ChangeOutcome.APPLIED
+    return ChangeOutcome.REFUSED if is_over or settled else None
 
 
 def pairs_shown(

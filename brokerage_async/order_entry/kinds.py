@@ -28,8 +28,8 @@ from .matching import (
     asked_components,
     complex_differs_in,
     complex_effect_changes,
-    components_of,
     effect_changes,
+    parts_of,
     terms_of,
 )
 
@@ -64,7 +64,7 @@ class AskedOrder(ABC):
 
     def is_named_by(self, seen: PlacedOrder) -> bool:
         """Return True if a whole order carries an identifier of this one."""
-        return any(order.external_identifier in self.components for order in self.listed_in(seen))
+        return any(order.external_identifier in self.components for order in parts_of(seen))
 
     @abstractmethod
     async def read(self, executor: Executor, account_number: str, order_id: str) -> PlacedOrder:
@@ -89,11 +89,6 @@ class AskedOrder(ABC):
         Raises:
             BrokerageError: it could not be read.
         """
-
-    @staticmethod
-    @abstractmethod
-    def listed_in(seen: PlacedOrder) -> list[Order]:
-        """Return the components of a whole order as the lists show them."""
 
 
 class _Single(AskedOrder):
@@ -126,10 +121,6 @@ class _Single(AskedOrder):
 
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
         return listed, ""
-
-    @staticmethod
-    def listed_in(seen: PlacedOrder) -> list[Order]:
-        return [seen] if isinstance(seen, Order) else []
 
 
 class _Complex(AskedOrder):
@@ -175,10 +166,6 @@ class _Complex(AskedOrder):
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
         seen = await self.read(executor, account_number, str(listed.complex_order_id))
         return seen, self._difference(seen)
-
-    @staticmethod
-    def listed_in(seen: PlacedOrder) -> list[Order]:
-        return components_of(seen) if isinstance(seen, ComplexOrder) else []
 
     def _difference(self, seen: PlacedOrder) -> str:
         if not isinstance(seen, ComplexOrder):

@@ -10,6 +10,7 @@ import attrs
 
 from .._generated.models import (
     ComplexOrder,
+    Fill,
     NewComplexOrder,
     NewOrder,
     NewOrderLeg,
@@ -29,6 +30,9 @@ __all__ = [
     "components_of",
     "differs_in",
     "effect_changes",
+    "fills_of",
+    "is_edited",
+    "parts_of",
     "successor_differs_in",
     "terms_of",
 ]
@@ -57,7 +61,7 @@ def differs_in(asked: NewOrder, order: Order) -> str | None:
     """
     if _pairs_of(asked, order) is None:
         return "legs"
-    return None if _is_edited(order) else successor_differs_in(asked, order)
+    return None if is_edited(order) else successor_differs_in(asked, order)
 
 
 def effect_changes(asked: NewOrder, order: Order) -> list[str]:
@@ -69,7 +73,8 @@ def effect_changes(asked: NewOrder, order: Order) -> list[str]:
     ]
 
 
-def _is_edited(order: Order) -> bool:
+def is_edited(order: Order) -> bool:
+    """Return True if an edit or a replacement has changed the terms of an order, or has created it."""
     return bool(order.replaces_order_id or (order.edited and not order.replacing_order_id))
 
 
@@ -85,6 +90,18 @@ def components_of(seen: ComplexOrder) -> list[Order]:
     if trigger is not None:
         found = [trigger, *(order for order in orders if order.id is None or order.id != trigger.id)]
     return [attrs.evolve(order, complex_order_id=seen.id or order.complex_order_id) for order in found]
+
+
+def parts_of(seen: Order | ComplexOrder | None) -> list[Order]:
+    """Return the components of a complex order; a single order is its only one."""
+    if seen is None:
+        return []
+    return components_of(seen) if isinstance(seen, ComplexOrder) else [seen]
+
+
+def fills_of(seen: Order | ComplexOrder | None) -> tuple[Fill, ...]:
+    """Return the fills of all legs."""
+    return tuple(fill for part in parts_of(seen) for leg in part.legs or () for fill in leg.fills or ())
 
 
 def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None:
@@ -119,7 +136,7 @@ def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[New
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:
     """Return True if a component is another one, by its identifier or terms; edits may change either."""
-    if not _is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
+    if not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
         return True
     return differs_in(asked, seen) is not None
 
@@ -166,7 +183,7 @@ def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg
     legs: Sequence[NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
     if legs is None or not order.legs or not all(leg.symbol for leg in order.legs):
         return []
-    left, pairs, edited = list(order.legs), list[tuple[NewOrderLeg, OrderLeg]](), _is_edited(order)
+    left, pairs, edited = list(order.legs), list[tuple[NewOrderLeg, OrderLeg]](), is_edited(order)
     for leg in legs:
         fitting = [each for each in left if not _leg_differs(leg, each, edited=edited)]
         if not fitting:

@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 
 import attrs
 
@@ -153,7 +152,9 @@ class PlaceOrder:
         with self._context.claims.keep(claim):
             try:
                 opened_at = entry.opened_at
-                window = Window.since(opened_at, await self._now()) if sent else Window.from_now(opened_at)
+                window = (
+                    Window.since(opened_at, await self._context.journal.now()) if sent else Window.from_now(opened_at)
+                )
                 submission = Submission(self._context, self._asked, entry, claim, policy, window)
                 placement = await submission.run(resubmits=self._resubmits, sent=sent)
             except BaseException as gone:
@@ -211,9 +212,6 @@ class PlaceOrder:
             await finish(asyncio.ensure_future(quietly("release a journal entry", withdraw())))
             raise
 
-    async def _now(self) -> datetime:
-        return await self._context.journal.now()
-
     def _refuse(self, reason: str) -> None:
         raise InvalidRequestError(reason, operation=self._asked.submit.name, code="identifier_in_use")
 
@@ -222,7 +220,7 @@ class PlaceOrder:
         name, order = entry.key.external_identifier, None
         note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:
-            window = Window.since(entry.opened_at, await self._now())
+            window = Window.since(entry.opened_at, await self._context.journal.now())
             search = IdentifierSearch(self._context, entry.key.account_number, window, {name: entry})
             sighting = await search.poll([name])
             order = sighting.orders.get(name)

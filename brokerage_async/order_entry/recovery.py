@@ -20,7 +20,7 @@ from .lists import Sighting, Window
 from .place import close
 from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
-from .submit import code_of
+from .submit import CODES, UNDETERMINED, finding
 
 __all__ = ["OTHER_ORIGIN", "recover"]
 
@@ -182,8 +182,8 @@ class _Sweep:
                 if order is not None:
                     await self._close(placement_of(entry, Outcome.PLACED, order=order, note="found by recover()"))
                     continue
-            note = _finding(result, conflict, count, self._policy, failure)
-            code = code_of(SearchResult.CONFLICT if conflict else result)
+            note = finding(result, conflict, count, self._policy, failure)
+            code = CODES.get(SearchResult.CONFLICT if conflict else result, UNDETERMINED)
             note = joined(note, search.duplicates(name))
             await self._close(placement_of(entry, Outcome.UNKNOWN, code=code, error=failure, note=note))
 
@@ -199,16 +199,6 @@ class _Sweep:
             raise
         finally:
             self._drop(key)
-
-
-def _finding(
-    result: SearchResult, conflict: str, count: int, policy: ReconcilePolicy, failure: BrokerageError | None
-) -> str:
-    if conflict:
-        return conflict
-    if result is SearchResult.ABSENT:
-        return f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
-    return f"the order lists could not be read: {failure or 'they changed or ended too late'}"
 
 
 async def _gather(searches: Iterable[Awaitable[None]]) -> list[Exception | None]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
+from .._generated.models import ComplexOrder, Fill, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
 from ..journal.base import JournalEntry
 from .kinds import asked_in, submit_of
+from .matching import fills_of
 
 __all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "joined", "placement_of", "unknown_error"]
 
@@ -104,8 +105,10 @@ class ChangeOutcome(enum.StrEnum):
 
     APPLIED = "applied"
     """Done, or under way at the exchange."""
+    FILLED = "filled"
+    """Not done: the order was filled first. ``OrderChange.fills`` has the fills."""
     REFUSED = "refused"
-    """Not done, and no longer possible as requested; the order shows why."""
+    """Not done: the order had ended before, or was not open to changes in time; it shows which."""
     NOT_SENT = "not_sent"
     """Not done: the request never reached the service, or was rejected before processing (429, 401). It may be
     repeated."""
@@ -118,9 +121,9 @@ class OrderChange:
     """The outcome of a cancellation, a replacement or an edit.
 
     Attributes:
-        outcome: applied, refused, not sent or unknown.
+        outcome: applied, filled, refused, not sent or unknown.
         order: the order as last seen; after a replacement that was applied, the new order.
-        order_id: id of that order, also where no list shows it; empty for complex orders.
+        order_id: id of that order, or of the complex order, also where no list shows it.
         complex_order: the complex order as last seen, for `edit_pairs` and `cancel_complex`.
         preview: the answer of the dry-run, where one was made.
         warnings: the warnings of the dry-run.
@@ -134,6 +137,11 @@ class OrderChange:
     preview: PlacedOrderResponse | None = None
     warnings: tuple[PreflightMessage, ...] = ()
     error: BrokerageError | None = None
+
+    @property
+    def fills(self) -> tuple[Fill, ...]:
+        """The fills of the order, or of all components, as last seen; an order that was cancelled may have some."""
+        return fills_of(self.order or self.complex_order)
 
 
 def placement_of(

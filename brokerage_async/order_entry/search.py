@@ -17,7 +17,7 @@ from .decisions import Poll, ReconcilePolicy, SearchResult, next_poll, poll_time
 from .doorbell import Doorbell, early_looks
 from .kinds import PlacedOrder, asked_in
 from .lists import OrderLists, Sighting, Window
-from .matching import differs_in
+from .matching import differs_in, fills_of, is_edited, parts_of
 
 __all__ = ["IdentifierSearch", "poll_until"]
 
@@ -97,7 +97,7 @@ class IdentifierSearch:
         self._carriers: defaultdict[str, dict[str, Order]] = defaultdict(dict)
         self._others: dict[tuple[str, str | None], str] = {}
         self._groups: defaultdict[tuple[bool, str], dict[str, Order]] = defaultdict(dict)
-        self._numbers = {entry.order_id: name for name, entry in wanted.items() if entry.order_id}
+        self._numbers = {(self._asked[name].is_complex, entry.order_id): name for name, entry in wanted.items()}
         self._is_echoed = False
         self._hint = ""
 
@@ -143,16 +143,15 @@ class IdentifierSearch:
 
     def follow(self, answer: PlacedOrder) -> None:
         """Read the order that an answer to the submit names, in every poll: the answer may be to another request."""
-        [asked] = self._asked.values()
         self._hint = answer.id or ""
-        self._is_echoed = self._is_echoed or any(order.external_identifier for order in asked.listed_in(answer))
+        self._is_echoed = self._is_echoed or any(order.external_identifier for order in parts_of(answer))
 
     async def _follow_hint(self, name: str, *, complete: bool) -> PlacedOrder | None:
         """Return the order that the answer to the submit names, if it is ours."""
         asked = self._asked[name]
         try:
             named = await asked.read(self._context.executor, self._account_number, self._hint)
-            parts = asked.listed_in(named)
+            parts = parts_of(named)
             ours = [order for order in parts if self._name_of(order) == name]
             if ours and (whole := await self._whole_of(name, ours[0])) is not None:
                 return whole
@@ -166,7 +165,7 @@ class IdentifierSearch:
 
         For lists that were read to their end. Where no order of the account shows an identifier, ours is the only one
         that was received after its entry was opened, has its terms, and belongs to no other entry. Elsewhere an order
-        without identifiers is another one, but a complex order with these terms may be ours.
+        with these terms, or one whose first terms an edit has taken away, may be ours.
         """
         asked, own = self._asked[name], self._entries[name]
         fitting = {
@@ -180,8 +179,7 @@ class IdentifierSearch:
         if not fitting:
             return None, ""
         if self._is_echoed:
-            shown = "shows no identifier and no other terms: it may be this one"
-            return None, f"complex order {next(iter(fitting))} {shown}" if asked.is_complex else ""
+            return None, f"order {next(iter(fitting))} shows no identifier and no other terms: it may be this one"
         try:
             entries = await self._context.journal.entries(own.key.environment, origin=own.key.origin)
             others = [
@@ -213,6 +211,8 @@ class IdentifierSearch:
         ]
         if rivals:
             return None, f"order {number} shows no identifier: it may be this one, or {', '.join(rivals)}"
+        if None in asked.components.values() or any(map(is_edited, fitting[number].values())):
+            return None, f"order {number} shows no identifier, and not its first terms: it may be this one"
         if not all(self._is_after(own, order) for order in fitting[number].values()):
             return None, f"order {number} shows no identifier, and perhaps was received before this one was journaled"
         return whole, ""
@@ -230,22 +230,27 @@ class IdentifierSearch:
 
     def add(self, name: str, seen: PlacedOrder) -> None:
         """Add an order that was seen elsewhere."""
-        for order in self._asked[name].listed_in(seen):
+        for order in parts_of(seen):
             self._carriers[name][order.id or ""] = order
 
     def conflict(self, name: str) -> str:
         """Return which order under this identifier is another one, and why; empty if none is."""
-        for order in self._carriers[name].values():
+        carriers = self._carriers[name]
+        for order in carriers.values():
             if difference := self._difference(name, order):
                 return f"order {order.id} carries this identifier but {difference}: it is another order"
+            if _has_not_replaced(order) and order.replaces_order_id not in carriers:
+                return f"order {order.id} was to replace order {order.replaces_order_id}, which no list shows"
         return ""
 
     def duplicates(self, name: str) -> str:
         """Return a note, and log a warning, if several live orders carry this identifier; else an empty string."""
+        carriers = self._carriers[name]
+        working = {number for number, order in carriers.items() if order.status and order.status not in TERMINAL}
         live = {
-            self._asked[name].id_of(order) or order.id
-            for order in self._carriers[name].values()
-            if order.status is not None and order.status not in TERMINAL and not order.replacing_order_id
+            self._asked[name].id_of(carriers[number]) or number
+            for number in working
+            if carriers[number].replacing_order_id not in working  # that one is to work in its place
         }
         if len(live) < 2:
             return ""
@@ -256,12 +261,14 @@ class IdentifierSearch:
     def _name_of(self, order: Order) -> str | None:
         """Return the name of the journaled order that a listed one may be, or be a component of."""
         number = order.complex_order_id or order.id or ""
-        self._groups[bool(order.complex_order_id), number][order.id or ""] = order
+        whole = bool(order.complex_order_id), number
+        self._groups[whole][order.id or ""] = order
         self._is_echoed = self._is_echoed or bool(order.external_identifier)
-        found = self._numbers.get(number)
+        waits = _has_not_replaced(order)
+        found = None if waits else self._numbers.get(whole)
         for name in self._names.get(order.external_identifier or "", ()):
             self._carriers[name][order.id or ""] = order
-            if found is None and not self._difference(name, order):
+            if found is None and not waits and not self._difference(name, order):
                 found = name
         return found
 
@@ -308,3 +315,9 @@ class IdentifierSearch:
             return False
         is_future = predates(now, self._window.tolerance, order.received_at)
         return not is_future and not predates(order.received_at, self._age(entry) + CLOCK_PRECISION, now)
+
+
+def _has_not_replaced(order: Order) -> bool:
+    """Return True if a single order has never worked in place of the one that it was to replace, which has its name."""
+    has_worked = order.live_at or fills_of(order) or order.status not in ("Contingent", *TERMINAL)
+    return bool(order.replaces_order_id) and not order.complex_order_id and not has_worked

@@ -19,19 +19,24 @@ from .lists import Sighting, Window
 from .results import Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
 
-__all__ = ["ABSENT", "CONFLICT", "UNDETERMINED", "Submission", "code_of"]
+__all__ = ["ABSENT", "CODES", "CONFLICT", "UNDETERMINED", "Submission", "finding"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 ABSENT, CONFLICT, UNDETERMINED = "absent", "identifier_conflict", "undetermined"
 """Codes of an unknown outcome after a search."""
+CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: ABSENT, SearchResult.CONFLICT: CONFLICT}
 
 
-def code_of(search: SearchResult | None) -> str:
-    """Return the code of an unknown outcome after this search."""
+def finding(
+    search: SearchResult, conflict: str, count: int, policy: ReconcilePolicy, failure: BrokerageError | None
+) -> str:
+    """Return the result of a search in words; empty if the order was found."""
+    if conflict or search is SearchResult.FOUND:
+        return conflict
     if search is SearchResult.ABSENT:
-        return ABSENT
-    return CONFLICT if search is SearchResult.CONFLICT else UNDETERMINED
+        return f"not listed in {count} polls over more than {policy.visibility_delay:g} s"
+    return f"the order lists could not be read: {failure or 'they changed or ended too late'}"
 
 
 @attrs.frozen
@@ -83,22 +88,12 @@ class Submission:
             if isinstance(step, Outcome):
                 if doubt and delivery.outcome is DeliveryOutcome.CONFIRMED:
                     note = await self._duplicates(order)
-                return self._placement(step, search, order, delivery.error, note)
+                code = CODES.get(search, UNDETERMINED) if step is Outcome.UNKNOWN else None
+                return placement_of(
+                    self._entry, step, attempts=self._attempts, code=code, order=order, error=delivery.error, note=note
+                )
             resubmits, doubt = resubmits - 1, True
             delivery = await self._submit()
-
-    def _placement(
-        self,
-        outcome: Outcome,
-        search: SearchResult | None,
-        order: PlacedOrder | None,
-        error: BrokerageError | None,
-        note: str,
-    ) -> Placement:
-        code = code_of(search) if outcome is Outcome.UNKNOWN else None
-        return placement_of(
-            self._entry, outcome, attempts=self._attempts, code=code, order=order, error=error, note=note
-        )
 
     async def _submit(self) -> _Delivery:
         """Send the journaled bytes once; the session repeats them only if they provably did not arrive.
@@ -133,20 +128,15 @@ class Submission:
             return bool(found), sighting
 
         result = await poll_until(self._policy, poll, self._context.bell(self._entry.key.account_number))
-        note = doubt = ""
+        doubt = ""
         if result is SearchResult.ABSENT:
             order, doubt = await search.nameless(name)
             if order is not None:
                 result, found[name] = SearchResult.FOUND, order
             elif doubt:
                 result = SearchResult.CONFLICT
-        if result is SearchResult.ABSENT:
-            delay = self._policy.visibility_delay
-            note = f"not listed in {count} polls, the last ones more than {delay:g} s after sending"
-        elif result is SearchResult.UNDETERMINED:
-            note = f"the order lists could not be read: {failure or 'they changed or ended too late'}"
-        elif result is SearchResult.CONFLICT:
-            note = doubt or search.conflict(name)
+        conflict = doubt or search.conflict(name) if result is SearchResult.CONFLICT else ""
+        note = finding(result, conflict, count, self._policy, failure)
         return result, found.get(name), joined(note, search.duplicates(name))
 
     async def _duplicates(self, order: PlacedOrder | None) -> str:

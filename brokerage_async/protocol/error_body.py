@@ -65,17 +65,15 @@ def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
             message=_str(error.get("message")),
             errors=tuple(_detail(entry) for entry in entries[:MAX_ERRORS] if isinstance(entry, dict)),
             data=raw.get("data"),
-            in_envelope=bool(code.strip()) if isinstance(code, str) else status == 406 and _is_406(code),
+            in_envelope=bool(code.strip())
+            if isinstance(code, str)
+            else status == 406 and type(code) is int and code == 406,
             left_out=max(0, len(entries) - MAX_ERRORS),
         )
     code = raw.get("error_code", error)
     if code is None and "error_description" not in raw:
         return None
     return ErrorBody(_str(code), _str(raw.get("error_description")))
-
-
-def _is_406(code: object) -> bool:
-    return type(code) is int and code == 406
 
 
 def _detail(raw: dict[str, Any]) -> ErrorDetail:

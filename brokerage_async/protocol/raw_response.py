@@ -61,12 +61,10 @@ class RawResponse(Generic[T]):
             error.status = self.status
             raise
         if found.error:
-            raise read_error(operation, self._response, decoded=found)
+            raise read_error(
+                operation, Response(status=self.status, headers=self.headers, body=self.body), decoded=found
+            )
         return found.value
-
-    @property
-    def _response(self) -> Response:
-        return Response(status=self.status, headers=self.headers, body=self.body)
 
     def _json(self) -> Any:
         try:

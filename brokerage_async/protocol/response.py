@@ -19,6 +19,7 @@ from .redaction import excerpt, redact, redact_body, redact_headers, redact_name
 from .request import Response
 
 __all__ = [
+    "KNOWN_CODES",
     "PROXY_LOGIN",
     "Response",
     "check_address",
@@ -45,6 +46,9 @@ _BY_CODE: Mapping[str, type[APIError]] = {
     "internal_server_error": errors.ServerError,
     "timeout_error": errors.ServerError,
 }
+
+KNOWN_CODES: Final = frozenset(_BY_CODE)
+"""Codes of errors that have a class."""
 
 _BY_STATUS: Mapping[int, type[APIError]] = {
     400: errors.BadRequestError,
@@ -103,11 +107,23 @@ def read_error(
     else:
         parsed = read_error_object({"error": decoded.error}, response.status)
     code = None if parsed is None else redact_name(parsed.code)
-    details = () if parsed is None else tuple(_clean(detail) for detail in parsed.errors)
+    details = (
+        ()
+        if parsed is None
+        else tuple(
+            ErrorDetail(
+                redact_name(each.code), None if each.message is None else redact(each.message), redact_name(each.domain)
+            )
+            for each in parsed.errors
+        )
+    )
     text = _unexpected(response, base_url) if parsed is None else redact(parsed.message or "no message")
     if parsed is not None and response.status in _UNKNOWN_PATH and code != "record_not_found" and _path(base_url):
         text = f"{text}; {check_address(base_url)}"
-    kind = _kind(code, response.status)
+    kind: type[APIError] = errors.ServerError
+    if response.status < 500:
+        other = UnprocessableError if response.status < 300 else APIError
+        kind = _BY_CODE.get(code or "") or _BY_STATUS.get(response.status) or other
     if kind is errors.VersionNotSupportedError:
         asked = "no Accept-Version was sent" if version is None else f"Accept-Version {version} was sent"
         text = f"{text}; {asked}: set accept_version, or update the library"
@@ -136,12 +152,6 @@ def read_error(
     )
 
 
-def _kind(code: str | None, status: int) -> type[APIError]:
-    if status >= 500:
-        return errors.ServerError
-    return _BY_CODE.get(code or "") or _BY_STATUS.get(status) or (UnprocessableError if status < 300 else APIError)
-
-
 def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:
     """Return the ``data`` beside an error as the model of a success, or raw if it does not fit."""
     if operation is None or operation.result is None:
@@ -150,11 +160,6 @@ def _preview(operation: Operation[Any] | None, response: Response, raw: object) 
         return codec.decode(operation, response.body).value
     except errors.ResponseDecodeError:
         return raw
-
-
-def _clean(detail: ErrorDetail) -> ErrorDetail:
-    message = None if detail.message is None else redact(detail.message)
-    return ErrorDetail(redact_name(detail.code), message, redact_name(detail.domain))
 
 
 def _unexpected(response: Response, base_url: str) -> str:

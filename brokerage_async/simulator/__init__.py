@@ -8,13 +8,10 @@ brokerage on one virtual clock: a trading day in seconds.
 from .control.api import CONTROL_ROUTES
 from .faults import Fault
 from .ledger import Ledger
-from .market.price_files import read_prices
-from .market.price_path import PricePath
-from .market.quotes import PriceSource
-from .market.random_walk import RandomWalk
+from .market.price_path import PricePath, read_prices
+from .market.quotes import PriceSource, RandomWalk
 from .simulator import Simulator
-from .virtual_loop import DeadlockError, VirtualTimeError
-from .virtual_run import run
+from .virtual_run import DeadlockError, VirtualTimeError, run
 
 __all__ = [
     "CONTROL_ROUTES",

@@ -63,13 +63,28 @@ def fill_order(
 
 
 def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
-    """Reject an order that is not live yet."""
+    """Reject an order that is live or on its way."""
     state.interventions.reject(state.interventions.find(order_id), reason, now)
 
 
 def expire_order(state: State, now: float, *, order_id: str) -> None:
     """Expire a working order."""
     state.interventions.expire(state.interventions.find(order_id), now)
+
+
+def remove_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
+    """Remove an order as an administrator does."""
+    state.interventions.remove(state.interventions.find(order_id), status, now)
+
+
+def hold_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
+    """Keep an order, or all, in a status."""
+    state.interventions.hold(order_id, status)
+
+
+def release_order(state: State, now: float, *, order_id: str) -> None:
+    """Let an order, or all, go on."""
+    state.interventions.release(order_id, now)
 
 
 def move_cash(state: State, now: float, *, account_number: str, amount: str) -> None:
@@ -91,7 +106,7 @@ ACTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         set_price, release_price, set_source, authorize, expire_tokens, revoke, fill_order, reject_order, expire_order,
-        move_cash, publish_watchlist,
+        remove_order, hold_order, release_order, move_cash, publish_watchlist,
     )
 }  # fmt: skip
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

@@ -13,7 +13,7 @@ from .accounts.accounts import Customer
 from .keyed_random import KeyedRandom
 from .market.calendar import CALENDARS, YEARS, local_date
 from .market.catalogue import Catalogue
-from .market.trials import Results, TrialRun
+from .market.strategies import Results, TrialRun
 
 __all__ = ["Backtest", "Backtests"]
 

@@ -1,4 +1,4 @@
-"""Controls of a simulator in use: ledger, faults, limits, prices and tokens."""
+"""Controls of a simulator in use: ledger, faults, limits, prices, customers, accounts and tokens."""
 
 from __future__ import annotations
 
@@ -6,14 +6,68 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Literal
 
+from .api.brokerage import Brokerage
 from .clock import Clock
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.quotes import PriceSource
-from .people import People
 from .streams.server import StreamServer
 
-__all__ = ["Controls"]
+__all__ = ["Controls", "People"]
+
+
+class People:
+    """Identifiers and secrets of the owner, of the application, and of another customer."""
+
+    brokerage: Brokerage
+
+    @property
+    def client_id(self) -> str:
+        """Identifier of the registered application."""
+        return self.brokerage.state.authorization_server.application.client_id
+
+    @property
+    def client_secret(self) -> str:
+        """Secret of the registered application."""
+        return self.brokerage.state.authorization_server.application.client_secret
+
+    @property
+    def redirect_uri(self) -> str:
+        """Redirect address of the registered application."""
+        return self.brokerage.state.authorization_server.application.redirect_uris[0]
+
+    @property
+    def refresh_token(self) -> str:
+        """Refresh token of the owner's personal grant."""
+        return self.brokerage.state.authorization_server.personal.refresh_token
+
+    @property
+    def customer_id(self) -> str:
+        """Identifier of the owner: ``me``, or a number without the behaviour ``customer_is_me``."""
+        state = self.brokerage.state
+        return "me" if state.settings.has("customer_is_me") else str(state.owner.number)
+
+    @property
+    def account_numbers(self) -> tuple[str, ...]:
+        """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
+        state = self.brokerage.state
+        return tuple(account.number for account in state.accounts.of(state.owner))
+
+    @property
+    def foreign_account_number(self) -> str:
+        """Account of another customer."""
+        state = self.brokerage.state
+        return state.accounts.of(state.other_customer)[0].number
+
+    @property
+    def foreign_customer_id(self) -> str:
+        """Identifier of the other customer."""
+        return str(self.brokerage.state.other_customer.number)
+
+    @property
+    def complex_order_ids(self) -> dict[str, str]:
+        """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
+        return dict(self.brokerage.state.complex_order_ids)
 
 
 class Controls(People):
@@ -77,6 +131,76 @@ class Controls(People):
     def release_price(self, symbol: str) -> None:
         """Let a price that `set_price` holds follow its source again."""
         self._act("release_price", symbol=symbol)
+
+    def fill_order(
+        self, order_id: str, quantity: Decimal | int | str | None = None, price: Decimal | int | str | None = None
+    ) -> None:
+        """Fill an order now, whatever the market does, on its way or after a request to cancel it, too.
+
+        Args:
+            order_id: identifier of the order.
+            quantity: of its first leg, in shares or contracts; by default all that remains.
+            price: in dollars, of an order with one leg; by default that of the market.
+
+        Raises:
+            LookupError: the order is unknown.
+            ValueError: its status does not allow it, or ``quantity`` or ``price`` is invalid.
+        """
+        given = {"quantity": quantity, "price": price}
+        self._act(
+            "fill_order", order_id=order_id, **{key: str(value) for key, value in given.items() if value is not None}
+        )
+
+    def reject_order(self, order_id: str, reason: str = "Rejected by the exchange") -> None:
+        """Reject an order that is live or on its way, as with ``Session offline`` in the sandbox.
+
+        Raises:
+            LookupError: the order is unknown.
+            ValueError: its status does not allow it.
+        """
+        self._act("reject_order", order_id=order_id, reason=reason)
+
+    def expire_order(self, order_id: str) -> None:
+        """Expire an order.
+
+        Raises:
+            LookupError: the order is unknown.
+            ValueError: its status does not allow it.
+        """
+        self._act("expire_order", order_id=order_id)
+
+    def remove_order(self, order_id: str, status: str | None = None) -> None:
+        """Remove an order as an administrator does.
+
+        Args:
+            order_id: identifier of the order.
+            status: ``Removed``, ``Partially Removed``, ``Remove Pending`` or ``Dead``; by default one of the first two.
+
+        Raises:
+            LookupError: the order is unknown.
+            ValueError: its status does not allow it.
+        """
+        self._act("remove_order", order_id=order_id, status=status)
+
+    def hold_order(self, order_id: str, status: str | None = None) -> None:
+        """Let nothing happen by itself to an order while it is in a status.
+
+        It waits in ``Routed`` or ``In Flight``; a cancellation waits in ``Cancel Requested``, so that `fill_order`
+        comes first; the fills of further legs wait in ``Filled``.
+
+        Args:
+            order_id: identifier of the order, ``*`` for every order from now on.
+            status: by default its present one, required for ``*``.
+
+        Raises:
+            LookupError: the order is unknown.
+            ValueError: nothing happens by itself in that status.
+        """
+        self._act("hold_order", order_id=order_id, status=status)
+
+    def release_order(self, order_id: str = "*") -> None:
+        """Undo `hold_order` for an order, or for all; what was due meanwhile happens now."""
+        self._act("release_order", order_id=order_id)
 
     def move_cash(self, account_number: str, amount: Decimal | int | str) -> None:
         """Deposit cash in an account or, if negative, withdraw it.

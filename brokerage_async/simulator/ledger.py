@@ -68,11 +68,6 @@ class OrderRecord:
     created_at: float
 
 
-def _is_history(attribute: attrs.Attribute[object], value: object) -> bool:
-    """Return whether a field is part of the history, as all are but the time that this machine took."""
-    return attribute.name != "elapsed"
-
-
 class Ledger:
     """Append-only record of requests and orders."""
 
@@ -132,7 +127,9 @@ class Ledger:
         """
         entries: list[RequestRecord | OrderEvent] = [*self.requests, *self.events]
         entries.sort(key=lambda entry: entry.at)  # stable: requests come first
-        return "".join(json.dumps(attrs.asdict(entry, filter=_is_history)) + "\n" for entry in entries)
+        rows = (attrs.asdict(entry) for entry in entries)
+        # The time that this machine took is not part of the history.
+        return "".join(json.dumps({key: row[key] for key in row if key != "elapsed"}) + "\n" for row in rows)
 
     def orders(self, *, external_identifier: str | None = None, account_number: str | None = None) -> list[OrderRecord]:
         """Return all matching orders, oldest first."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+import attrs
+
 from .._arguments import running_loop
+from .._generated.behaviours import BEHAVIOURS
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.wire import WireForm
@@ -21,10 +24,8 @@ from .control.server import ControlServer
 from .controls import Controls
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
-from .options import check_options
-from .recording import Snapshot
+from .recording import Snapshot, StateFile
 from .state import Settings
-from .state_file import StateFile
 from .streams.server import ACCOUNT_PATH, MARKET_PATH
 from .transports.http import LoopbackServer
 from .transports.memory import InMemoryTransport, Latency
@@ -34,7 +35,55 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..config import Environment, RefreshToken
 
-__all__ = ["Simulator"]
+__all__ = ["Simulator", "check_options"]
+
+_ENVIRONMENTS = ("sandbox", "production")
+_WIRES = ("observed", "documented")
+
+
+def check_options(
+    *,
+    environment: object,
+    seed: object,
+    wire: object,
+    sizes: Sizes,
+    cash: object,
+    rate_limit: object,
+    prices: Mapping[str, Any] | None,
+    without: Collection[object] = (),
+) -> None:
+    """Raise ValueError for the first option that is not valid."""
+    if environment not in _ENVIRONMENTS:
+        raise ValueError(f"environment must be sandbox or production, got {environment!r}")
+    if not _is_integer(seed):
+        raise ValueError(f"seed must be an integer, got {seed!r}")
+    if wire not in _WIRES:
+        raise ValueError(f"wire must be observed or documented, got {wire!r}")
+    for name, size in attrs.asdict(sizes).items():
+        if not _is_integer(size) or size < 0:
+            raise ValueError(f"{name} must be a whole number of rows, got {size!r}")
+    if not _is_amount(cash):
+        raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
+    if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
+        raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
+    known = [name for name, behaviour in BEHAVIOURS.items() if behaviour.switch]
+    for behaviour in without:
+        if behaviour not in known:
+            raise ValueError(f"without must name behaviours of {', '.join(known)}; got {behaviour!r}")
+    for symbol, source in (prices or {}).items():
+        if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
+            raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_amount(value: object) -> bool:
+    try:
+        return Decimal(str(value)).is_finite()
+    except InvalidOperation:
+        return False
 
 
 class Simulator(Controls):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 import attrs
@@ -23,48 +22,25 @@ from .._generated.models import (
 )
 from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
-from .api.access import Access
-from .api.accounts import Accounts as AccountHandlers
-from .api.backtests import BacktestHandlers
-from .api.balances import Balances
-from .api.complex_orders import ComplexOrders
-from .api.instruments import Instruments
-from .api.margin import Margin
-from .api.market_data import MarketData
-from .api.market_metrics import MarketMetrics
-from .api.market_time import MarketTime
-from .api.oauth import OAuth
-from .api.option_chains import OptionChains
-from .api.orders import Orders
-from .api.positions import Positions
-from .api.quote_alerts import QuoteAlerts
-from .api.risk import Risk
-from .api.search import Search
-from .api.transactions import Transactions
-from .api.watchlists import Watchlists
 from .api.wire import Dialect
-from .authorization_server import AuthorizationServer
+from .authorization_server import AuthorizationServer, QuoteTokens
 from .backtests import Backtests
-from .event_queue import EventQueue
+from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
 from .market.alerts import AlertMonitor
 from .market.catalogue import Catalogue, Sizes
-from .market.company_events import CompanyEvents
 from .market.equities import monthly_expirations
 from .market.instrument import Instrument, occ_symbol
-from .market.metrics import Metrics
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
-from .market.trials import TrialRun
-from .quote_tokens import QuoteTokens
-from .trading.bookkeeping import Bookkeeping
-from .trading.complex_order_desk import ComplexOrderDesk
+from .market.strategies import TrialRun
+from .trading.bookkeeping import Bookkeeping, Expirations
+from .trading.chances import Chances
+from .trading.complex_orders import ComplexOrderDesk
 from .trading.exchange import Exchange
-from .trading.expirations import Expirations
-from .trading.interventions import Interventions
-from .trading.order_desk import OrderDesk
-from .trading.order_store import OrderStore
+from .trading.order_desk import Interventions, OrderDesk
+from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
 __all__ = ["Settings", "State"]
@@ -105,18 +81,17 @@ class State:
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
-        self.order_store: OrderStore = OrderStore(
-            ledger, random, lists_working=settings.has("live_lists_keep_working_orders")
-        )
+        self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
+        chances = Chances(random, settings.environment, settings.has)
         self.exchange: Exchange = Exchange(
-            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, settings.has
+            self.order_store, self.bookkeeping, self.prices, self.event_queue, random, chances, settings.has
         )
         self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
         self.preflight: Preflight = Preflight(
             self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
         )
-        self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect)
+        self.order_desk: OrderDesk = OrderDesk(self.preflight, self.order_store, self.exchange, dialect, settings.has)
         self.complex_order_desk: ComplexOrderDesk = ComplexOrderDesk(
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
@@ -128,44 +103,6 @@ class State:
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
-
-    def namespaces(self) -> Mapping[str, object]:
-        """Return the request handlers by namespace."""
-        access, events = (
-            Access(self.accounts, numbers=not self.settings.has("customer_is_me")),
-            CompanyEvents(self.random),
-        )
-        is_demo = self.settings.environment == "sandbox" and self.settings.has("quote_token_level")
-        return {
-            "oauth": OAuth(self.authorization_server),
-            "accounts": AccountHandlers(access, self.dialect, self.settings.start, self.settings.has),
-            "balances": Balances(access, self.margin_calculator, self.prices, self.dialect, self.settings.has),
-            "positions": Positions(access, self.prices, self.dialect),
-            "market_time": MarketTime(self.dialect, self.settings.start),
-            "market_metrics": MarketMetrics(
-                self.catalogue, events, Metrics(self.catalogue, self.prices, events, self.random)
-            ),
-            "instruments": Instruments(self.catalogue),
-            "option_chains": OptionChains(self.catalogue),
-            "search": Search(self.catalogue),
-            "market_data": MarketData(self.catalogue, self.prices, self.quote_tokens, "demo" if is_demo else "api"),
-            "orders": Orders(
-                access,
-                self.order_desk,
-                self.order_store,
-                self.dialect,
-                eastern_days=self.settings.has("order_searches_count_eastern_days"),
-            ),
-            "complex_orders": ComplexOrders(access, self.complex_order_desk, self.margin_calculator, self.dialect),
-            "transactions": Transactions(access),
-            "margin": Margin(
-                access, self.margin_calculator, self.preflight, self.prices, self.order_store, self.dialect
-            ),
-            "risk": Risk(access, self.catalogue, self.prices),
-            "watchlists": Watchlists(self.dialect, self.public_watchlists),
-            "quote_alerts": QuoteAlerts(self.alert_monitor),
-            "backtests": BacktestHandlers(self.backtests, self.catalogue, self.prices, self.dialect),
-        }
 
     # Initial state
 
@@ -242,18 +179,14 @@ class State:
     ) -> NewOrder:
         """Return an order for ten shares: limit, stop, stop limit, or market when neither price is given."""
         leg = NewOrderLeg(instrument_type=InstrumentType.EQUITY, symbol=symbol, action=action, quantity=Decimal(10))
-        buys = action is LegAction.BUY_TO_OPEN
-        if price is None:
-            order_type = OrderType.MARKET if stop is None else OrderType.STOP
-            effect = None
-        else:
-            order_type = OrderType.LIMIT if stop is None else OrderType.STOP_LIMIT
-            effect = PriceEffect.DEBIT if buys else PriceEffect.CREDIT
+        types = (OrderType.MARKET, OrderType.STOP) if price is None else (OrderType.LIMIT, OrderType.STOP_LIMIT)
+        order_type = types[stop is not None]
+        effect = PriceEffect.DEBIT if action is LegAction.BUY_TO_OPEN else PriceEffect.CREDIT
         return NewOrder(
             order_type=order_type,
             time_in_force=TimeInForce.DAY if order_type is OrderType.MARKET else TimeInForce.GTC,
             legs=(leg,),
             price=price,
-            price_effect=effect,
+            price_effect=None if price is None else effect,
             stop_trigger=stop,
         )

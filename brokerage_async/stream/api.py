@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -11,20 +12,91 @@ from typing import Any, Self
 
 from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
-from ..errors import InvalidRequestError, StreamError
+from .._generated.endpoints import Endpoints
+from ..errors import ConfigurationError, InvalidRequestError, StreamError
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
 from ..protocol.streams.timing import Backoff, Timing
+from ..symbols import instrument_type_of, parse_occ
 from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
 from .consumer import EventStream
 from .doorbell import Doorbell, ringing
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
-from .symbols import candle_symbol, streamer_symbols
 
-__all__ = ["AccountStream", "QuoteStream", "Streams"]
+__all__ = ["AccountStream", "QuoteStream", "Streams", "candle_symbol", "streamer_symbols"]
+
+PERIOD = re.compile(r"(?P<count>[1-9][0-9]*)?(?P<unit>mo|[tsmhdwoyvp])")
+BATCH = 50
+"""Symbols that are looked up with one request."""
+
+
+def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
+    """Return the symbol of candles, in the form in which the service returns it.
+
+    Args:
+        symbol: streamer symbol of the instrument.
+        period: number and unit, such as ``5m``, ``1h`` or ``1d`` (units t, s, m, h, d, w, mo, o, y, v, p).
+        regular_hours: leave out trades outside of regular hours.
+
+    Raises:
+        ConfigurationError: invalid period.
+    """
+    match = PERIOD.fullmatch(period) if isinstance(period, str) else None
+    if match is None:
+        raise ConfigurationError(f"period must be a number and a unit such as '5m', '1h' or '1d', got {period!r}")
+    count = "" if match["count"] in (None, "1") else match["count"]
+    return f"{symbol}{{={count}{match['unit']}{',tho=true' if regular_hours else ''}}}"
+
+
+async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """Return the streamer symbol of each symbol; one that is a streamer symbol already stays.
+
+    ``known`` are those found before.
+
+    Raises:
+        InvalidRequestError: a symbol is not a str, or the service does not know it.
+    """
+    if isinstance(symbols, str):
+        raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
+    found: dict[str, str] = {}
+    pending: dict[str, list[str]] = {}
+    for symbol in symbols:
+        translated = known.get(symbol) or _derived(symbol)
+        if translated is None:
+            pending.setdefault(instrument_type_of(symbol), []).append(symbol)
+        else:
+            found[symbol] = translated
+    for kind, some in pending.items():
+        for start in range(0, len(some), BATCH):
+            for item in await _look_up(endpoints, kind, some[start : start + BATCH]):
+                if item.streamer_symbol:
+                    found[item.symbol] = item.streamer_symbol
+        if unknown := [symbol for symbol in some if symbol not in found]:
+            raise InvalidRequestError(f"unknown symbols, or without a streamer symbol: {', '.join(unknown)}")
+    return found
+
+
+def _derived(symbol: str) -> str | None:
+    """Return the streamer symbol that follows from the symbol, None if it must be looked up."""
+    kind = instrument_type_of(symbol)
+    if kind == "Equity Option":
+        return parse_occ(symbol).streamer_symbol
+    if kind == "Equity" or ":" in symbol:
+        return symbol
+    return None
+
+
+async def _look_up(endpoints: Endpoints, kind: str, symbols: list[str]) -> list[Any]:
+    instruments = endpoints.instruments
+    if kind == "Future":
+        return await instruments.futures(symbols=symbols).collect()
+    if kind == "Future Option":
+        return await instruments.future_options(symbols=symbols).collect()
+    return await instruments.cryptocurrencies(symbols=symbols)
+
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 

@@ -93,7 +93,10 @@ async def _listen(
     while True:
         try:
             if numbers is None:
-                numbers = await _own_accounts(access)
+                owned = await access.endpoints.accounts.list("me")  # the service sends nothing before one is connected
+                numbers = [
+                    each.account.account_number for each in owned if each.account and each.account.account_number
+                ]
             stream = streams.account(numbers, alerts=ALERT in events)
             try:
                 async for event in stream:
@@ -104,21 +107,11 @@ async def _listen(
         except SlowConsumerError:
             ring()
         except Exception as error:  # a transport may raise anything
-            if access.is_closed or _is_cancelled():  # an error in place of a cancellation must not hold the searcher
-                return
+            task = asyncio.current_task()
+            if access.is_closed or (task is not None and task.cancelling()):
+                return  # an error in place of a cancellation must not hold the searcher
             reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
             logger.warning("push is not available, polling goes on alone: %s", reason)
             if isinstance(error, ConfigurationError | InvalidRequestError):
                 return
             await asyncio.sleep(RETRY_AFTER)
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-async def _own_accounts(access: StreamAccess) -> list[str]:
-    """Return the accounts of the user, because the service sends nothing before one is connected."""
-    found = await access.endpoints.accounts.list("me")
-    return [each.account.account_number for each in found if each.account and each.account.account_number]

@@ -50,6 +50,13 @@ MAX_REFUSALS = 3
 """Refusals in a row, each with a fresh token, after which the streams end."""
 
 
+TRANSIENT = (
+    TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError, AuthenticationError,
+    MessageTooLargeError,
+)  # fmt: skip
+"""Errors after which connecting once more can help."""
+
+
 class Connection(Protocol):
     """Protocol of one connection, as `AccountConnection` and `DxLinkConnection` have it."""
 
@@ -206,6 +213,7 @@ class Link(ABC, Generic[C]):
     async def _run(self, before: set[asyncio.Task[None]]) -> None:
         if before:
             await asyncio.wait(before)
+        clock = running_loop().time
         failures = refusals = 0
         while self._sinks:
             reason, since = "the connection was lost", None
@@ -214,7 +222,8 @@ class Link(ABC, Generic[C]):
             except RenewalDue as due:
                 failures, reason, since = -1, due.reason, due.since
             except Exception as error:
-                failures = 0 if self._was_stable() else failures
+                if self._ready_at is not None and clock() - self._ready_at >= self._backoff.maximum:
+                    failures = 0  # the connection was ready for so long that this loss is another one
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += isinstance(error, StreamRefusedError | AuthenticationError)
                 if isinstance(error, MessageTooLargeError):
@@ -222,12 +231,13 @@ class Link(ABC, Generic[C]):
                     if is_repeated:
                         self._fail_all(error)
                         return
-                if _is_fatal(error) or refusals >= MAX_REFUSALS:
+                is_transient = error.transient if isinstance(error, TokenError) else isinstance(error, TRANSIENT)
+                if not is_transient or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
                 if isinstance(error, StreamRefusedError):
                     self._refused(error)
-                reason = _describe(error)
+                reason = str(error) if isinstance(error, BrokerageError) else type(error).__name__
             failures += 1
             if self._has_served:
                 self._lose(reason, since)
@@ -301,11 +311,6 @@ class Link(ABC, Generic[C]):
                 sink.release()
             self._announce()
 
-    def _was_stable(self) -> bool:
-        """Return whether the last connection was ready, and for so long that the next loss is another one."""
-        now = running_loop().time()
-        return self._ready_at is not None and now - self._ready_at >= self._backoff.maximum
-
     def _lose(self, reason: str, since: float | None) -> None:
         """Note the loss of a connection for every consumer."""
         self._interrupt(self._sinks, reason, since)
@@ -345,18 +350,3 @@ class Link(ABC, Generic[C]):
         for sink in list(self._sinks):
             sink.fail(error)
             self._remove(sink)
-
-
-def _is_fatal(error: Exception) -> bool:
-    """Return True if connecting once more cannot help."""
-    if isinstance(error, TokenError):
-        return not error.transient
-    transient = (
-        TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError,
-        AuthenticationError, MessageTooLargeError,
-    )  # fmt: skip
-    return not isinstance(error, transient)
-
-
-def _describe(error: Exception) -> str:
-    return str(error) if isinstance(error, BrokerageError) else type(error).__name__

@@ -37,12 +37,6 @@ MAX_THOUSANDTHS = 99_999_999
 """The highest strike in thousandths."""
 
 
-def _is_in_steps(strike: Decimal | int | str) -> bool:
-    """Return whether a strike in range has at most three decimals, however many digits are given."""
-    dollars = Decimal(strike)
-    return dollars == dollars.quantize(STEP)
-
-
 def _wrong_strike(strike: object) -> str | None:
     if isinstance(strike, bool) or not isinstance(strike, Decimal | int | str):
         return f"must be a Decimal, an int or a str, got {strike!r}"
@@ -50,7 +44,11 @@ def _wrong_strike(strike: object) -> str | None:
         thousandths = (strike if isinstance(strike, Decimal) else read_decimal(strike)) * THOUSAND
     except (ArithmeticError, ValueError):
         return f"must be a plain number of dollars, got {strike!r}"
-    if not thousandths.is_finite() or not 1 <= thousandths <= MAX_THOUSANDTHS or not _is_in_steps(strike):
+    if (
+        not thousandths.is_finite()
+        or not 1 <= thousandths <= MAX_THOUSANDTHS
+        or Decimal(strike) != Decimal(strike).quantize(STEP)  # more than three decimals
+    ):
         return f"must be from 0.001 to 99999.999 in steps of 0.001, got {strike}"
     return None
 
@@ -80,7 +78,18 @@ class OptionSymbol:
     strike: Decimal = attrs.field(converter=_dollars)
 
     def __attrs_post_init__(self) -> None:
-        problems = _problems(self.root, self.expiration, self.option_type, self.strike)
+        problems = []
+        root, expiration, option_type, strike = self.root, self.expiration, self.option_type, self.strike
+        if not isinstance(root, str) or not ROOT.fullmatch(root):
+            problems.append(ErrorDetail("root", f"must be 1 to 6 capital letters or digits, got {root!r}", "root"))
+        if not isinstance(expiration, date) or isinstance(expiration, datetime):
+            problems.append(ErrorDetail("expiration", f"must be a datetime.date, got {expiration!r}", "expiration"))
+        elif not CENTURY <= expiration.year < CENTURY + 100:
+            problems.append(ErrorDetail("expiration", f"must be in this century, got {expiration}", "expiration"))
+        if option_type not in ("C", "P"):
+            problems.append(ErrorDetail("option_type", f"must be C or P, got {option_type!r}", "option_type"))
+        if (wrong := _wrong_strike(strike)) is not None:
+            problems.append(ErrorDetail("strike", wrong, "strike"))
         if problems:
             raise InvalidRequestError("invalid parts of an OCC symbol", errors=tuple(problems))
 
@@ -148,18 +157,3 @@ def parse_option_streamer(symbol: str) -> OptionSymbol:
             f"symbol must be a streamer symbol of an equity option such as '.SPY260612C110', got {symbol!r}"
         )
     return OptionSymbol(match["root"], expiration, match["kind"], Decimal(match["strike"]))
-
-
-def _problems(root: str, expiration: object, option_type: str, strike: Decimal | int | str) -> list[ErrorDetail]:
-    problems = []
-    if not isinstance(root, str) or not ROOT.fullmatch(root):
-        problems.append(ErrorDetail("root", f"must be 1 to 6 capital letters or digits, got {root!r}", "root"))
-    if not isinstance(expiration, date) or isinstance(expiration, datetime):
-        problems.append(ErrorDetail("expiration", f"must be a datetime.date, got {expiration!r}", "expiration"))
-    elif not CENTURY <= expiration.year < CENTURY + 100:
-        problems.append(ErrorDetail("expiration", f"must be in this century, got {expiration}", "expiration"))
-    if option_type not in ("C", "P"):
-        problems.append(ErrorDetail("option_type", f"must be C or P, got {option_type!r}", "option_type"))
-    if (wrong := _wrong_strike(strike)) is not None:
-        problems.append(ErrorDetail("strike", wrong, "strike"))
-    return problems

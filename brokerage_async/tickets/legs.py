@@ -87,16 +87,19 @@ def closing_legs(order: NewOrder) -> tuple[NewOrderLeg, ...]:
     """
     if not isinstance(order, NewOrder):
         raise InvalidRequestError(f"order must be a NewOrder, got {type(order).__name__}")
-    return tuple(_closing(leg) for leg in order.legs)
-
-
-def _closing(leg: NewOrderLeg) -> NewOrderLeg:
-    action = REVERSED.get(leg.action)
-    if action is None:
-        raise InvalidRequestError(f"legs to be closed must open a position, got {leg.action} of {leg.symbol}")
-    if leg.quantity is None:
-        raise InvalidRequestError(f"legs to be closed must have a quantity, got none for {leg.symbol}: state the legs")
-    return NewOrderLeg(action=action, instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol)
+    for leg in order.legs:
+        if leg.action not in REVERSED:
+            raise InvalidRequestError(f"legs to be closed must open a position, got {leg.action} of {leg.symbol}")
+        if leg.quantity is None:
+            raise InvalidRequestError(
+                f"legs to be closed must have a quantity, got none for {leg.symbol}: state the legs"
+            )
+    return tuple(
+        NewOrderLeg(
+            action=REVERSED[leg.action], instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol
+        )
+        for leg in order.legs
+    )
 
 
 def effect_of(leg: NewOrderLeg) -> PriceEffect:

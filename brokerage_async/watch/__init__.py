@@ -1,15 +1,14 @@
 """Watching: orders, positions, balances, alerts and market hours as streams of changes, by polling.
 
-``client.watch`` is a `Watch`; `poll` does the same for any coroutine function that returns a collection.
+``client.watch`` is a `Watch`, and `poll` does the same for any coroutine function that returns a collection.
 """
 
-from .accounts import AccountsWatcher, BalanceKey, PositionKey
-from .alerts import AlertKind
-from .api import Watch
-from .diff import UNCHANGED, Change, ChangeKind
-from .market_hours import MarketHours, MarketKind
-from .orders import LiveFilters, is_terminal
-from .poll import Watcher, poll
+from .api import OrderOptions, Watch, WatchOptions
+from .diff import UNCHANGED, AlertKind, Change, ChangeKind
+from .lists import BalanceKey, PositionKey
+from .market import MarketHours, MarketKind
+from .orders import LiveFilters, is_complete, is_terminal
+from .poll import AccountsWatcher, Watcher, poll
 from .sqlite_state import SqliteState
 from .state import Standing, StoredChange, WatchState, WatchStateError
 
@@ -23,14 +22,17 @@ __all__ = [
     "LiveFilters",
     "MarketHours",
     "MarketKind",
+    "OrderOptions",
     "PositionKey",
     "SqliteState",
     "Standing",
     "StoredChange",
     "Watch",
+    "WatchOptions",
     "WatchState",
     "WatchStateError",
     "Watcher",
+    "is_complete",
     "is_terminal",
     "poll",
 ]

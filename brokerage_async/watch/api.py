@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar, Unpack
+from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
@@ -14,40 +15,82 @@ from .._generated.models import AccountBalance, InstrumentCollection, MarketSess
 from .._generated.operations import ORDERS_LIVE, ORDERS_SEARCH
 from ..errors import LIST_CHANGED, ConfigurationError, ResponseDecodeError
 from ..protocol.validation.requests import check, is_array
-from .accounts import BALANCES, MARKED_POSITIONS, POSITIONS, AccountsWatcher, AccountWatches
-from .alerts import AlertKind, alert_changes
 from .codec import ItemCodec
-from .diff import ChangeKind, state_of
-from .doorbell import ALERT_EVENTS, BALANCE_EVENTS, ORDER_EVENTS, POSITION_EVENTS, Doorbell, Doorbells
-from .feed import Feed, utc_now
-from .feeds import Connected, Feeds, WatchedSession
-from .ledger import Ledger
-from .market_hours import MarketHours
-from .orders import HISTORY, LiveFilters, is_terminal, terminal_within
-from .poll import Watcher
+from .cursor import Cursor, OnError
+from .diff import state_of
+from .feed import Doorbells, Feed, utc_now
+from .feeds import Connected, Feeds
+from .lists import (
+    ALERTS,
+    BALANCES,
+    MARKED_POSITIONS,
+    ORDERS,
+    POSITIONS,
+    AccountListing,
+    Listing,
+    check_accounts,
+)
+from .market import MarketHours, MarketWatcher, check_collection, sessions_around_now
+from .orders import HISTORY, LiveFilters, terminal_within
+from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
 from .state import WatchState
-from .timetable import Timetables
 
-__all__ = ["Watch"]
+__all__ = ["OrderOptions", "Watch", "WatchOptions"]
 
 T = TypeVar("T")
+W = TypeVar("W", bound=Watcher[Any])
 
-OnError = Callable[[Exception], None]
+MakeFeed = Callable[[Schedule, bool], Feed[T]]
+"""Returns the feed of a list, given its schedule and whether to ``push``."""
 
 MIN_INTERVAL = 1.0
 """Minimum interval in seconds of lists whose frequent polling the service does not accept."""
 
-ORDER_KEY = attrgetter("id")
-ALERT_KEY = attrgetter("alert_external_id")
+MAX_POLLS = 4
+"""Accounts that are polled at the same time. The others wait for their turn."""
+
+
+class WatchOptions(TypedDict, Generic[T], total=False):
+    """Options that the watchers of all lists have.
+
+    Attributes:
+        interval: seconds between polls, or a pacing function such as `market_hours`. Default: 2 for orders, else 5.
+        initial: whether the items of the first answer are reported as added. Default: True.
+        seed: the items as known before (``watcher.snapshot`` of an earlier run, or its values). Only changes since
+            then are reported.
+        jitter: random delay of every poll, as a fraction (0 to 1) of the interval. Default: 0.
+        min_interval: minimum interval in seconds, by default 1. The service may suspend clients that poll these lists
+            too often.
+        push: whether an event of the account stream causes a poll at once. See ``client.stream``. The polls at
+            intervals go on, and decide alone what is reported. While events rain, at most two early polls per second.
+        on_error: called with every transient failure. Default: a logged warning.
+        state: keeps the position of the consumer durably, such as `SqliteState`. After a restart the watcher goes on
+            where its consumer stood. ``initial`` and ``seed`` count for an empty state only.
+    """
+
+    interval: float | Pacing
+    initial: bool
+    seed: Iterable[T] | Mapping[Any, T] | None
+    jitter: float
+    min_interval: float
+    push: bool
+    on_error: OnError | None
+    state: WatchState | None
+
+
+class OrderOptions(WatchOptions[Order], LiveFilters, total=False):
+    """Options of a watcher of orders: `WatchOptions`, and the filters of ``orders.list_live``."""
 
 
 class Watch:
     """The streams of one client. Watchers of the same list with the same schedule share its polls.
 
+    Watchers of lists take the same keyword options: `WatchOptions`.
+
     Args:
-        client: the client whose session makes the calls; closing it ends every watcher with ConfigurationError.
-        now: the clock of ``Change.at`` and of the market hours; by default that of the service.
+        client: the client whose session makes the calls. Closing it ends every watcher with ConfigurationError.
+        now: the clock of ``Change.at`` and of the market hours, by default the service's.
         doorbells: returns the source of events for ``push``.
     """
 
@@ -61,36 +104,25 @@ class Watch:
         self._doorbells = doorbells
         self._session = client.session
         self._endpoints = Endpoints(client.session)
-        self._now: Callable[[], datetime] = now or partial(_time_of, client.session)
+        self._now: Callable[[], datetime] = now or (lambda: client.session.service_now() or utc_now())
         self._feeds = Feeds(client.session, self._now)
-        self._accounts = AccountWatches(self._feeds)
-        self._timetables = Timetables(client.session, self._feeds, self._now)
+        self._polls = asyncio.Semaphore(MAX_POLLS)
 
     def now(self) -> datetime:
-        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        """Return the time by the service's clock, or by this machine's until an answer has shown it."""
         return self._now()
 
     def orders(
-        self,
-        customer_id: int | str,
-        account_numbers: Sequence[str],
-        *,
-        interval: float | Pacing = 2.0,
-        initial: bool = True,
-        seed: Iterable[Order] | Mapping[Any, Order] | None = None,
-        jitter: float = 0.0,
-        min_interval: float = MIN_INTERVAL,
-        push: bool = False,
-        on_error: OnError | None = None,
-        state: WatchState | None = None,
-        **filters: Unpack[LiveFilters],
+        self, customer_id: int | str, account_numbers: Sequence[str], **options: Unpack[OrderOptions]
     ) -> Watcher[Order]:
         """Watch the orders of several accounts that work or are of today, keyed by order id.
 
-        Each change has the order before and after it::
+        Each change has the order before and after it; `is_terminal` and `is_complete` say whether it is over, and
+        shows all its fills::
 
-            async for change in client.watch.orders("me", [account]):
-                print(change.key, change.item.status, change.fields)
+            async with client.watch.orders("me", [account]) as changes:
+                async for change in changes:
+                    print(change.key, change.item.status, change.fields)
 
         The list holds the orders of the current trading day in any status, and older ones that still work. Orders that
         are over are removed from it when the next day begins. The last state of a terminal order is always reported
@@ -100,20 +132,8 @@ class Watch:
         Args:
             customer_id: the customer, or ``me``.
             account_numbers: the accounts.
-            interval: seconds between polls, or a pacing function such as `market_hours`.
-            initial: whether the orders of the first answer are reported as added.
-            seed: the orders as known before (``watcher.snapshot`` of an earlier run, or its values); only changes
-                since then are reported.
-            jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
-            min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
-            push: whether an event of the account stream causes a poll at once; see ``client.stream``. The polls at
-                intervals go on, and decide alone what is reported. While events rain, at most two early polls
-                per second.
-            on_error: called with every transient failure. Default: a logged warning.
-            state: keeps the position of the consumer durably, such as `SqliteState`. After a restart the watcher goes
-                on where its consumer stood; ``initial`` and ``seed`` count for an empty state only.
-            filters: those of ``orders.list_live``, such as ``statuses`` and ``underlying_symbol``. An order is removed
-                when it passes them no longer.
+            options: `WatchOptions`, and the filters of ``orders.list_live``, such as ``statuses`` and
+                ``underlying_symbol``. An order is removed when it passes them no longer.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid.
@@ -124,16 +144,19 @@ class Watch:
             ConfigurationError: the client was closed.
             WatchStateError: the state cannot be used, or belongs to another watcher.
         """
-        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        feed = self._orders(customer_id, account_numbers, schedule, push=push, **filters)
-        ledger = None
-        if state is not None:
-            accounts = sorted(set[str](account_numbers))
+        given = cast("dict[str, Any]", options)
+        filters = cast(
+            "LiveFilters", {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
+        )
+
+        def identity() -> dict[str, Any]:
             named = {name: str(value) for name, value in _given(filters)}
-            name = self._feeds.identity("orders", customer_id=str(customer_id), account_numbers=accounts, **named)
-            ledger = Ledger(state, name, ItemCodec(ORDER_KEY, Order))
-        known = state_of(seed, ORDER_KEY)
-        return Watcher(feed, initial=initial, seed=known, on_error=on_error, keep=is_terminal, ledger=ledger)
+            return {"customer_id": str(customer_id), "account_numbers": sorted(set(account_numbers)), **named}
+
+        def feed(schedule: Schedule, push: bool) -> Feed[Order]:
+            return self._orders(customer_id, account_numbers, schedule, push=push, **filters)
+
+        return self._watch(Watcher, ORDERS, {"": feed}, identity, **{"interval": 2.0, **given})
 
     async def order(
         self,
@@ -148,12 +171,16 @@ class Watch:
         push: bool = False,
         on_error: OnError | None = None,
     ) -> Order:
-        """Wait until one order is terminal, and return it.
+        """Wait until one order is terminal and shows all its fills, and return it.
 
         It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
-        is looked up among those of the last 400 days. An order that was replaced ends as ``Cancelled``, and its
-        ``replacing_order_id`` names its replacement. With ``follow`` the replacement takes its place: its end is waited
-        for, and returned.
+        is looked up among those of the last 400 days. An order of several legs is `Filled` as soon as its first leg is,
+        and the fills of the others come later: they are waited for. If they have not come within 30 seconds, the order
+        is returned without them, and a warning is logged.
+
+        An order that was replaced ends as ``Cancelled``, and its ``replacing_order_id`` names its replacement. With
+        ``follow`` the replacement takes its place: its end is waited for, and returned. A replacement that a fill of
+        the original has ended never worked: the original is returned.
 
         Args:
             customer_id: the customer, or ``me``.
@@ -191,47 +218,23 @@ class Watch:
         running_loop()  # raises where there is none
         return await terminal_within(timeout, feed, order_id, look_up, follow=follow, on_error=on_error)
 
-    def quote_alerts(
-        self,
-        *,
-        interval: float | Pacing = 5.0,
-        initial: bool = True,
-        seed: Iterable[QuoteAlert] | Mapping[Any, QuoteAlert] | None = None,
-        jitter: float = 0.0,
-        min_interval: float = MIN_INTERVAL,
-        push: bool = False,
-        on_error: OnError | None = None,
-        state: WatchState | None = None,
-    ) -> Watcher[QuoteAlert]:
+    def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
 
-        Kinds are those of `AlertKind` (created, triggered, completed, expired, dismissed), one change for each
-        timestamp that was set; ``changed`` if none was, ``removed`` when an alert left the list. Arguments and errors
-        are those of `orders`. A client cannot know the customer of a ``state``: use one for each.
+        There is one change for each timestamp that was set, with its `AlertKind` (created, triggered, completed,
+        expired, dismissed), ``changed`` if none was, and ``removed`` when an alert left the list. It takes
+        `WatchOptions`, and raises what `orders` raises. A client cannot know the customer of a ``state``: use one for
+        each.
         """
-        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        bell = self._bell(None, ALERT_EVENTS, push=push)
-        feed = self._feeds.get("quote_alerts", schedule, lambda api: api.quote_alerts.list(), ALERT_KEY, bell)
-        ledger = None
-        if state is not None:
-            codec = ItemCodec(ALERT_KEY, QuoteAlert, (ChangeKind, AlertKind))
-            ledger = Ledger(state, self._feeds.identity("quote_alerts"), codec)
-        known = state_of(seed, ALERT_KEY)
-        return Watcher(feed, initial=initial, seed=known, on_error=on_error, derive=alert_changes, ledger=ledger)
+        feed = self._feed_of(ALERTS, ALERTS.name, lambda api: api.quote_alerts.list(), None)
+        return self._watch(Watcher, ALERTS, {"": feed}, dict, **options)
 
     def positions(
         self,
         account_numbers: Sequence[str],
         *,
         include_marks: bool = False,
-        interval: float | Pacing = 5.0,
-        initial: bool = True,
-        seed: Iterable[Position] | Mapping[Any, Position] | None = None,
-        jitter: float = 0.0,
-        min_interval: float = MIN_INTERVAL,
-        push: bool = False,
-        on_error: OnError | None = None,
-        state: WatchState | None = None,
+        **options: Unpack[WatchOptions[Position]],
     ) -> AccountsWatcher[Position]:
         """Watch the positions of several accounts, keyed by `PositionKey`.
 
@@ -241,40 +244,22 @@ class Watch:
         change of every position, and the answers are slower.
 
         Each account is polled on its own. One that is denied or unknown is given up, and stands in ``watcher.failed``,
-        while the others go on; the iteration ends with the error of the last one. Other arguments and errors are those
-        of `orders`.
+        while the others go on. The iteration ends with the error of the last one. It takes
+        `WatchOptions`, and raises what `orders` raises.
         """
         listing = MARKED_POSITIONS if check_flag("include_marks", include_marks) else POSITIONS
-        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        return self._accounts.watch(
-            account_numbers, listing, schedule, initial=initial, seed=seed, on_error=on_error, state=state,
-            doorbell=lambda account: self._bell((account,), POSITION_EVENTS, push=push),
-        )  # fmt: skip
+        return self._watch_accounts(listing, account_numbers, **options)
 
     def balances(
-        self,
-        account_numbers: Sequence[str],
-        *,
-        interval: float | Pacing = 5.0,
-        initial: bool = True,
-        seed: Iterable[AccountBalance] | Mapping[Any, AccountBalance] | None = None,
-        jitter: float = 0.0,
-        min_interval: float = MIN_INTERVAL,
-        push: bool = False,
-        on_error: OnError | None = None,
-        state: WatchState | None = None,
+        self, account_numbers: Sequence[str], **options: Unpack[WatchOptions[AccountBalance]]
     ) -> AccountsWatcher[AccountBalance]:
         """Watch the balances of several accounts, keyed by `BalanceKey`.
 
         With open positions nearly every poll in market hours is a change, because values and buying power follow the
-        prices; ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
-        reported. Accounts, other arguments and errors are those of `positions`.
+        prices. ``change.fields`` names the figures that differ. New ``updated_at`` and ``snapshot_date`` alone are not
+        reported. Accounts, options and errors are as for `positions`.
         """
-        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
-        return self._accounts.watch(
-            account_numbers, BALANCES, schedule, initial=initial, seed=seed, on_error=on_error, state=state,
-            doorbell=lambda account: self._bell((account,), BALANCE_EVENTS, push=push),
-        )  # fmt: skip
+        return self._watch_accounts(BALANCES, account_numbers, **options)
 
     def market(
         self,
@@ -290,7 +275,7 @@ class Watch:
 
         Kinds are ``opened`` (``after`` is the session) and ``closed`` (``before`` is the session), with ``extended``
         also ``started`` and ``ended`` of the hours around it. ``at`` is the time in the timetable. The timetable is
-        read every ``interval`` seconds; in between the watcher sleeps until the next boundary.
+        read every ``interval`` seconds. In between the watcher sleeps until the next boundary.
 
         Args:
             instrument_collection: ``Equity``, ``CME`` or ``CFE``.
@@ -298,12 +283,20 @@ class Watch:
             extended: whether to report the extended hours, too.
             initial: whether to begin with the last boundary that has passed, which gives the current state.
             on_error: called with every transient failure. Default: a logged warning.
-            state: as for `orders`; boundaries of the last 7 days that were missed are reported.
+            state: as for `orders`. Boundaries of the last 7 days that were missed are reported.
         """
-        return self._timetables.watch(
-            instrument_collection, Schedule(interval=interval),
-            extended=extended, initial=initial, on_error=on_error, state=state,
-        )  # fmt: skip
+        collection = check_collection(instrument_collection)
+        name, schedule, key = ("timetable", collection), Schedule(interval=interval), attrgetter("session_date")
+        return MarketWatcher(
+            self._feeds.get(name, schedule, partial(self._sessions, collection), key),
+            now=self._now,
+            is_stale=self._session.service_time_is_stale,
+            extended=extended,
+            initial=initial,
+            on_error=on_error,
+            state=state,
+            name=self._feeds.identity("market", instrument_collection=collection, extended=extended),
+        )
 
     def market_hours(
         self,
@@ -323,15 +316,73 @@ class Watch:
 
         The first poll after an opening comes right at it. ``extended`` counts the hours around the session as well.
         """
-        return self._timetables.hours(instrument_collection, trading=trading, resting=resting, extended=extended)
+        read = partial(self._sessions, check_collection(instrument_collection), self._endpoints)
+        return MarketHours(read, trading=trading, resting=resting, extended=extended, now=self._now)
 
-    def _bell(self, account_numbers: Iterable[str] | None, events: frozenset[str], *, push: bool) -> Doorbell | None:
-        """Return the doorbell of some accounts, None without ``push``."""
-        if not check_flag("push", push):
-            return None
-        if self._doorbells is None:
-            raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
-        return self._doorbells().doorbell(account_numbers, events)
+    def _sessions(self, collection: str, api: Endpoints) -> Awaitable[list[MarketSession]]:
+        return sessions_around_now(self._now, collection, api, self._endpoints)
+
+    def _watch(
+        self,
+        make: Callable[..., W],
+        listing: Listing[T],
+        feeds: Mapping[str, MakeFeed[T]],
+        identity: Callable[[], Mapping[str, Any]],
+        *,
+        interval: float | Pacing = 5.0,
+        initial: bool = True,
+        seed: Iterable[T] | Mapping[Any, T] | None = None,
+        jitter: float = 0.0,
+        min_interval: float = MIN_INTERVAL,
+        push: bool = False,
+        on_error: OnError | None = None,
+        state: WatchState | None = None,
+    ) -> W:
+        """Return the watcher of a list in parts, each with its feed."""
+        schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
+        known, parts = state_of(seed, listing.key), dict[str, Cursor[T]]()
+        for part, feed in feeds.items():
+            own = known if not part or known is None else {key: each for key, each in known.items() if key[0] == part}
+            parts[part] = Cursor(feed(schedule, push), initial=initial, seed=own, keep=listing.keep)
+        return make(
+            parts, on_error=on_error, derive=listing.derive, keep=listing.keep, state=state,
+            name=self._feeds.identity(listing.name, **identity()), codec=ItemCodec(listing.key, listing.item_type),
+        )  # fmt: skip
+
+    def _watch_accounts(
+        self, listing: AccountListing[T], account_numbers: Sequence[str], **options: Unpack[WatchOptions[T]]
+    ) -> AccountsWatcher[T]:
+        """Return the watcher of a list that every account has."""
+
+        def feed_of(account: str) -> MakeFeed[T]:
+            async def read(api: Endpoints) -> Iterable[T]:
+                async with self._polls:
+                    return await listing.read(api, account)
+
+            return self._feed_of(listing, (listing.name, account), read, (account,))
+
+        accounts = check_accounts(account_numbers, listing.operation)
+        feeds = {account: feed_of(account) for account in accounts}
+        return self._watch(AccountsWatcher, listing, feeds, lambda: {"accounts": sorted(accounts)}, **options)
+
+    def _feed_of(
+        self,
+        listing: Listing[T],
+        name: Hashable,
+        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
+        accounts: Iterable[str] | None,
+    ) -> MakeFeed[T]:
+        """Return the maker of the feed of a list, with a doorbell for ``push``."""
+
+        def make(schedule: Schedule, push: bool) -> Feed[T]:
+            doorbell = None
+            if check_flag("push", push):
+                if self._doorbells is None:
+                    raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
+                doorbell = self._doorbells().doorbell(accounts, listing.events)
+            return self._feeds.get(name, schedule, read, listing.key, doorbell)
+
+        return make
 
     def _orders(
         self,
@@ -346,10 +397,8 @@ class Watch:
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts, _given(filters))
-        bell = self._bell(accounts, ORDER_EVENTS, push=push)
-        return self._feeds.get(
-            name, schedule, lambda api: api.orders.live(customer_id, accounts, **filters), ORDER_KEY, bell
-        )
+        read = self._feed_of(ORDERS, name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
+        return read(schedule, push)
 
 
 def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:
@@ -359,7 +408,3 @@ def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:
         for name, value in sorted(filters.items())
         if value is not None
     )
-
-
-def _time_of(session: WatchedSession) -> datetime:
-    return session.service_now() or utc_now()

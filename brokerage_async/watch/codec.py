@@ -2,79 +2,52 @@
 
 from __future__ import annotations
 
-import enum
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Mapping
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import ConfigurationError
-from .diff import Change, ChangeKind
+from .diff import AlertKind, Change, ChangeKind
 from .state import StoredChange, WatchStateError
 
-__all__ = ["ChangeCodec", "ItemCodec", "key_text", "read_json", "write_json"]
+__all__ = ["ItemCodec", "key_text", "read_json", "write_json"]
 
 T = TypeVar("T")
 
 
-class ChangeCodec(Protocol[T]):
-    """What a ledger needs of the changes of one watcher. A *position* is what acknowledging a change leaves behind."""
-
-    def key_of(self, change: Change[T]) -> Any:
-        """Return the key whose changes are reported one after another."""
-        ...
-
-    def position_of(self, change: Change[T]) -> Any:
-        """Return the position of the key after ``change``, None if it has none."""
-        ...
-
-    def encode_position(self, key: Any, position: Any) -> tuple[str, bytes]:
-        """Return a position as it is stored, with its key."""
-        ...
-
-    def decode_position(self, key: str, data: bytes) -> tuple[Any, Any]:
-        """Return a stored position, with its key."""
-        ...
-
-    def store(self, change: Change[T], sequence: int) -> StoredChange:
-        """Return ``change`` as it is stored."""
-        ...
-
-    def restore(self, stored: StoredChange) -> Change[T]:
-        """Return a stored change."""
-        ...
+KINDS: Mapping[str, str] = {kind.value: kind for kinds in (ChangeKind, AlertKind) for kind in kinds}
+"""Kinds by their values, so that those of restored changes are members of their enumerations."""
 
 
 class ItemCodec(Generic[T]):
-    """Changes of items as JSON. The position of a key is the item as acknowledged last.
+    """Changes of items as JSON.
+
+    A *position* is what acknowledging a change leaves behind for its key: here the item as acknowledged last.
 
     Args:
         key: returns the identity of an item.
         item_type: type of the items, for the converter of the models; None for JSON values.
-        kinds: enumerations of the kinds of change, so that restored ones are their members.
     """
 
-    def __init__(
-        self, key: Callable[[T], Hashable], item_type: Any = None, kinds: Iterable[type[enum.StrEnum]] = (ChangeKind,)
-    ) -> None:
+    def __init__(self, key: Callable[[T], Hashable], item_type: Any = None) -> None:
         self._key = key
         self._type = item_type
-        self._kinds = {member.value: member for kind in kinds for member in kind}
 
     def key_of(self, change: Change[T]) -> Any:
-        """Return the key of the item."""
+        """Return the key whose changes are reported one after another."""
         return change.key
 
-    def position_of(self, change: Change[T]) -> T | None:
-        """Return the item after the change."""
+    def position_of(self, change: Change[T]) -> Any:
+        """Return the position of the key after ``change``, None if it has none."""
         return change.after
 
-    def encode_position(self, key: Any, position: T) -> tuple[str, bytes]:
-        """Return an item as it is stored."""
+    def encode_position(self, key: Any, position: Any) -> tuple[str, bytes]:
+        """Return a position as it is stored, with its key."""
         return key_text(key), self._encode(position)
 
-    def decode_position(self, key: str, data: bytes) -> tuple[Any, T]:
-        """Return a stored item."""
+    def decode_position(self, key: str, data: bytes) -> tuple[Any, Any]:
+        """Return a stored position, with its key."""
         item = self._decode(data)
         return self._key(item), item
 
@@ -90,7 +63,7 @@ class ItemCodec(Generic[T]):
         item = before if after is None else after
         if item is None:
             raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
-        kind = self._kinds.get(stored.kind, stored.kind)
+        kind = KINDS.get(stored.kind, stored.kind)
         at = datetime.fromisoformat(stored.at)
         return Change(kind=kind, key=self._key(item), before=before, after=after, at=at)
 
@@ -144,7 +117,7 @@ def write_json(value: Any, kind: Any) -> bytes:
 
 
 def read_json(data: bytes, kind: Any) -> Any:
-    """Return the value of this type that `write_json` has written; with None, the plain JSON value.
+    """Return the value of this type that `write_json` has written, or with None the plain JSON value.
 
     Raises:
         WatchStateError: it cannot be read.

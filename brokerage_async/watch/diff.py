@@ -11,7 +11,18 @@ import attrs
 
 from ..errors import ConfigurationError
 
-__all__ = ["UNCHANGED", "Change", "ChangeKind", "Unchanged", "change_of", "changed_fields", "diff", "keyed", "state_of"]
+__all__ = [
+    "UNCHANGED",
+    "AlertKind",
+    "Change",
+    "ChangeKind",
+    "Unchanged",
+    "change_of",
+    "changed_fields",
+    "diff",
+    "keyed",
+    "state_of",
+]
 
 T = TypeVar("T")
 
@@ -34,6 +45,16 @@ class ChangeKind(enum.StrEnum):
     REMOVED = "removed"
 
 
+class AlertKind(enum.StrEnum):
+    """Kind of change of a quote alert, in the order of its life."""
+
+    CREATED = "created"
+    TRIGGERED = "triggered"
+    COMPLETED = "completed"
+    EXPIRED = "expired"
+    DISMISSED = "dismissed"
+
+
 @attrs.frozen(kw_only=True)
 class Change(Generic[T]):
     """One item that was added, changed or removed.
@@ -43,10 +64,10 @@ class Change(Generic[T]):
         key: identifies the item within the collection, such as the id of an order.
         before: the item as last reported, None if it never was.
         after: the item now, None if it is gone.
-        at: when the answer that shows it was received, or when the market boundary was due; with time zone.
+        at: when the answer that shows it was received, or when the market boundary was due, with time zone.
         idempotency_key: of a watcher with a state, equal for every report of this change, before and after a crash.
 
-    With a state, ``async with change`` acknowledges it at the end of the block, unless that raises; so does `ack`.
+    With a state, ``async with change`` acknowledges it at the end of the block, unless that raises. So does `ack`.
     """
 
     kind: str
@@ -60,13 +81,13 @@ class Change(Generic[T]):
     )
 
     async def ack(self) -> None:
-        """Record durably that the consumer is done with it; it is not reported again.
+        """Record durably that the consumer is done with it. It is not reported again.
 
         Repeating it is harmless, and so is calling it without a state. The next change of the same key is reported only
         after this. When it is cancelled, the change is acknowledged all the same, or will be reported again.
 
         Raises:
-            WatchStateError: the state cannot be written; the call may be repeated.
+            WatchStateError: the state cannot be written. The call may be repeated.
         """
         if self._acknowledge is not None:
             await self._acknowledge()
@@ -80,7 +101,7 @@ class Change(Generic[T]):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of the fields that differ; empty without before or after."""
+        """Names of the fields that differ, empty without before or after."""
         return changed_fields(self.before, self.after)
 
     @property
@@ -94,7 +115,7 @@ class Change(Generic[T]):
 def changed_fields(before: object, after: object) -> tuple[str, ...]:
     """Return the names of the fields that differ.
 
-    Both values must be attrs instances of one class, or mappings; otherwise there are none.
+    Both values must be attrs instances of one class, or mappings. Otherwise there are none.
     """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         absent = object()
@@ -108,7 +129,7 @@ def changed_fields(before: object, after: object) -> tuple[str, ...]:
 def keyed(items: Iterable[T], key: Callable[[T], Hashable], previous: Mapping[Any, T] | None = None) -> dict[Any, T]:
     """Return the items by key, in their order.
 
-    The last of several items with one key counts; items whose key is None are left out. An item that equals the one in
+    The last of several items with one key counts. Items whose key is None are left out. An item that equals the one in
     ``previous`` is replaced by that object, which makes the comparison of two such states cheap.
     """
     known = previous or {}

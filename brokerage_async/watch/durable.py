@@ -1,134 +1,309 @@
-"""Cursor of a watcher with a state: it compares with the items that its consumer has acknowledged."""
+"""Durability of a watcher, around its plain source: changes are stored before they are reported, until acknowledged.
+
+At most one change of a key is open (reported and not acknowledged) at a time. What happens to the key meanwhile becomes
+one change, which follows the acknowledgement. So changes of one key keep their order however many workers handle them.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from .._arguments import running_loop
-from .cursor import Cursor, Derive
-from .diff import Change, change_of
-from .feed import Feed
-from .ledger import Ledger
+import attrs
 
-__all__ = ["DurableCursor", "cursor_type"]
+from .._arguments import running_loop
+from ..errors import ConfigurationError
+from .codec import ItemCodec
+from .cursor import Source
+from .diff import Change, change_of
+from .state import Standing, StoredChange, WatchState, WatchStateError
+
+__all__ = ["Durable", "GroupCommit"]
 
 T = TypeVar("T")
 
-
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
+
+MAX_BATCH = 32
+"""Changes that are stored at a time before they are reported. Each of these transactions waits for the disk once."""
+
+MAX_PULLED = 1000
+"""Changes that are taken from the source at a time."""
 
 MAX_UNACKNOWLEDGED = 60.0
 """Seconds for which a newer change may be held back before a warning says so, once."""
 
 
-def cursor_type(
-    ledger: Ledger[T] | None, *, part: str = "", owns: Callable[[Any], bool] = lambda _: True
-) -> Callable[..., Cursor[T]]:
-    """Return the factory of cursors for a watcher with this ledger, or without one."""
-    return Cursor if ledger is None else partial(DurableCursor, ledger=ledger, part=part, owns=owns)
+@attrs.frozen(eq=False)
+class Entry(Generic[T]):
+    """A change that is not acknowledged. Acknowledging it leaves the position behind."""
+
+    stored: StoredChange
+    change: Change[T]
+    key: Any
+    position: Any
 
 
-class DurableCursor(Cursor[T], Generic[T]):
-    """Position of a consumer that acknowledges changes. Other arguments are those of `Cursor`.
-
-    A key whose change is open is held back, and compared again when that change is acknowledged: changes of an item in
-    between become one.
+class Durable(Generic[T]):
+    """Open changes and acknowledged positions of one watcher, in memory and in its state.
 
     Args:
-        ledger: holds the acknowledged items and the open changes.
-        part: name of the part of the collection that ``feed`` polls.
-        owns: returns True for keys of this part.
+        source: the plain changes.
+        state: keeps what is stored.
+        name: identity of the watched list.
+        codec: turns changes into stored ones.
+        keep: decides whether the last state of an item is reported before its removal.
     """
 
     def __init__(
         self,
-        feed: Feed[T],
-        ledger: Ledger[T],
-        *,
-        part: str = "",
-        owns: Callable[[Any], bool] = lambda _: True,
-        initial: bool = True,
-        seed: Mapping[Any, T] | None = None,
-        on_error: Callable[[Exception], None] | None = None,
-        derive: Derive[T] | None = None,
-        keep: Callable[[T], bool] | None = None,
+        source: Source[T],
+        state: WatchState,
+        name: str,
+        codec: ItemCodec[T],
+        keep: Callable[[Any], bool] | None = None,
     ) -> None:
-        super().__init__(feed, initial=initial, seed=seed, on_error=on_error, derive=derive, keep=keep)
-        self._ledger = ledger
-        self._part = part
-        self._owns = owns
-        self._scan: Iterator[Any] = iter(())
-        self._held: dict[Any, None] = {}
+        self._source = source
+        self._state = state
+        self._name = name
+        self._codec = codec
+        self._keep = keep
+        self._identity: str | None = None
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sequence = 0
+        self._positions: dict[Any, Any] = {}
+        self._begun: set[str] = set()
+        self._pending: dict[Any, Change[Any]] = {}
+        self._freed: deque[Any] = deque()
+        self._comparable: deque[Any] = deque()
         self._held_since: dict[Any, float] = {}
         self._is_warned = False
-        self._freed: deque[Any] = deque()
-        self._acknowledged = 0
+        self._open: dict[Any, deque[Entry[T]]] = {}
+        self._entries: dict[int, Entry[T]] = {}
+        self._due: deque[Entry[T]] = deque()
+        self._unwritten: list[Entry[T]] = []
+        self._beginning: dict[str, dict[str, bytes]] = {}
+        self._writing: asyncio.Task[None] | None = None
+        self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
 
     @property
-    def snapshot(self) -> dict[Any, T]:
-        """The items by key after all changes taken so far, acknowledged or not."""
-        return {key: item for key, item in self._ledger.latest_positions().items() if self._owns(key)}
+    def snapshot(self) -> dict[Any, Any]:
+        """The positions as they are once every open change is acknowledged."""
+        latest = dict(self._positions)
+        for entries in self._open.values():
+            _move(latest, entries[-1])
+        return latest
 
-    def on_removed(self, removed: Mapping[Any, T]) -> None:
-        """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
-        if self._keep is not None:
-            known = self._ledger.positions
-            self._kept |= {k: item for k, item in removed.items() if self._keep(item) and known.get(k) != item}
+    @property
+    def needs_writing(self) -> bool:
+        """True if `write` has something to do before the next change can be reported."""
+        return self._identity is None or bool(self._unwritten or self._beginning)
 
     def take(self) -> Change[T] | None:
-        """Return the next change that is due, if any."""
-        latest = self.feed.latest
-        if latest is None:
+        """Return the next stored change. Otherwise take new ones from the source, to be stored by `write`."""
+        if self._identity is None:
             return None
-        if latest is not self._target:
-            self._turn_to(latest)
-        while not self._ready and (key := self._next_key()) is not None:
-            self._compare(key, latest)
-        return self._ready.popleft() if self._ready else None
+        pulled = True
+        while pulled and not (self._due or self.needs_writing):
+            pulled = False
+            for change in islice(iter(self._source.pull, None), MAX_PULLED):
+                self._add_pending(change)
+                pulled = True
+            for part, cursor in self._source.parts.items():
+                if cursor.start is not None and part not in self._begun:
+                    self._begin(part, cursor.start)
+            while (keys := self._freed or self._comparable) and len(self._unwritten) < MAX_BATCH:
+                self._compare(keys.popleft())
+        if not self._due:
+            return None
+        entry = self._due.popleft()
+        key, sequence = entry.stored.idempotency_key(self._identity), entry.stored.sequence
+        return attrs.evolve(entry.change, idempotency_key=key, acknowledge=lambda: self._acknowledge(sequence))
 
-    def _turn_to(self, latest: Mapping[Any, T]) -> None:
-        """Compare all items with ``latest``; the first time of all, note where the consumer begins."""
-        if self._part not in self._ledger.begun:
-            self._ledger.begin(self._part, latest if self._seen is None else self._seen)
-        known = self._ledger.keys() | dict.fromkeys(self._kept)
-        self._scan = iter([*latest, *(key for key in known if key not in latest and self._owns(key))])
-        self._target = latest
-        self._held.clear()
-        self._freed.clear()
+    async def write(self) -> None:
+        """Open the state, or store the changes taken. A write that a cancelled call began is completed regardless."""
+        self._loop = running_loop()
+        if self._writing is None or self._writing.done():
+            self._writing = _completed(self._read() if self._identity is None else self._write())
+        await _result_of(self._writing)
 
-    def _next_key(self) -> Any:
-        """Return the next key to compare: first those whose change was acknowledged."""
-        if self._acknowledged != self._ledger.acknowledged:
-            self._acknowledged = self._ledger.acknowledged
-            freed = [key for key in self._held if not self._ledger.holds(key)]
-            self._held = dict.fromkeys(key for key in self._held if self._ledger.holds(key))
-            self._freed.extend(freed)
-            self._held_since = {key: at for key, at in self._held_since.items() if self._ledger.holds(key)}
-        return self._freed.popleft() if self._freed else next(self._scan, None)
+    async def aclose(self) -> None:
+        """Release the state, after the writes that are under way, even if the call is cancelled."""
+        self._closed = True
+        await _result_of(_completed(self._release()))
 
-    def _compare(self, key: Any, latest: Mapping[Any, T]) -> None:
-        if self._ledger.holds(key):
-            self._hold(key)
-            return
-        before, after, kept = self._ledger.positions.get(key), latest.get(key), self._kept.pop(key, None)
-        if after is None and kept is not None and kept != before:
-            after = kept
-            self._held[key] = None  # its removal follows
-        if before == after:
-            if after is not None:
-                self._ledger.positions[key] = after  # the same object is compared faster
-            return
-        change = change_of(key, before, after, self.feed.at)
-        self._ready.extend((change,) if self._derive is None else self._derive(change))
+    def _begin(self, part: str, start: Mapping[Any, Any]) -> None:
+        """Take the first state of a part of the collection as acknowledged."""
+        self._beginning[part] = dict(self._codec.encode_position(key, position) for key, position in start.items())
+        self._begun.add(part)
+        self._positions |= start
 
-    def _hold(self, key: Any) -> None:
-        """Compare ``key`` again when its open change is acknowledged; warn once if that takes long."""
-        self._held[key] = None
-        now = running_loop().time()
-        if now - self._held_since.setdefault(key, now) >= MAX_UNACKNOWLEDGED and not self._is_warned:
-            self._is_warned = True
-            logger.warning("changes of %r wait until the last one is acknowledged: await change.ack()", key)
+    def _add_pending(self, change: Change[Any]) -> None:
+        """Merge ``change`` with those of its key that wait. Warn once if an acknowledgement takes long."""
+        key = change.key
+        if key in self._open:
+            now = running_loop().time()
+            if now - self._held_since.setdefault(key, now) >= MAX_UNACKNOWLEDGED and not self._is_warned:
+                self._is_warned = True
+                logger.warning("changes of %r wait until the last one is acknowledged: await change.ack()", key)
+        elif key not in self._pending:
+            self._comparable.append(key)
+        self._pending[key] = change
+
+    def _compare(self, key: Any) -> None:
+        """Store what leads from the acknowledged position of ``key`` to its pending change."""
+        change = self._pending.pop(key)
+        before, last, steps = self._positions.get(key), change.before, [change.after]
+        if change.after is None and self._keep is not None and last not in (None, before) and self._keep(last):
+            steps.insert(0, last)
+        for after in steps:
+            merged = change_of(key, before, after, change.at)
+            # all that are derived go into one transaction: the position after the first may imply the others
+            for derived in self._source.derive(merged) if before != after else ():
+                self._sequence += 1
+                self._add(derived, self._codec.store(derived, self._sequence))
+            if key in self._open:
+                if after is not change.after:
+                    self._pending[key] = change  # the removal follows
+                return
+
+    def _add(self, change: Change[T], stored: StoredChange) -> None:
+        entry = Entry(stored, change, self._codec.key_of(change), self._codec.position_of(change))
+        self._entries[stored.sequence] = entry
+        self._open.setdefault(entry.key, deque()).append(entry)
+        self._unwritten.append(entry)
+
+    def _deliver(self) -> None:
+        """Make stored changes due, of each key the first."""
+        self._due.extend(entry for entry in self._unwritten if self._open[entry.key][0] is entry)
+        self._unwritten.clear()
+
+    async def _read(self) -> None:
+        standing = await self._state.open(self._name)
+        try:
+            self._load(standing)
+        except BaseException:
+            await self._state.aclose()
+            raise
+
+    def _load(self, standing: Standing) -> None:
+        positions = dict(self._codec.decode_position(key, data) for key, data in standing.items.items())
+        changes = [(self._codec.restore(stored), stored) for stored in standing.reported]
+        self._positions, self._begun = positions, set(standing.begun)
+        self._sequence = standing.sequence
+        for change, stored in changes:
+            self._add(change, stored)
+        self._deliver()
+        known = self.snapshot
+        for part in self._begun & self._source.parts.keys():
+            self._source.parts[part].seed({key: each for key, each in known.items() if not part or key[0] == part})
+        self._identity = standing.identity
+
+    async def _write(self) -> None:
+        beginning = dict(self._beginning)
+        await self._state.report([entry.stored for entry in self._unwritten], beginning)
+        for part in beginning:
+            del self._beginning[part]
+        self._deliver()
+
+    async def _acknowledge(self, sequence: int) -> None:
+        """Record that the consumer is done with a change."""
+        if running_loop() is not self._loop:
+            raise ConfigurationError(
+                "a change belongs to the event loop of its watcher: pass change.ack() to it with "
+                "asyncio.run_coroutine_threadsafe(change.ack(), loop)"
+            )
+        await self._acknowledgements.add(sequence)
+
+    def _is_unsettled(self, sequence: int) -> bool:
+        if self._closed and sequence in self._entries:
+            raise WatchStateError("the watcher is closed: the change will be reported again by the next one")
+        return sequence in self._entries
+
+    async def _settle(self, sequences: AbstractSet[int]) -> None:
+        await self._state.acknowledge(sequences)
+        for sequence in sorted(sequences):
+            entry = self._entries.pop(sequence)
+            _move(self._positions, entry)
+            entries = self._open[entry.key]
+            entries.remove(entry)
+            if entries:
+                self._due.append(entries[0])
+                continue
+            del self._open[entry.key]
+            self._held_since.pop(entry.key, None)
+            if entry.key in self._pending:
+                self._freed.append(entry.key)
+        self._source.announce()
+
+    async def _release(self) -> None:
+        if self._writing is not None and not self._writing.done():
+            await asyncio.wait({self._writing})
+        await self._acknowledgements.finish()
+        if self._identity is not None:
+            await self._state.aclose()
+
+
+def _move(positions: dict[Any, Any], entry: Entry[Any]) -> None:
+    """Move the position of a key to what acknowledging ``entry`` leaves behind."""
+    if entry.position is None:
+        positions.pop(entry.key, None)
+    else:
+        positions[entry.key] = entry.position
+
+
+class GroupCommit:
+    """Numbers that are written together: those asked for during a write go into the next one.
+
+    Args:
+        write: writes a set of numbers durably, or raises.
+        needs_writing: returns True until a number is written.
+    """
+
+    def __init__(
+        self, write: Callable[[AbstractSet[int]], Coroutine[Any, Any, None]], needs_writing: Callable[[int], bool]
+    ) -> None:
+        self._write = write
+        self._needs_writing = needs_writing
+        self._wanted: set[int] = set()
+        self._running: asyncio.Task[None] | None = None
+
+    async def add(self, number: int) -> None:
+        """Return when a number is written. A write that a cancelled call began is completed regardless."""
+        while self._needs_writing(number):
+            self._wanted.add(number)
+            if self._running is None or self._running.done():
+                self._running = _completed(self._write_all())
+            await _result_of(self._running)
+
+    async def finish(self) -> None:
+        """Wait for the write under way, if any, whether it succeeds or fails."""
+        if self._running is not None and not self._running.done():
+            await asyncio.wait({self._running})
+
+    async def _write_all(self) -> None:
+        numbers = {number for number in self._wanted if self._needs_writing(number)}
+        self._wanted.clear()
+        await self._write(numbers)
+
+
+def _completed(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    """Return a task for a write that goes on when its caller is cancelled."""
+    task = asyncio.get_running_loop().create_task(work, name="brokerage_async write")
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its caller may be gone
+    return task
+
+
+async def _result_of(work: asyncio.Task[None]) -> None:
+    """Wait for ``work``, which goes on if this is cancelled.
+
+    `asyncio.shield` does the same, but from Python 3.14 on it reports a later failure of ``work`` as unhandled.
+    """
+    await asyncio.wait({work})
+    work.result()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import weakref
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -17,20 +17,38 @@ from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
 from ..protocol.streams.timing import LookBudget
 from .diff import UNCHANGED, Unchanged, keyed
-from .doorbell import Doorbell, Found
 from .schedule import FailureStreak, Schedule, is_fatal
 
-__all__ = ["Feed", "FetchItems", "utc_now", "wait_any"]
+__all__ = ["Doorbell", "Doorbells", "Feed", "FetchItems", "Found", "utc_now", "wait_any"]
 
 T = TypeVar("T")
 
-logger: logging.Logger = logging.getLogger("brokerage_async.watch")
-
 CHUNK = 1000
-"""Items that are compared at a time; in between, the event loop runs."""
+"""Items that are compared at a time. In between, the event loop runs."""
 
 FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 """Fetches the whole collection, or returns `UNCHANGED`."""
+
+Found = Callable[[float], None]
+"""Takes a change that a poll on schedule found, as the time of the poll before: an event should have announced it."""
+
+Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
+"""Calls the given function after each event while the context is open. See `Found` for its value.
+
+Events are hints. The polls alone decide on reports: a lost hint costs nothing but time, a repeated one at most a poll.
+"""
+
+
+class Doorbells(Protocol):
+    """Source of doorbells: the streams of a client."""
+
+    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
+        """Return a doorbell for events of these types; None for the accounts of the user.
+
+        Raises:
+            ConfigurationError: the client cannot stream.
+        """
+        ...
 
 
 def utc_now() -> datetime:
@@ -53,10 +71,11 @@ class Listener(Protocol):
 class Feed(Generic[T]):
     """One polling loop: the latest state of a collection for all its listeners.
 
-    It starts when a listener first waits. It is cancelled as soon as the last listener is detached or is
-    garbage-collected, or when the client is closed. A feed that has ended never starts again.
+    It starts when a listener first waits, and is cancelled as soon as the last listener leaves, or when the client is
+    closed. A feed that has ended never starts again.
 
     Attributes:
+        waiting: futures that the next announcement completes.
         latest: the items by key, None before the first answer.
         at: when ``latest`` was received.
         error: the error that ended the loop, None while it runs.
@@ -87,8 +106,8 @@ class Feed(Generic[T]):
         self._looks = LookBudget()
         self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
-        self._listeners: set[weakref.ref[Listener]] = set()
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._listeners: set[Listener] = set()
+        self.waiting: set[asyncio.Future[None]] = set()
         self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -99,25 +118,30 @@ class Feed(Generic[T]):
         self.error: Exception | None = None
 
     @property
+    def is_polling(self) -> bool:
+        """True while the loop runs."""
+        return self._task is not None and not self.ended
+
+    @property
     def ended(self) -> bool:
         """True once the loop was stopped, or has ended and its error is known."""
         return self._stopped or self._finished
 
     def attach(self, listener: Listener) -> None:
-        """Poll until ``listener`` is detached or garbage-collected."""
-        remove = weakref.WeakMethod(self._remove)  # a strong reference would make a cycle
+        """Poll until ``listener`` is released."""
+        self._listeners.add(listener)
 
-        def collected(reference: weakref.ref[Listener]) -> None:
-            if (method := remove()) is not None:
-                method(reference)
+    def release(self, listener: Listener) -> None:
+        """Stop polling for ``listener``, in any thread. The last one ends the loop."""
+        self._listeners.discard(listener)
+        if not self._listeners and self._task is not None:
+            self._stop()
 
-        self._listeners.add(weakref.ref(listener, collected))
-
-    async def detach(self, listener: Listener) -> None:
-        """Stop polling for ``listener``; the last one ends the loop."""
-        self._remove(weakref.ref(listener))
-        if self._stopped:
-            await self._join()
+    async def join(self) -> None:
+        """Wait for the end of a loop that was stopped."""
+        task = self._task
+        if self._stopped and task is not None and not task.done() and task is not asyncio.current_task():
+            await asyncio.wait({task})
 
     async def aclose(self) -> None:
         """End the loop with an error, because the client was closed."""
@@ -125,18 +149,18 @@ class Feed(Generic[T]):
             self.error = ConfigurationError("the client is closed")
             self._stop()
             self.announce()
-        await self._join()
+        await self.join()
 
     async def wait(self, seconds: float | None = None) -> None:
         """Wait for a new state or the end, at most ``seconds``."""
         await wait_any((self,), seconds)
 
     def hasten(self) -> None:
-        """Poll now rather than when the next poll is due; listeners are woken after it, changed or not."""
+        """Poll now rather than when the next poll is due. Listeners are woken after it, changed or not."""
         self._hastened.set()
 
     def ring(self) -> None:
-        """Poll soon, because of an event; not while polls fail, since they wait for the service to recover."""
+        """Poll soon, because of an event, but not while polls fail and wait for the service to recover."""
         loop = running_loop()
         if not self._is_failing and (when := self._looks.ring(loop.time())) is not None:
             self._early = loop.call_at(when, self._hastened.set)
@@ -148,7 +172,7 @@ class Feed(Generic[T]):
 
     def announce(self) -> None:
         """Wake all tasks in `wait`."""
-        for waiter in self._waiting:
+        for waiter in self.waiting:
             if not waiter.done():
                 waiter.set_result(None)
 
@@ -158,32 +182,10 @@ class Feed(Generic[T]):
             self._task = running_loop().create_task(self._run(), name="brokerage_async poll")
             self._task.add_done_callback(self._done)
 
-    @contextlib.contextmanager
-    def waking(self, waiter: asyncio.Future[None]) -> Iterator[None]:
-        """Wake ``waiter`` with the next announcement while inside."""
-        self._waiting.add(waiter)
-        try:
-            yield
-        finally:
-            self._waiting.discard(waiter)
-
-    def _alive(self) -> Iterator[Listener]:
-        return (listener for reference in tuple(self._listeners) if (listener := reference()) is not None)
-
-    def _remove(self, reference: weakref.ref[Listener]) -> None:
-        self._listeners.discard(reference)
-        if not self._listeners:
-            self._stop()
-
     def _stop(self) -> None:
-        """Cancel the loop; also called by the garbage collector, in any thread."""
         self._stopped = True
         if self._task is not None and not (loop := self._task.get_loop()).is_closed():
             loop.call_soon_threadsafe(self._task.cancel)
-
-    async def _join(self) -> None:
-        if self._task is not None and not self._task.done() and self._task is not asyncio.current_task():
-            await asyncio.wait({self._task})
 
     async def _run(self) -> None:
         BACKGROUND.set(weakref.ref(self))  # every client that ``fetch`` calls ends this loop when it is closed
@@ -216,7 +218,8 @@ class Feed(Generic[T]):
             elif self._fatal(failure, streak.same_kind):
                 raise failure
             else:
-                self._report(failure)
+                for listener in tuple(self._listeners):
+                    listener.on_failure(failure)
                 retry_after = getattr(failure, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(streak.total, interval, retry_after)
             delay = chance() * self._schedule.jitter * interval
@@ -245,23 +248,14 @@ class Feed(Generic[T]):
             return
         self.latest, self.at = latest, self._now()
         if removed := {name: item for name, item in previous.items() if name not in latest}:
-            self._report_removed(removed)
+            for listener in tuple(self._listeners):
+                listener.on_removed(removed)
         self.announce()
 
     def _has_news(self, known: Mapping[Any, T] | None) -> bool:
-        """Return whether items were added or changed; a list drops some without an event."""
+        """Return whether items were added or changed. A list drops some without an event."""
         latest = self.latest or {}
         return latest is not known and any((known or {}).get(name) is not item for name, item in latest.items())
-
-    # The loop sleeps in its frame: a listener held there in a variable would never be garbage-collected.
-
-    def _report(self, failure: Exception) -> None:
-        for listener in self._alive():
-            listener.on_failure(failure)
-
-    def _report_removed(self, removed: Mapping[Any, T]) -> None:
-        for listener in self._alive():
-            listener.on_removed(removed)
 
     def _cancel_early(self) -> None:
         if self._early is not None:
@@ -281,12 +275,16 @@ class Feed(Generic[T]):
 
 async def wait_any(feeds: Iterable[Feed[Any]], seconds: float | None = None) -> None:
     """Wait until one of the feeds has a new state or has ended, at most ``seconds``."""
-    with contextlib.ExitStack() as stack, contextlib.suppress(TimeoutError):
-        woken = running_loop().create_future()
-        for feed in feeds:
+    awaited, woken = tuple(feeds), running_loop().create_future()
+    try:
+        for feed in awaited:
             feed.begin()
             if feed.ended:
                 return
-            stack.enter_context(feed.waking(woken))
-        async with asyncio.timeout(seconds):
-            await woken
+            feed.waiting.add(woken)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await woken
+    finally:
+        for feed in awaited:
+            feed.waiting.discard(woken)

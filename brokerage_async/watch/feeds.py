@@ -1,4 +1,4 @@
-"""Feeds of one client, shared by the watchers of the same list at the same schedule."""
+"""Feeds of one client: shared by the watchers of a list, and decoded only if the bytes of an answer have changed."""
 
 from __future__ import annotations
 
@@ -6,53 +6,31 @@ import json
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from .._generated.endpoints import Endpoints
-from ..config import Environment
-from ..observers import Event, PollStarted
-from ..operation import Executor
-from .doorbell import Doorbell
-from .feed import Feed
+from ..observers import PollStarted
+from ..operation import BoundCall, Executor, Guard, Pager
+from .diff import UNCHANGED
+from .feed import Doorbell, Feed, FetchItems
 from .schedule import Schedule
-from .unchanged import conditional_fetch
 
-__all__ = ["Connected", "Feeds", "WatchedSession"]
+if TYPE_CHECKING:
+    from ..http.session import BrokerageSession
+
+__all__ = ["BodyUnchanged", "ConditionalExecutor", "Connected", "Feeds", "conditional_fetch"]
 
 T = TypeVar("T")
-
-
-class WatchedSession(Executor, Protocol):
-    """A session that also knows the service's time, and closes feeds when its client is closed."""
-
-    def close_with_client(self, resource: Feed[Any]) -> None:
-        """Await ``resource.aclose()`` when the client is closed."""
-        ...
-
-    @property
-    def environment(self) -> Environment:
-        """The service that is called."""
-        ...
-
-    def on_event(self, event: Event) -> None:
-        """Pass an event on to the observers of the client."""
-        ...
-
-    def service_now(self) -> datetime | None:
-        """Return the service's time, or None until an answer has shown it."""
-        ...
-
-    def service_time_is_stale(self) -> bool:
-        """Return True if an answer has to show the time once more."""
-        ...
+E = TypeVar("E")
 
 
 class Connected(Protocol):
     """The part of a client that watching needs."""
 
     @property
-    def session(self) -> WatchedSession:
+    def session(self) -> BrokerageSession:
         """The session that makes its calls."""
         ...
 
@@ -65,7 +43,7 @@ class Feeds:
         now: the clock of ``Change.at``.
     """
 
-    def __init__(self, session: WatchedSession, now: Callable[[], datetime]) -> None:
+    def __init__(self, session: BrokerageSession, now: Callable[[], datetime]) -> None:
         self._session = session
         self._now = now
         self._running: WeakValueDictionary[Hashable, Feed[Any]] = WeakValueDictionary()
@@ -86,7 +64,7 @@ class Feeds:
         key: Callable[[T], Hashable],
         doorbell: Doorbell | None = None,
     ) -> Feed[T]:
-        """Return the running feed of the list with this schedule, or a new one; those with a doorbell are apart."""
+        """Return the running feed of the list with this schedule, or a new one. Those with a doorbell are apart."""
         place = (name, schedule, doorbell is not None)
         feed: Feed[T] | None = self._running.get(place)
         if feed is None or feed.ended:
@@ -96,3 +74,62 @@ class Feeds:
             self._running[place] = feed
             self._session.close_with_client(feed)
         return feed
+
+
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
+    """The body is byte for byte the previous one."""
+
+
+class ConditionalExecutor:
+    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._previous_body: bytes | None = None
+        self._rows: dict[Any, Any] = {}
+        self._missed: frozenset[Any] = frozenset()
+
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Delegate to the wrapped executor."""
+        return await self._executor.fetch_if_changed(call, previous_body)
+
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
+        """Return the decoded result, or raise `BodyUnchanged`."""
+        found = await self._executor.fetch_if_changed(call, self._previous_body)
+        if found is None:
+            raise BodyUnchanged
+        value, self._previous_body = found
+        if self._previous_body is None and call.operation.identity:
+            return cast("T", self._with_missed(cast("list[Any]", value), attrgetter(*call.operation.identity)))
+        self._rows, self._missed = {}, frozenset()
+        return value
+
+    def _with_missed(self, rows: list[Any], identity: Callable[[Any], Any]) -> list[Any]:
+        """Return the rows of several pages, and those of the last reading that this one lacks and that one did not.
+
+        A row may slip by between two pages though their totals agree. It is gone once two readings in a row lack it.
+        """
+        latest = {identity(row): row for row in rows}
+        missed = {name: row for name, row in self._rows.items() if name not in latest and name not in self._missed}
+        self._rows, self._missed = latest | missed, frozenset(missed)
+        return [*rows, *missed.values()]
+
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
+        """Return the pages, changed or not."""
+        return self._executor.paginate(call)
+
+
+def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
+    api = Endpoints(ConditionalExecutor(executor))
+
+    async def fetch() -> Any:
+        try:
+            return await read(api)
+        except BodyUnchanged:
+            return UNCHANGED
+
+    return fetch

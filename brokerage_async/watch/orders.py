@@ -1,8 +1,9 @@
-"""Single orders: whether one is terminal, and waiting until it is."""
+"""Single orders: whether one is terminal and shows all its fills, and waiting until it does."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date, datetime, timedelta
 from typing import TypedDict
@@ -11,12 +12,22 @@ from .._arguments import running_loop
 from .._generated.models import InstrumentType, Order, OrderStatus
 from .._generated.operations import ORDERS_LIVE
 from ..errors import DeadlineExceededError, NotFoundError
-from ..protocol.order_status import TERMINAL
+from ..protocol.order_status import TERMINAL, is_complete
 from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = ["HISTORY", "LiveFilters", "is_terminal", "successor_of", "terminal_within", "until_terminal"]
+__all__ = [
+    "HISTORY",
+    "LiveFilters",
+    "is_complete",
+    "is_terminal",
+    "successor_of",
+    "terminal_within",
+    "until_terminal",
+]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 HISTORY = timedelta(days=401)
 """Age of the oldest orders that are looked up: 400 days, and one because a search counts days in US Eastern time."""
@@ -42,11 +53,14 @@ LOOKUP_INTERVAL = 300.0
 """Seconds between two lookups of a working order that is not on today's list."""
 
 ABSENT_LOOKUP_INTERVAL = 5.0
-"""Seconds between two lookups of an order that was not found."""
+"""Seconds between two lookups of an order that was not found, or lacks fills."""
+
+FILLS_DELAY = 30.0
+"""Seconds that a terminal order may lack fills: of several legs, the first one's fill ends it."""
 
 
 def is_terminal(order: Order) -> bool:
-    """Return True if the status of ``order`` is final.
+    """Return True if the status of ``order`` is final; `is_complete` says whether it shows all its fills.
 
     An unknown status counts as terminal if the order has a ``terminal_at``.
     """
@@ -71,7 +85,9 @@ async def until_terminal(
     *,
     follow: bool = False,
 ) -> Order:
-    """Return an order once it is terminal; with ``follow`` the one that works in its place, however often replaced.
+    """Return an order once it is complete; with ``follow`` the one that works in its place, however often replaced.
+
+    A replacement that a fill of its original has ended never worked: the original is returned, with that fill.
 
     It is followed on the list that ``feed`` polls, and with ``look_up`` while it is not on that list.
 
@@ -79,10 +95,12 @@ async def until_terminal(
         NotFoundError: several lookups did not find the order.
     """
     wait = _OrderWait(feed, watcher, look_up)
-    replaced = set[str]()
+    replaced, before = set[str](), None
     while True:
         order = await wait.until_terminal(id)
-        successor = successor_of(order) if follow else None
+        if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
+            return before
+        successor, before = successor_of(order) if follow else None, order
         replaced.add(id)
         if successor is None or successor in replaced:
             return order
@@ -98,7 +116,7 @@ async def terminal_within(
     follow: bool,
     on_error: Callable[[Exception], None] | None,
 ) -> Order:
-    """Return an order once it is terminal, as `until_terminal` does.
+    """Return an order as `until_terminal` does.
 
     Raises:
         DeadlineExceededError: it was not terminal within ``seconds``.
@@ -125,9 +143,9 @@ class _OrderWait:
         self._look_up = look_up
 
     async def until_terminal(self, id: str) -> Order:  # noqa: A002
-        """Return this very order once it is terminal."""
+        """Return this very order once it is complete, or terminal for so long that its fills will not come."""
         clock = running_loop().time
-        absent, due = 0, 0.0
+        absent, due, end = 0, 0.0, None
         while True:
             self._watcher.check()
             latest = self._feed.latest
@@ -145,11 +163,22 @@ class _OrderWait:
                     absent = absent + 1 if order is None else 0
                 if absent == MAX_LOOKUPS:
                     raise _not_found(id)
-                due = clock() + (ABSENT_LOOKUP_INTERVAL if order is None else LOOKUP_INTERVAL)
+                works = order is not None and not is_terminal(order)
+                due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
             if order is not None and is_terminal(order):
-                return order
+                if is_complete(order) or order.status not in TERMINAL:
+                    return order
+                end = clock() + FILLS_DELAY if end is None else end
+                if clock() >= end:
+                    logger.warning("order %s is %s, but shows not all fills after %g s", id, order.status, FILLS_DELAY)
+                    return order
             if self._feed.latest is latest:
-                await self._feed.wait(None if latest is None or listed else due - clock())
+                times = [each for each in (None if latest is None or listed else due, end) if each is not None]
+                await self._feed.wait(min(times) - clock() if times else None)
+
+
+def _has_fills(order: Order) -> bool:
+    return any(leg.fills for leg in order.legs or ())
 
 
 def _not_found(id: str) -> NotFoundError:  # noqa: A002

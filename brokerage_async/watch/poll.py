@@ -1,27 +1,29 @@
 """Polling as a stream: any coroutine function that returns a collection becomes an async iterator of changes.
 
-One `Feed` polls on a fixed schedule and keeps the latest state; any number of `Watcher` s read it, each at its own
+One `Feed` polls on a fixed schedule and keeps the latest state. Any number of `Watcher` s read it, each at its own
 pace. A watcher holds no queue: it compares the latest state with the last one that its consumer saw. A slow consumer
 therefore gets fewer changes, never outdated ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping
+import warnings
+import weakref
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ..errors import ConfigurationError
 from .codec import ItemCodec
-from .cursor import Cursor, Derive
+from .cursor import Cursor, Derive, OnError, Source
 from .diff import Change, state_of
-from .durable import cursor_type
+from .durable import Durable
 from .feed import Feed, FetchItems, utc_now
-from .ledger import Ledger
 from .schedule import Pacing, Schedule, is_fatal
 from .state import WatchState
 
-__all__ = ["Watcher", "leave", "poll"]
+__all__ = ["AccountsWatcher", "Watcher", "poll"]
 
 T = TypeVar("T")
 
@@ -29,8 +31,9 @@ T = TypeVar("T")
 class Watcher(AsyncIterator[Change[T]], Generic[T]):
     """Async iterator over the changes of a collection, from `poll` or ``client.watch``.
 
-    Close it with `aclose` or ``async with``; dropping the last reference ends it as well. A cancelled ``anext``, as in
-    ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue after it.
+    Close it with ``async with`` or `aclose`. One that is dropped stops polling as well, with a ResourceWarning. A
+    cancelled ``anext``, as in ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue
+    after it.
 
     A watcher with a state opens it with the first ``anext`` and releases it when it is closed. While the state cannot
     be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
@@ -38,112 +41,133 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
     def __init__(
         self,
-        feed: Feed[T],
+        feed: Feed[T] | Mapping[str, Cursor[Any]],
         *,
         initial: bool = True,
         seed: Mapping[Any, T] | None = None,
-        on_error: Callable[[Exception], None] | None = None,
+        on_error: OnError | None = None,
         derive: Derive[T] | None = None,
         keep: Callable[[T], bool] | None = None,
-        ledger: Ledger[T] | None = None,
+        state: WatchState | None = None,
+        name: str = "",
+        codec: ItemCodec[T] | None = None,
     ) -> None:
-        self._feed = feed
-        make = cursor_type(ledger)
-        self._cursor = make(feed, initial=initial, seed=seed, on_error=on_error, derive=derive, keep=keep)
-        self._ledger = ledger
-        self._closed = False
-        if ledger is not None:
-            ledger.call_on_change(feed.announce)
+        parts = {"": Cursor(feed, initial=initial, seed=seed, keep=keep)} if isinstance(feed, Feed) else feed
+        source = Source(parts, on_error=on_error, derive=derive)
+        durable = None if state is None or codec is None else Durable(source, state, name, codec, keep)
+        self._source = source
+        self._consumer = _Consumer(source, durable)
+        weakref.finalize(self, self._consumer.drop).atexit = False
 
     @property
     def snapshot(self) -> dict[Any, T]:
         """The items by key after all changes reported so far."""
-        return self._cursor.snapshot
+        return (self._consumer.durable or self._source).snapshot
 
-    def __aiter__(self) -> Watcher[T]:
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Change[T]:
-        waited = False
-        try:
-            while not self._closed:
-                if (change := self._next_due()) is not None:
-                    return change
-                if self._ledger is not None and self._ledger.needs_writing:
-                    await self._ledger.write()  # if cancelled here, the next call goes on with it
-                elif self._ended():
-                    await self._leave()  # if cancelled here, the next call raises the error
-                    self._closed = True
-                    self.check()
-                else:
-                    waited = True
-                    await self._wait()
-            if waited:  # closed by another call, which waited too and raised the error first
-                self.check()
-            raise StopAsyncIteration
-        except BaseException:
-            del self  # a traceback keeps its frames, and with this one the watcher of a cancelled task would live on
-            raise
+    def __anext__(self) -> Coroutine[Any, Any, Change[T]]:
+        return self._consumer.next()
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
-        self._cursor.check()
+        self._source.check()
+
+    def on_failure(self, error: Exception) -> None:
+        """Report a failed poll that will be repeated."""
+        self._source.on_failure(error)
 
     async def aclose(self) -> None:
         """End the iteration now, even while it waits.
 
         The last watcher of a feed ends its polling.
         """
-        if not self._closed:
-            self._closed = True
-            await self._leave()
+        await self._consumer.aclose()
 
-    async def __aenter__(self) -> Watcher[T]:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.aclose()
 
-    def on_failure(self, error: Exception) -> None:
-        """Report a failed poll that will be repeated."""
-        self._cursor.on_failure(error)
 
-    def _ended(self) -> bool:
-        """Return True if no change can follow those that are due."""
-        return self._cursor.ended
+class AccountsWatcher(Watcher[T]):
+    """A `Watcher` of several accounts: a failure of one does not hold up the changes of the others."""
 
-    # These two are no coroutine functions: the frame of one would keep the watcher of a cancelled task alive.
+    @property
+    def failed(self) -> dict[str, Exception]:
+        """Accounts that are given up because access was denied or they are unknown, with their errors."""
+        return self._source.failed
 
-    def _wait(self) -> Awaitable[None]:
-        """Wait until a change may be due, or the end."""
-        return self._feed.wait(self._max_wait())
 
-    def _leave(self) -> Awaitable[None]:
-        """Stop polling, and wake the other tasks that wait here."""
-        self._feed.announce()
-        return leave((self._cursor,), self._ledger)
+class _Consumer(Generic[T]):
+    """The iteration of a `Watcher`, without a reference to it, so that a dropped one is noticed at once."""
 
-    def _max_wait(self) -> float | None:
-        """Return when a change may be due without a new state."""
-        return None
+    def __init__(self, source: Source[T], durable: Durable[T] | None) -> None:
+        self.durable = durable
+        self._source = source
+        self._ready: deque[Change[T]] = deque()
+        self._began = self._closed = self._dropped = False
+        self._calls = 0
 
-    def _next_due(self) -> Change[T] | None:
-        """Return the next change to report, if any; with a state, one that it has stored."""
-        return self._take() if self._ledger is None else self._ledger.next_due(self._take)
+    async def next(self) -> Change[T]:
+        """Return the next change, or raise the error that ended the polling, once, and then StopAsyncIteration."""
+        self._began, waited = True, False
+        self._calls += 1
+        try:
+            if self._dropped:
+                self._source.attach()  # the call outlives its watcher
+            while not self._closed:
+                if (change := self._take() if self.durable is None else self.durable.take()) is not None:
+                    return change
+                if self.durable is not None and self.durable.needs_writing:
+                    await self.durable.write()  # if cancelled here, the next call goes on with it
+                elif self._source.has_ended():
+                    await self._leave()  # if cancelled here, the next call raises the error
+                    self._closed = True
+                    self._source.check()
+                else:
+                    waited = True
+                    await self._source.wait()
+            if waited:  # closed by another call, which waited too and raised the error first
+                self._source.check()
+            raise StopAsyncIteration
+        finally:
+            self._calls -= 1
+            if self._dropped and not self._calls:
+                self._source.release()
+
+    async def aclose(self) -> None:
+        """End the iteration now."""
+        if not self._closed:
+            self._closed = True
+            await self._leave()
+
+    def drop(self) -> None:
+        """Stop polling for a watcher that was garbage-collected, in any thread, after the calls that still wait."""
+        self._dropped = True
+        if not self._closed and not self._calls:
+            is_polling = self._began and any(feed.is_polling for feed in self._source.feeds)
+            self._source.release()
+            if is_polling:
+                warnings.warn("a watcher was dropped: close it with `async with` or aclose()", ResourceWarning)  # noqa: B028 - no caller
 
     def _take(self) -> Change[T] | None:
-        """Return the next change that is due, if any."""
-        return self._cursor.take()
+        while not self._ready and (change := self._source.pull()) is not None:
+            self._ready.extend(self._source.derive(change))
+        return self._ready.popleft() if self._ready else None
 
-
-async def leave(cursors: Iterable[Cursor[Any]], ledger: Ledger[Any] | None) -> None:
-    """Detach the cursors of a watcher from their feeds, and release its state."""
-    try:
-        for cursor in cursors:
-            await cursor.feed.detach(cursor)
-    finally:
-        if ledger is not None:
-            await ledger.aclose()
+    async def _leave(self) -> None:
+        """Stop polling, wake the other calls that wait, and release the state."""
+        self._source.announce()
+        self._source.release()
+        try:
+            for feed in self._source.feeds:
+                await feed.join()
+        finally:
+            if self.durable is not None:
+                await self.durable.aclose()
 
 
 def poll(
@@ -156,7 +180,7 @@ def poll(
     min_interval: float = 0.0,
     jitter: float = 0.0,
     max_backoff: float = 60.0,
-    on_error: Callable[[Exception], None] | None = None,
+    on_error: OnError | None = None,
     fatal: Callable[[Exception, int], bool] = is_fatal,
     now: Callable[[], datetime] = utc_now,
     state: WatchState | None = None,
@@ -170,36 +194,36 @@ def poll(
         async for change in poll(client.watchlists.list, key=lambda each: each.name, interval=60):
             print(change.kind, change.key, change.fields)
 
-    Polls start on a fixed grid of the loop's clock and never overlap; those missed during a slow poll are skipped.
+    Polls start on a fixed grid of the loop's clock and never overlap. Those missed during a slow poll are skipped.
     Transient failures are reported and retried, any other failure ends the iteration. Closing a client that ``fetch``
     has called ends it as well, with a ConfigurationError.
 
     Args:
         fetch: a coroutine function without arguments that returns the collection, or `UNCHANGED`.
-        key: returns the identity of an item, None to leave it out; items are compared with ``==``.
+        key: returns the identity of an item, None to leave it out. Items are compared with ``==``.
         interval: seconds between the starts of two polls, or a coroutine function that returns them.
-        initial: whether all items of the first state are reported as added; otherwise only later changes are.
-        seed: the state known before, as items or a snapshot; the first state is always compared with it.
+        initial: whether all items of the first state are reported as added. Otherwise only later changes are.
+        seed: the state known before, as items or a snapshot. The first state is always compared with it.
         min_interval: minimum interval in seconds.
         jitter: random delay of every poll, as a fraction (0 to 1) of the interval.
         max_backoff: maximum seconds between two polls while they fail, unless the service asks for more.
-        on_error: called with every transient failure; an exception that it raises ends the iteration. Default: a
+        on_error: called with every transient failure. An exception that it raises ends the iteration. Default: a
             warning on the logger ``brokerage_async.watch``.
         fatal: decides whether to end, given an error and how many errors of its class came in a row.
-        now: the clock of ``Change.at``, such as ``client.watch.now``; by default this machine's.
-        state: keeps the position of the consumer durably, such as `SqliteState`; changes must be acknowledged.
-        name: name of the collection; its state is rejected by a watcher with another name.
-        item_type: type of the items that a state keeps, which ``models.converter`` can structure; by default they are
+        now: the clock of ``Change.at``, such as ``client.watch.now``. By default this machine's.
+        state: keeps the position of the consumer durably, such as `SqliteState`. Changes must be acknowledged.
+        name: name of the collection. Its state is rejected by a watcher with another name.
+        item_type: type of the items that a state keeps, which ``models.converter`` can structure. By default they are
             JSON values.
 
     Raises:
-        ConfigurationError: an argument is invalid; while iterating: the client was closed.
+        ConfigurationError: an argument is invalid, or while iterating the client was closed.
     """
     schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter, max_backoff=max_backoff)
     feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)
-    ledger = None
-    if state is not None:
-        if not name or not isinstance(name, str):
-            raise ConfigurationError(f"name must be a non-empty str for a watcher with a state, got {name!r}")
-        ledger = Ledger(state, name, ItemCodec(key, item_type))
-    return Watcher(feed, initial=initial, seed=state_of(seed, key), on_error=on_error, ledger=ledger)
+    if state is not None and not (name and isinstance(name, str)):
+        raise ConfigurationError(f"name must be a non-empty str for a watcher with a state, got {name!r}")
+    return Watcher(
+        feed, initial=initial, seed=state_of(seed, key), on_error=on_error,
+        state=state, name=name, codec=ItemCodec(key, item_type),
+    )  # fmt: skip

@@ -21,13 +21,13 @@ from ..errors import (
 __all__ = ["MAX_LATENESS", "FailureStreak", "Pacing", "Schedule", "is_fatal"]
 
 Pacing = Callable[[], Awaitable[float]]
-"""Returns the current interval in seconds; called after every poll."""
+"""Returns the current interval in seconds, and is called after every poll."""
 
 MAX_LATENESS = 0.25
-"""Seconds by which a poll may be late and still take place; a later one is skipped."""
+"""Seconds by which a poll may be late and still take place. A later one is skipped."""
 
 MAX_RETRY_AFTER = 900.0
-"""Maximum seconds of a ``Retry-After`` that is honoured; longer ones are cut to this."""
+"""Maximum seconds of a ``Retry-After`` that is honoured. Longer ones are cut to this."""
 
 MAX_CONSECUTIVE_REJECTIONS = 10
 """Polls in a row whose access token may be rejected, each after a fresh one, before polling ends."""
@@ -41,8 +41,8 @@ class Schedule:
 
     Attributes:
         interval: seconds from one poll to the next, or a `Pacing` that returns them.
-        min_interval: minimum interval in seconds; a shorter one is raised to it.
-        jitter: every poll is delayed by up to this fraction (0 to 1) of the interval; the delays do not add up.
+        min_interval: minimum interval in seconds. A shorter one is raised to it.
+        jitter: every poll is delayed by up to this fraction (0 to 1) of the interval. The delays do not add up.
         max_backoff: maximum seconds between polls that fail, unless the service asks for more.
     """
 

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .state import Standing, StoredChange, WatchStateError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # SQLite is loaded when it is needed
+    import sqlite3
+
     from ..storage.sqlite_file import FileThread
+    from ..storage.subject import Subject
 
 __all__ = ["SqliteState"]
+
+R = TypeVar("R")
+
+VERSION = 1
+APPLICATION_ID = 0x62617773
+"""Marks the file as a state of this library."""
+
+SCHEMA = (
+    "CREATE TABLE owner (feed TEXT NOT NULL, identity TEXT NOT NULL, sequence INTEGER NOT NULL)",
+    "CREATE TABLE begun (part TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE items (key TEXT PRIMARY KEY, item BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE reported (sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, at TEXT NOT NULL, "
+    "before BLOB, after BLOB)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+KEEP = "INSERT OR REPLACE INTO items SELECT key, after FROM reported WHERE sequence = ? AND after IS NOT NULL"
+DROP = "DELETE FROM items WHERE key = (SELECT key FROM reported WHERE sequence = ? AND after IS NULL)"
+DONE = "DELETE FROM reported WHERE sequence = ?"
 
 
 class SqliteState:
@@ -40,29 +64,49 @@ class SqliteState:
 
     async def open(self, feed: str) -> Standing:
         """Open the file for the watcher of ``feed``, and return its content."""
-        from . import state_file  # SQLite is loaded when it is needed
+        from ..storage.sqlite_file import FileThread, SqliteFile
+        from ..storage.subject import Subject
 
-        thread, subject = state_file.open_file(self.path, self._absolute)
+        subject = Subject(
+            kind="watch state",
+            name=self.path,
+            error=WatchStateError,
+            loss="; changes acknowledged in them are reported again",
+            in_use="another watcher has it open: close that one, or give each watcher a file of its own",
+        )
         if self._thread is not None:
             raise subject.unusable(subject.in_use)
-        self._thread = thread
+        self._thread = FileThread(SqliteFile(self._absolute, subject, set_up=_set_up, exclusive=True), subject)
         try:
-            return await thread.run(state_file.reading(feed, subject))
+            return await self._transaction(lambda connection: _read(connection, feed, subject))
         except BaseException:
             await self.aclose()
             raise
 
     async def report(self, changes: Sequence[StoredChange], begun: Mapping[str, Mapping[str, bytes]]) -> None:
         """Store changes before they are reported, and the first items of parts of the collection."""
-        from . import state_file
+        rows = [(c.sequence, c.key, c.kind, c.at, c.before, c.after) for c in changes]
 
-        await self._opened().run(state_file.reporting(changes, begun))
+        def write(connection: sqlite3.Connection) -> None:
+            for part, items in begun.items():
+                connection.execute("INSERT OR IGNORE INTO begun VALUES (?)", (part,))
+                connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?)", items.items())
+            connection.executemany("INSERT OR REPLACE INTO reported VALUES (?, ?, ?, ?, ?, ?)", rows)
+            if rows:
+                connection.execute("UPDATE owner SET sequence = max(sequence, ?)", (rows[-1][0],))
+
+        await self._transaction(write)
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
-        """Move changes to the acknowledged items; those that are acknowledged already are left out."""
-        from . import state_file
+        """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
+        rows = [(sequence,) for sequence in sorted(sequences)]
 
-        await self._opened().run(state_file.acknowledging(sequences))
+        def write(connection: sqlite3.Connection) -> None:
+            for row in rows:
+                for statement in (KEEP, DROP, DONE):
+                    connection.execute(statement, row)
+
+        await self._transaction(write)
 
     async def aclose(self) -> None:
         """Release the file, after the writes that are under way. Repeating it is harmless."""
@@ -71,7 +115,58 @@ class SqliteState:
             if self._thread is thread:
                 self._thread = None
 
-    def _opened(self) -> FileThread:
+    async def _transaction(self, work: Callable[[sqlite3.Connection], R]) -> R:
         if self._thread is None:
             raise WatchStateError(f"the watch state {self.path} is closed")
-        return self._thread
+        return await self._thread.run(lambda connection: _in_transaction(connection, work))
+
+
+def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], R]) -> R:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        done = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return done
+
+
+def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
+    """Create the tables in an empty file, or check that those of the file can be used."""
+    _in_transaction(connection, lambda _: _check_tables(connection, subject))
+
+
+def _check_tables(connection: sqlite3.Connection, subject: Subject) -> None:
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        for statement in SCHEMA:
+            connection.execute(statement)
+        return
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise subject.unusable("it is a database of another kind")
+    if version != VERSION:
+        raise subject.unusable(f"its version {version} must be at most {VERSION}: use the release that wrote it")
+
+
+def _read(connection: sqlite3.Connection, feed: str, subject: Subject) -> Standing:
+    """Return the content of the file, which belongs to ``feed`` from now on."""
+    if (row := connection.execute("SELECT feed, identity, sequence FROM owner").fetchone()) is None:
+        row = (feed, secrets.token_hex(16), 0)
+        connection.execute("INSERT INTO owner VALUES (?, ?, ?)", row)
+    owner, identity, sequence = row
+    if owner != feed:
+        raise subject.unusable(f"it belongs to the watcher of {owner}, not of {feed}: give each a file of its own")
+    reported = connection.execute("SELECT sequence, key, kind, at, before, after FROM reported ORDER BY sequence")
+    return Standing(
+        identity=identity,
+        begun=frozenset(part for (part,) in connection.execute("SELECT part FROM begun")),
+        items=dict(connection.execute("SELECT key, item FROM items").fetchall()),
+        reported=tuple(
+            StoredChange(sequence=number, key=key, kind=kind, at=at, before=before, after=after)
+            for number, key, kind, at, before, after in reported
+        ),
+        sequence=sequence,
+    )

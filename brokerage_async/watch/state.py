@@ -20,7 +20,7 @@ __all__ = ["Standing", "StoredChange", "WatchState", "WatchStateError"]
 
 
 class WatchStateError(BrokerageError):
-    """The state of a watcher cannot be read or written, or belongs to another watcher; the message says why.
+    """The state of a watcher cannot be read or written, or belongs to another watcher. The message says why.
 
     A change whose acknowledgement raised it may be acknowledged again.
     """
@@ -82,7 +82,7 @@ class Standing:
 class WatchState(Protocol):
     """A place that keeps the state of one watcher. Every method is atomic, and durable when it returns.
 
-    Every method raises `WatchStateError` if the state cannot be read or written; it may be repeated then.
+    Every method raises `WatchStateError` if the state cannot be read or written. It may be repeated then.
     """
 
     async def open(self, feed: str) -> Standing:
@@ -98,7 +98,7 @@ class WatchState(Protocol):
         ...
 
     async def acknowledge(self, sequences: Iterable[int]) -> None:
-        """Move changes to the acknowledged items; those that are acknowledged already are left out."""
+        """Move changes to the acknowledged items. Those that are acknowledged already are left out."""
         ...
 
     async def aclose(self) -> None:

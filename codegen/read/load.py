@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import attrs
 
 from ..naming import constant, pascal, snake
 from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
-from .behaviours import read_behaviours
+from .behaviours import GRADES, read_behaviours
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -19,6 +20,9 @@ __all__ = ["ENVELOPES", "SchemaError", "load", "read"]
 
 #: Envelopes of responses; the codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
+
+#: Phases of a status in ``x-transitions``.
+PHASES = ("submission", "working", "terminal")
 
 #: Python names used inside the generated classes, for annotations or members; fields cannot have them.
 RESERVED = {
@@ -133,7 +137,28 @@ def _read_enum(name: str, node: Node) -> Enum:
         observed_values=observed_values,
         ignores_case=ignores_case,
         provenance=provenance_of(node),
+        transitions=_read_transitions(node, values),
     )
+
+
+def _read_transitions(node: Node, values: list[str]) -> dict[str, Any]:
+    """Return ``x-transitions``: phase, grade and the values that may follow, with their reasons, by value."""
+    transitions: dict[str, Any] = node.members.get("x-transitions", {})
+    if not transitions:
+        return {}
+    if set(transitions) != set(values):
+        node.problem("x-transitions must have an entry for each value of enum")
+    for value, entry in transitions.items():
+        if set(entry) != {"phase", "grade", "followed-by"}:
+            node.problem(f"x-transitions of {value!r} must have the keys phase, grade and followed-by")
+            continue
+        if entry["phase"] not in PHASES or entry["grade"] not in GRADES:
+            node.problem(f"x-transitions of {value!r} must have a phase of {PHASES} and a grade of {GRADES}")
+        if not set(entry["followed-by"]) <= set(values) - {value}:
+            node.problem(f"x-transitions of {value!r} must name other values of enum")
+        if (entry["phase"] == "terminal") == bool(entry["followed-by"]):
+            node.problem(f"x-transitions of {value!r} must be terminal or followed by another value")
+    return transitions
 
 
 def _read_model(name: str, node: Node) -> Model:

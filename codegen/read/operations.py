@@ -86,6 +86,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         body_required=body_required,
         flatten_body=bool(node.members.get("x-flatten-body")),
         rules=read_rules(node, {parameter.wire for parameter in parameters}),
+        service_rules=read_rules(node, {parameter.wire for parameter in parameters}, "x-service-rules"),
         identity=identity or (),
         production_only=node.members.get("x-environments") == ["production"],
         host=host,
@@ -94,6 +95,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         provenance=provenance_of(node),
         version=_read_date(node, "x-version"),
         page_size=node.members.get("x-page-size"),
+        one_or_many="x-result" in node.members,
         default_start=_read_date(node, "x-default-start"),
     )
 

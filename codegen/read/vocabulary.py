@@ -52,6 +52,7 @@ EXTENSIONS = {
     "x-section",
     "x-service-rules",
     "x-shared",
+    "x-transitions",
     "x-version",
     "x-wire",
 }

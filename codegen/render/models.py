@@ -95,7 +95,7 @@ def _enum_bases(spec: Spec) -> dict[str, dict[str, Any]]:
 
 
 def _hint(type_: Type) -> str:
-    return type_.name or {"decimal": "Amount", "date": "date", "string": "str"}[type_.kind]
+    return type_.name or {"decimal": "Amount", "date": "date", "string": "str", "boolean": "bool"}[type_.kind]
 
 
 def _document(spec: Spec) -> dict[str, Any]:

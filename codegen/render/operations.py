@@ -20,31 +20,23 @@ def render(spec: Spec, environment: Environment) -> str:
             for model in requests
         ],
         operations=[(constant(operation.name), operation, *_views(operation)) for operation in spec.operations],
-        names=_names(spec),
     )
 
 
-def result_type(operation: Operation) -> str:
+def result_type(operation: Operation, prefix: str = "") -> str:
     """Return the annotation of the call's result."""
     if operation.result is None:
         return "None"
-    return f"list[{operation.result}]" if operation.shape in LISTS else operation.result
+    name = operation.result if operation.result == "str" else prefix + operation.result
+    return f"list[{name}]" if operation.shape in LISTS else name
 
 
-def _names(spec: Spec) -> list[str]:
-    """Return the sorted names of all models and enumerations used by operations."""
-    names = {operation.result for operation in spec.operations} | {operation.body for operation in spec.operations}
-    names |= {parameter.type.name for operation in spec.operations for parameter in operation.parameters}
-    for model in spec.request_models():
-        names |= {model.name} | {field.type.name for field in model.fields}
-    return sorted(name for name in names if name in {*spec.models, *spec.enums})
-
-
-def _views(operation: Operation) -> tuple[str, list[str], list[str]]:
+def _views(operation: Operation) -> tuple[str, list[str], list[str], list[str]]:
     return (
-        result_type(operation),
+        result_type(operation, "models."),
         [_parameter(parameter) for parameter in operation.parameters],
         _rules(operation.rules),
+        _rules(operation.service_rules),
     )
 
 
@@ -61,7 +53,7 @@ def _parameter(parameter: Parameter) -> str:
         arguments.append("required=True")
     arguments += _bounds(parameter.type)
     if parameter.type.kind == "enum":
-        arguments.append(f"choices={parameter.type.name}")
+        arguments.append(f"choices=models.{parameter.type.name}")
     return f"Parameter({', '.join(arguments)})"
 
 
@@ -78,9 +70,9 @@ def _body_field(field: Field) -> str:
         arguments.append(f"min_items={field.type.min_items}")
     arguments += _bounds(field.type)
     if field.type.kind == "enum":
-        arguments.append(f"choices={field.type.name}")
+        arguments.append(f"choices=models.{field.type.name}")
     if field.type.kind == "model":
-        arguments.append(f"model={field.type.name}")
+        arguments.append(f"model=models.{field.type.name}")
     return f"BodyField({', '.join(arguments)})"
 
 

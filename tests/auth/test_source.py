@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.auth.manager import ProvidedTokens, TokenManager
-from brokerage_async.auth.source import token_source
+from brokerage_async.auth.manager import ProvidedTokens, TokenManager, token_source
 from brokerage_async.config import AuthorizationCode, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.http.limiter import Limiter

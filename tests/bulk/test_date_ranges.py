@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.bulk.date_ranges import over_range, split_range
+from brokerage_async.bulk.batches import over_range, split_range
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.protocol.validation.rules import add_months
 

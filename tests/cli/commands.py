@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from typer.testing import CliRunner, Result
 
 from brokerage_async import Client
+from brokerage_async.cli import screen  # noqa: F401 - a console that is made under COLUMNS keeps that width
 from brokerage_async.cli.app import app
 
 SMALL: Any = {"equities": 50, "equity_options": 10, "chain_rows": 10}

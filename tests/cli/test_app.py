@@ -21,7 +21,7 @@ from tests.documents import PAGES
 def test_help_names_every_command() -> None:
     commands = (
         "demo", "simulator", "accounts", "positions", "balances", "quote", "search", "chain", "orders", "watch",
-        "stream", "fetch", "call", "schema", "completion",
+        "stream", "fetch", "call", "conformance", "schema", "completion",
     )  # fmt: skip
     for option in ("--help", "-h"):
         result = CliRunner().invoke(app, [option])

@@ -164,7 +164,7 @@ ORDER = json.dumps({
 
 
 def test_call_order_operations_ask_and_name_the_better_command() -> None:
-    replacement = ["--id", "7", "--body", ORDER]
+    replacement = ["--id", "7", "--body", json.dumps({"order-type": "Market", "time-in-force": "Day"})]
     for name, arguments in {
         "orders.submit": ["--body", ORDER], "orders.cancel": ["--id", "7"],
         "orders.replace": replacement, "orders.edit": replacement,

@@ -16,6 +16,7 @@ from brokerage_async import models
 from brokerage_async.cli import screen
 from brokerage_async.cli.order_tables import (
     change_json,
+    change_lines,
     filled,
     legs_of,
     messages,
@@ -31,6 +32,7 @@ from brokerage_async.errors import ServerError
 from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.order_entry.results import OrderChange, Placement
 from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
+from tests.tables import for_each
 
 HOSTILE = "x[/y][red]:smile:"
 AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
@@ -126,8 +128,39 @@ def test_placement_json_is_whole() -> None:
 
 def test_change_json_unknown_outcome_has_its_error() -> None:
     lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
-    assert change_json(lost) == {"outcome": "unknown", "order": None, "error": "no"}
+    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
     assert raw(None) is None
+
+
+FILLS = (models.Fill(quantity=Decimal(4), fill_price=Decimal("10.05")), models.Fill(quantity=Decimal(6)))
+
+
+def order_of(status: str, *fills: models.Fill) -> models.Order:
+    return models.Order(id="7", status=models.OrderStatus(status), legs=(models.OrderLeg(symbol="AAPL", fills=fills),))
+
+
+@for_each(
+    "outcome, order, expected",
+    [
+        ("applied", order_of("Cancelled"), ["applied"]),
+        ("applied", order_of("Cancelled", *FILLS), ["applied", "filled: 4 at 10.05, 6"]),
+        ("filled", order_of("Filled", *FILLS), ["filled: order 7 was filled first", "filled: 4 at 10.05, 6"]),
+        ("refused", order_of("Filled", *FILLS), ["refused: no", "filled: 4 at 10.05, 6"]),
+        ("refused", order_of("Routed"), ["refused: no", "order 7 is Routed: it still works"]),
+        ("unknown", None, ["unknown: no"]),
+    ],
+)
+def test_change_lines_say_what_became_of_the_order(
+    outcome: str, order: models.Order | None, expected: list[str]
+) -> None:
+    error = ServerError("no") if outcome in ("refused", "unknown") else None
+    change = OrderChange(outcome=ChangeOutcome(outcome), order=order, order_id="7", error=error)
+    assert change_lines(change) == expected
+
+
+def test_change_json_has_the_fills() -> None:
+    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
+    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
 
 
 def test_placement_complex_order_shows_its_id() -> None:

@@ -177,11 +177,18 @@ def test_orders_json_follows_an_order_to_its_end(service: Service) -> None:
     listed = json.loads(orders("list", "--json").stdout)
     assert [str(order["id"]) for order in listed] == [order_id]
     assert "mine" in orders("list", "--since", "2026-06-01").output.replace("\n", "")
-    cancelled = json.loads(orders("cancel", order_id, "--yes", "--json").stdout)
+    cancelled = json.loads(orders("cancel", order_id, "--wait", "--yes", "--json").stdout)
     assert cancelled["outcome"] == "applied"
-    again = orders("cancel", order_id, "--yes")
+    again = orders("cancel", order_id, "--yes")  # over by now: a cancel under way would count as applied
     assert again.exit_code == 1
     assert "refused" in again.output
+
+
+def test_cancel_wait_says_how_the_order_ended(service: Service) -> None:
+    placed = json.loads(orders("place", *BUY, "--yes", "--json").stdout)
+    result = orders("cancel", str(placed["order"]["id"]), "--wait", "--yes", "--json")
+    ended = json.loads(result.stdout)
+    assert (ended["outcome"], ended["order"]["status"], ended["fills"]) == ("applied", "Cancelled", [])
 
 
 def test_cancel_asks_first(service: Service) -> None:
@@ -397,7 +404,7 @@ def test_place_ctrl_c_says_which_order_is_open(service: Service) -> None:
 
 
 def test_cancel_ctrl_c_says_that_it_may_have_been_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def interrupted(*_: object) -> None:
+    async def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
         await asyncio.sleep(60)
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from brokerage_async.config import Environment, authorization_url
 from brokerage_async.errors import ConfigurationError
+from tests.tables import for_each
+
+WITH_PAGE = Environment.sandbox("https://a.example", "https://my.example/auth")
 
 
 class TestEnvironment:
@@ -45,20 +49,6 @@ class TestEnvironment:
         assert environment.base_url == "HTTPS://API.Example.com:443/v1"
         assert environment.origin == "https://api.example.com"
 
-    def test_streamer_with_a_host_behind_brackets_is_refused(self) -> None:
-        for address in (
-            "ws://[::1]evil.com",
-            "wss://[::1].evil.com:80/x",
-            "ws://evil.com[::1]",
-            "ws://[::1]:80evil.com",
-        ):
-            with pytest.raises(ConfigurationError, match="streamer_url must be an absolute wss address"):
-                Environment.sandbox("https://a.example", streamer_url=address)
-
-    def test_unusable_address_is_named(self) -> None:
-        with pytest.raises(ConfigurationError, match="base_url must be an absolute http or https address"):
-            Environment.production("api.example.com")
-
     def test_hosts_are_none_unless_given(self) -> None:
         environment = Environment.sandbox("https://a.example")
         assert environment.hosts == {}
@@ -72,41 +62,6 @@ class TestEnvironment:
         assert hash(environment) == hash(Environment.production("https://a.example"))
         assert environment != Environment.production("https://a.example")
         assert pickle.loads(pickle.dumps(environment)) == environment
-
-    @pytest.mark.parametrize("wrong", ["https://u:p@a.example", "lab.example", "https://a.example?x=1", None])
-    def test_unusable_address_of_a_host_is_named(self, wrong: Any) -> None:
-        with pytest.raises(ConfigurationError, match=r"hosts\['lab'\]"):
-            Environment.sandbox("https://a.example", hosts={"lab": wrong})
-
-    @pytest.mark.parametrize("wrong", ["https://a.example", ["lab"], {1: "https://a.example"}])
-    def test_hosts_must_be_a_mapping(self, wrong: Any) -> None:
-        with pytest.raises(ConfigurationError, match="hosts must map names to addresses, got"):
-            Environment.sandbox("https://a.example", hosts=wrong)
-
-    @pytest.mark.parametrize("address", ["https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2"])
-    def test_password_in_address_is_not_repeated(self, address: str) -> None:
-        with pytest.raises(ConfigurationError) as caught:
-            Environment.production(address)
-        assert "hunter2" not in str(caught.value)
-
-    @pytest.mark.parametrize("name", ["prod", "Production", "", None, 5])
-    def test_there_are_two_environments(self, name: Any) -> None:
-        with pytest.raises(ConfigurationError, match="production or sandbox"):
-            Environment(name, "https://a.example")
-
-    def test_page_must_be_a_text(self) -> None:
-        with pytest.raises(ConfigurationError, match="auth_page_url must be a string"):
-            Environment.sandbox("https://a.example", 5)
-
-    @pytest.mark.parametrize(
-        "page",
-        ["javascript:alert(1)", "auth.html", "//a.example/auth", "ftp://a.example", "https://u:hunter2@a.example",
-         "https://", "https://[::1", "https://a.example/a b", ""],
-    )  # fmt: skip
-    def test_page_must_be_an_address(self, page: str) -> None:
-        with pytest.raises(ConfigurationError, match="auth_page_url must be an absolute http or https") as caught:
-            Environment.sandbox("https://a.example", page)
-        assert "hunter2" not in str(caught.value)
 
 
 class TestAuthorizationUrl:
@@ -134,25 +89,59 @@ class TestAuthorizationUrl:
         url = authorization_url(environment, client_id="i", redirect_uri="u")
         assert url == "https://my.example/?client_id=i&redirect_uri=u&response_type=code#/auth"
 
-    @pytest.mark.parametrize("wrong", [None, "sandbox", 5])
-    def test_needs_an_environment(self, wrong: Any) -> None:
-        with pytest.raises(ConfigurationError, match="environment must be of type Environment"):
-            authorization_url(wrong, client_id="i", redirect_uri="u")
 
-    def test_needs_the_page(self) -> None:
-        with pytest.raises(ConfigurationError, match="auth_page_url"):
-            authorization_url(Environment.sandbox("https://a.example"), client_id="i", redirect_uri="u")
+def sandbox(**options: Any) -> Environment:
+    return Environment.sandbox("https://a.example", **options)
 
-    @pytest.mark.parametrize(
-        "values", [{"client_id": 5}, {"redirect_uri": b"u"}, {"scope": ["read"]}, {"state": "a\n"}]
-    )
-    def test_needs_strings_that_can_be_shown(self, values: Any) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/auth")
-        with pytest.raises(ConfigurationError, match=f"{next(iter(values))} must be a string"):
-            authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", **values})
 
-    @pytest.mark.parametrize("missing", ["client_id", "redirect_uri"])
-    def test_needs_an_application_and_an_address_to_go_back_to(self, missing: str) -> None:
-        environment = Environment.sandbox("https://a.example", "https://my.example/auth")
-        with pytest.raises(ConfigurationError, match="client_id and redirect_uri are required"):
-            authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", missing: ""})
+def page_url(environment: Any = WITH_PAGE, **options: Any) -> str:
+    return authorization_url(environment, **{"client_id": "i", "redirect_uri": "u", **options})
+
+
+@for_each(
+    "make, reason",
+    [
+        (lambda: Environment.production("api.example.com"), "base_url must be an absolute http or https address"),
+        *(
+            (lambda address=address: Environment.production(address), "base_url must be")
+            for address in ("https://user:hunter2@a.example", "user:hunter2@a.example", "hunter2")
+        ),
+        *(
+            (lambda name=name: Environment(name, "https://a.example"), "production or sandbox")
+            for name in ("prod", "Production", "", None, 5)
+        ),
+        *(
+            (lambda wrong=wrong: sandbox(streamer_url=wrong), "streamer_url must be an absolute wss address")
+            for wrong in ("ws://[::1]evil.com", "wss://[::1].evil.com:80/x", "ws://evil.com[::1]", "ws://[::1]:80evil.com")
+        ),
+        *(
+            (lambda wrong=wrong: sandbox(hosts={"lab": wrong}), r"hosts\['lab'\]")
+            for wrong in ("https://u:p@a.example", "lab.example", "https://a.example?x=1", None)
+        ),
+        *(
+            (lambda wrong=wrong: sandbox(hosts=wrong), "hosts must map names to addresses, got")
+            for wrong in ("https://a.example", ["lab"], {1: "https://a.example"})
+        ),
+        (lambda: sandbox(auth_page_url=5), "auth_page_url must be a string"),
+        *(
+            (lambda page=page: sandbox(auth_page_url=page), "auth_page_url must be an absolute http or https")
+            for page in ("javascript:alert(1)", "auth.html", "//a.example/auth", "ftp://a.example",
+                         "https://u:hunter2@a.example", "https://", "https://[::1", "https://a.example/a b", "")
+        ),
+        *(
+            (lambda wrong=wrong: page_url(wrong), "environment must be of type Environment")
+            for wrong in (None, "sandbox", 5)
+        ),
+        (lambda: page_url(sandbox()), "auth_page_url"),
+        (lambda: page_url(client_id=5), "client_id must be a string"),
+        (lambda: page_url(redirect_uri=b"u"), "redirect_uri must be a string"),
+        (lambda: page_url(scope=["read"]), "scope must be a string"),
+        (lambda: page_url(state="a\n"), "state must be a string"),
+        (lambda: page_url(client_id=""), "client_id and redirect_uri are required"),
+        (lambda: page_url(redirect_uri=""), "client_id and redirect_uri are required"),
+    ],
+)  # fmt: skip
+def test_argument_that_cannot_be_used_is_named_and_no_password_shown(make: Callable[[], object], reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
+        make()
+    assert "hunter2" not in str(caught.value)

@@ -17,11 +17,12 @@ import time
 import attrs
 
 from brokerage_async.fleet import Fleet
-from brokerage_async.fleet.connection import Connection
+from brokerage_async.fleet.fleet import Connection
 from brokerage_async.simulator import Simulator
-from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator
+from tests.fleet.crowd import as_table, prefer_the_service, small_simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.workers import get_token
+from tests.processes import Service, crowd
 
 __all__ = ["Round", "cold_start"]
 

@@ -55,7 +55,7 @@ async def _publish(place: Place) -> None:
     log = Log(place, "polls")
 
     def watching(state: Any) -> Watcher[dict[str, Any]]:
-        token = state._turn.token
+        token = state.token
 
         async def fetch() -> list[dict[str, Any]]:
             log.note(what="begin", turn=token)

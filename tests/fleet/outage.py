@@ -12,10 +12,11 @@ from collections import Counter
 
 import attrs
 
-from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator, warm_up
+from tests.fleet.crowd import as_table, prefer_the_service, small_simulator, warm_up
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.shared_budget import busiest_second
 from tests.fleet.workers import place_orders
+from tests.processes import Service, crowd
 
 __all__ = ["Figures", "place_through_outage"]
 

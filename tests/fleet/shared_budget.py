@@ -14,9 +14,10 @@ import sys
 import attrs
 
 from brokerage_async.fleet import Fleet
-from tests.fleet.crowd import Service, as_table, crowd, prefer_the_service, small_simulator
+from tests.fleet.crowd import as_table, prefer_the_service, small_simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.workers import read_and_cancel
+from tests.processes import Service, crowd
 
 __all__ = ["Figures", "busiest_second", "settled", "share_budget"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from brokerage_async.config import Secret
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.fleet.cipher import TokenCipher
+from brokerage_async.fleet.tokens import TokenCipher
+from tests.tables import for_each
 
 encrypted = pytest.mark.skipif(
     find_spec("cryptography") is None, reason="cryptography is not installed (extra [redis])"
@@ -33,9 +34,7 @@ def test_open_token_of_other_credentials_is_none(cipher: TokenCipher) -> None:
     assert cipher.open(cipher.seal(Secret(TOKEN), "theirs"), "mine") is None
 
 
-@pytest.mark.parametrize(
-    "damaged", [b"", b"junk", b"\xff\x00", b"{}", b'{"context":"mine"}', b'{"context":1,"token":2}']
-)
+@for_each("damaged", [b"", b"junk", b"\xff\x00", b"{}", b'{"context":"mine"}', b'{"context":1,"token":2}'])
 def test_open_damaged_token_is_none(cipher: TokenCipher, damaged: bytes) -> None:
     assert cipher.open(damaged, "mine") is None
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.fleet import EngineUnavailableError, Fleet, RedisFeed
+from brokerage_async.fleet import EngineUnavailableError, Fleet
 from brokerage_async.watch import WatchStateError, poll
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, take
@@ -58,32 +58,3 @@ async def test_feed_says_that_the_engine_is_away_and_heals_when_it_is_back() -> 
                             assert await take(reader, 1) == [("changed", "a", 2)]
                             break
                         await asyncio.sleep(0.1)
-
-
-async def test_invalid_settings_and_readers_are_rejected(fleet: Fleet) -> None:
-    feed = feed_of(fleet)
-    with pytest.raises(ConfigurationError, match="group must be a non-empty str, got ''"):
-        feed.read_group("")
-    with pytest.raises(ConfigurationError, match="start must be 'now' or 'beginning', got 'later'"):
-        feed.read_group("g", start="later")
-    with pytest.raises(ConfigurationError, match="start must be"):
-        feed.read(start=-1)
-    with pytest.raises(ConfigurationError, match="name must be 1 to 64 letters"):
-        RedisFeed(fleet, "a b")
-    with pytest.raises(ConfigurationError, match="lease must be"):
-        RedisFeed(fleet, "things", lease=0)
-    with pytest.raises(ConfigurationError, match="key must be a function, got 'id'"):
-        RedisFeed(fleet, "things", key="id")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"max_length must be at least keep \(5\), got 4"):
-        RedisFeed(fleet, "things", keep=5, max_length=4)
-    with pytest.raises(ConfigurationError, match="fleet must be a Fleet"):
-        RedisFeed(None, "things")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("group", ["", 3, None])
-async def test_unusable_name_of_a_group_is_rejected(fleet: Fleet, group: Any) -> None:
-    feed = feed_of(fleet)
-    with pytest.raises(ConfigurationError, match="group must be a non-empty str"):
-        feed.read_group(group)
-    with pytest.raises(ConfigurationError, match="group must be a non-empty str"):
-        await feed.remove_group(group)

@@ -11,11 +11,11 @@ import pytest
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.fleet import Fleet, LeaseLostError
-from brokerage_async.fleet.feed_poller import PublishingState, Turn
+from brokerage_async.fleet.feed import Turn
 from brokerage_async.fleet.feed_scripts import ELECT
 from brokerage_async.watch import StoredChange, poll
 from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.market_watcher import MarketWatcher
+from brokerage_async.watch.market import MarketWatcher
 from brokerage_async.watch.schedule import Schedule
 from tests.fleet.engines import EngineServer, missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, publishing, quiet, take
@@ -47,15 +47,14 @@ async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> Non
     wait = await second.elect()
     assert wait is not None
     assert 0 < wait <= LEASE
-    state = PublishingState(keys, first)
-    await state.open("things")
+    await first.open("things")
     change = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
     await asyncio.sleep(LEASE * 1.1)
     assert await second.elect() is None
     with pytest.raises(LeaseLostError, match="the lease of the feed 'things' was lost"):
-        await state.report([change], {})
+        await first.report([change], {})
     with pytest.raises(LeaseLostError):
-        await state.open("things")
+        await first.open("things")
     await first.resign()
     assert (await feed.status()).published == 0
     assert await first.elect() is not None, "the second one still has it"
@@ -65,14 +64,13 @@ async def test_batch_whose_answer_was_lost_is_published_once(fleet: Fleet) -> No
     feed = feed_of(fleet)
     turn = Turn(feed._feed, "first")
     await turn.elect()
-    state = PublishingState(feed._feed, turn)
-    await state.open("things")
+    await turn.open("things")
     change = StoredChange(sequence=1, key='"a"', kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
-    await state.report([change], {"": {}})
-    state._sequence = 0  # as if the answer had not arrived
-    await state.report([change], {"": {}})
+    await turn.report([change], {"": {}})
+    turn._sequence = 0  # as if the answer had not arrived
+    await turn.report([change], {"": {}})
     assert (await feed.status()).published == 1
-    assert (await PublishingState(feed._feed, turn).open("things")).items == {'"a"': b"1"}
+    assert (await turn.open("things")).items == {'"a"': b"1"}
 
 
 async def test_turn_is_kept_until_it_is_lost(fleet: Fleet) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.fleet import Fleet, LeaseLostError
-from brokerage_async.fleet.feed import EntryCodec
-from brokerage_async.fleet.feed_poller import PublishingState, Turn
+from brokerage_async.fleet.feed import EntryCodec, Turn
 from brokerage_async.fleet.feed_reader import Entry
 from brokerage_async.fleet.feed_scripts import TAKE
 from brokerage_async.watch import StoredChange
@@ -91,9 +90,8 @@ class TestReaders:
         feed = feed_of(fleet)
         turn = Turn(feed._feed, "poller")
         await turn.elect()
-        state = PublishingState(feed._feed, turn)
-        await state.open("things")
-        await state.report([added(1), added(2)], {})
+        await turn.open("things")
+        await turn.report([added(1), added(2)], {})
         await asyncio.sleep(0.2)
         async with feed.read(start="beginning") as reader, feed.read_group("desk", start="beginning") as consumer:
             for each, group in ((reader, ""), (consumer, "desk")):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from brokerage_async.fleet import FeedGapError, Fleet
-from brokerage_async.fleet.connection import Script
 from brokerage_async.fleet.feed_reader import Entry
 from brokerage_async.fleet.feed_scripts import ACK, ELECT, EXTEND, RENEW, TAKE
+from brokerage_async.fleet.fleet import Script
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lists, feed_of, published, publishing, quiet, take
 

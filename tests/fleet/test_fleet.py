@@ -145,18 +145,3 @@ def test_report_reaches_observers_of_events_only(engine: Engine) -> None:
     lag = FeedLag(feed="things", group="", lag=1.0)
     fleet_over(engine, observers=[Observing(), attempts_only]).report(lag)
     assert events == [lag]
-
-
-@pytest.mark.parametrize("wrong", [None, 5, b"redis://127.0.0.1", object()], ids=lambda wrong: type(wrong).__name__)
-def test_engine_of_another_type_is_rejected(wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"engine must be a url or a redis\.asyncio\.Redis, got"):
-        Fleet(wrong)
-
-
-@pytest.mark.parametrize(
-    "options", [{"name": None}, {"name": ""}, {"name": 5}, {"timeout": "1"}, {"timeout": 0}], ids=str
-)
-def test_invalid_option_is_rejected_by_its_name(engine: Any, options: dict[str, Any]) -> None:
-    (name,) = options
-    with pytest.raises(ConfigurationError, match=f"^{name} must be"):
-        Fleet(engine, **options)

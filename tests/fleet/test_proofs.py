@@ -9,11 +9,12 @@ import pytest
 
 from brokerage_async.fleet import Fleet
 from tests.fleet.cold_start import LATENCY, LEASE, cold_start, holder, token_requests
-from tests.fleet.crowd import Service, crowd, small_simulator
+from tests.fleet.crowd import small_simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.outage import place_through_outage
 from tests.fleet.shared_budget import busiest_second, share_budget
 from tests.fleet.workers import get_token
+from tests.processes import Service, crowd
 
 engine = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 

@@ -10,8 +10,8 @@ import pytest
 from brokerage_async.auth.store import StoredToken
 from brokerage_async.errors import TokenError
 from brokerage_async.fleet import Fleet, RedisTokenStore
-from brokerage_async.fleet.connection import Script
-from brokerage_async.fleet.scripts import END, JOIN, KEPT, PUBLISH, RENEW
+from brokerage_async.fleet.fleet import Script
+from brokerage_async.fleet.tokens import END, JOIN, KEPT, PUBLISH, RENEW
 from tests.fleet.engines import EngineServer, missing
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]

@@ -18,7 +18,7 @@ from brokerage_async.errors import APIError
 from brokerage_async.fleet import Fleet, RedisLimits, RedisTokenStore
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.observers import Attempt
-from tests.fleet.crowd import Service
+from tests.processes import Service
 
 
 def begin(channel: Connection, main: Coroutine[Any, Any, None]) -> None:

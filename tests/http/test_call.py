@@ -17,6 +17,7 @@ from brokerage_async._generated.operations import (
     WATCHLISTS_LIST,
 )
 from brokerage_async.config import Limits, RetryPolicy, StaticToken
+from brokerage_async.http import call
 from brokerage_async.http.limiter import LaneName
 from brokerage_async.operation import Effect
 from brokerage_async.protocol.response import Response
@@ -520,6 +521,7 @@ async def test_call_refused_for_the_user_asks_for_no_fresh_token(code: str) -> N
 
 @on_virtual_time
 async def test_call_of_a_deprecated_operation_warns_once(caplog: pytest.LogCaptureFixture) -> None:
+    call._warn_of_deprecation.cache_clear()  # once in a process, whichever test came first
     async with client_of(FakeTransport(ok())) as client:
         for _ in range(2):
             await client.instruments.future_option_product("ES3")

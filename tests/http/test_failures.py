@@ -1,20 +1,27 @@
-"""Failed sends as errors: what a proxy and a certificate have to say."""
+"""Failed sends as errors: how far they came, what a proxy and a certificate have to say, http taken for https."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import pickle
 import ssl
 from typing import Any
 from unittest.mock import Mock
 
 import aiohttp
+import pytest
+from aiohttp import client_exceptions
 from aiohttp.client_reqrep import ConnectionKey
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from brokerage_async.errors import PROXY_AUTHENTICATION, RequestNotSentError, ResponseLostError
-from brokerage_async.http.failures import ConnectionDroppedError, failure_of, harmless
+from brokerage_async.errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, ResponseLostError
+from brokerage_async.http import failures
+from brokerage_async.http.failures import ConnectionDroppedError, Delivery, classify, failure_of, harmless, mismatch_of
 from brokerage_async.http.network import Proxy
+from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
+from tests.raw_server import RawServer, answer
 from tests.tables import for_each
 
 REQUEST = Request(method="POST", url="https://api.example.com/thing", timeout=2.5)
@@ -81,3 +88,104 @@ def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
 def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exception) -> None:
     assert failure_of(REQUEST, error, True, 200).status == 200
     assert failure_of(REQUEST, error, True).status is None
+
+
+# -- how far a request came -----------------------------------------------------------------------------------------
+
+
+EVERY = [
+    kind
+    for kind in vars(client_exceptions).values()
+    if inspect.isclass(kind) and issubclass(kind, aiohttp.ClientError) and kind is not aiohttp.ClientError
+]
+ELSE = [TimeoutError, ConnectionResetError, BrokenPipeError, ssl.SSLError, OSError, ValueError, RuntimeError]
+
+
+def blank(kind: type[BaseException]) -> BaseException:
+    """An instance without its constructor: only the class counts."""
+    return kind.__new__(kind)
+
+
+@for_each("kind", [*EVERY, *ELSE])
+def test_what_was_never_written_was_never_sent(kind: type[BaseException]) -> None:
+    assert classify(blank(kind), written=False) is Delivery.NEVER_SENT
+
+
+@for_each("kind", ELSE)
+def test_what_aiohttp_does_not_name_may_have_been_processed(kind: type[BaseException]) -> None:
+    assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED
+
+
+@for_each("kind", EVERY)
+def test_never_sent_wins_over_answered_and_all_else_is_doubt(kind: type[BaseException]) -> None:
+    expected = Delivery.MAYBE_PROCESSED
+    if issubclass(kind, failures.ANSWERED):
+        expected = Delivery.ANSWERED
+    if issubclass(kind, failures.NEVER_SENT):
+        expected = Delivery.NEVER_SENT
+    assert classify(blank(kind), written=True) is expected
+
+
+def test_a_proxy_that_refuses_the_tunnel_answered_but_the_request_never_left() -> None:
+    assert issubclass(aiohttp.ClientHttpProxyError, failures.ANSWERED)
+    assert classify(blank(aiohttp.ClientHttpProxyError), written=True) is Delivery.NEVER_SENT
+
+
+@for_each(
+    "kind",
+    [aiohttp.ServerDisconnectedError, aiohttp.ServerTimeoutError, aiohttp.SocketTimeoutError, aiohttp.ClientOSError],
+)
+def test_a_connection_that_dropped_leaves_doubt(kind: type[BaseException]) -> None:
+    assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED
+
+
+# -- http taken for https -------------------------------------------------------------------------------------------
+
+
+async def failure_at(url: str) -> BrokerageError:
+    transport = AiohttpTransport()
+    try:
+        with pytest.raises(BrokerageError) as caught:
+            await transport.send(Request(method="GET", url=url, timeout=5))
+        return caught.value
+    finally:
+        await transport.close()
+
+
+async def test_https_asked_of_an_http_port() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)  # of the greeting, which is not HTTP
+        writer.write(answer(b"", 400))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        error = await failure_at(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    assert isinstance(error, RequestNotSentError)
+    assert "the port does not speak https: check the port, or let base_url start with http://" in error.message
+
+
+@for_each(
+    "reaction, sentence",
+    [
+        (b"\x15\x03\x01\x00\x02\x02\x46", "the port expects https: base_url must start with https://"),
+        (None, "Server disconnected (if the port expects https, base_url must start with https://)"),
+    ],
+)
+async def test_http_asked_of_an_https_port(reaction: Any, sentence: str) -> None:
+    async with RawServer((reaction, None) if reaction else None) as server:
+        error = await failure_at(server.url)
+    assert isinstance(error, ResponseLostError)
+    assert error.message.endswith(sentence)
+
+
+def handshake(reason: str) -> aiohttp.ClientConnectorError:
+    broken = ssl.SSLError(1, reason)
+    broken.reason = reason
+    return aiohttp.ClientConnectorSSLError(Mock(host="a", port=1, ssl=True), broken)
+
+
+def test_mismatch_of_any_other_failure_is_none() -> None:
+    assert mismatch_of(handshake("WRONG_VERSION_NUMBER"), "https://a") is not None
+    assert mismatch_of(handshake("CERTIFICATE_VERIFY_FAILED"), "https://a") is None
+    assert mismatch_of(aiohttp.ServerDisconnectedError(), "https://a") is None
+    assert mismatch_of(TimeoutError(), "http://a") is None

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from brokerage_async.http.prefetch import Prefetcher
+from brokerage_async.http.pager import Prefetcher
 from brokerage_async.operation import Page
 from tests.loops import on_virtual_time
 

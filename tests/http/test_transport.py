@@ -31,7 +31,7 @@ from brokerage_async.errors import (
     ResponseDecodeError,
     ResponseLostError,
 )
-from brokerage_async.http.delivery import Delivery, classify
+from brokerage_async.http.failures import Delivery, classify
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
 from tests.loops import on_real_time

@@ -121,25 +121,14 @@ async def test_writes_are_synchronous_and_logged_ahead(tmp_path: Path) -> None:
         assert asked == ["wal", 2]  # 2 is FULL
 
 
-async def test_waits_for_another_process_that_writes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_waits_for_another_process_that_writes_or_creates_the_file(tmp_path: Path, is_there: bool) -> None:
     path = tmp_path / "orders.journal"
     async with SqliteJournal(path) as journal:
-        await journal.now()
+        if is_there:
+            await journal.now()
         other = sqlite3.connect(path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
-        await asyncio.sleep(0.05)
-        assert not opening.done()
-        other.execute("COMMIT")
-        other.close()
-        assert (await opening)[1]
-
-
-async def test_first_opening_waits_for_another_process_that_creates_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "orders.journal"
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
-    async with SqliteJournal(path) as journal:
+        other.execute("BEGIN IMMEDIATE")  # SQLite itself does not wait for this when it switches to a write-ahead log
         opening = asyncio.create_task(journal.open(KEY, b"", owner="a", lease=30))
         await asyncio.sleep(0.05)
         assert not opening.done()

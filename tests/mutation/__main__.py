@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 import importlib.metadata
 import json
 import multiprocessing
 import os
 import random
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from .mutant import Mutant
 from .mutants import SourceFile
 from .page import MIN_SHARE, PAGE, is_caught, load, page, reasons, share, survivors_of, verdict
 from .reach import MAX_SECONDS, Reach
-from .session import AGAIN, SURVIVED, Done, import_in_turn, record, swap_in_turn
+from .session import SURVIVED, record, try_in_turn
 
 FOLDERS = ["brokerage_async/order_entry", "brokerage_async/protocol"]
 TESTS = [
@@ -47,7 +45,7 @@ def main() -> int:
     known = load(results)
     left = [each for each in sample if not is_caught(known.get(each.key, ""))]
     if left:
-        try_all(left, arguments.jobs, Reach(reached), files, results)
+        in_parallel(arguments.jobs, left, Reach(reached), files, results)
     known = load(results)
     if arguments.page:
         facts = {"total": sum(map(len, mutants.values())), "seed": arguments.seed, "seconds": MAX_SECONDS}
@@ -74,35 +72,8 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def try_all(mutants: list[Mutant], jobs: int, reach: Reach, files: dict[str, SourceFile], results: Path) -> None:
-    """Try mutants in live functions, and those that this cannot settle from the import on; add them to ``results``."""
-    tried = results.with_name("tried.jsonl")
-    tried.unlink(missing_ok=True)
-    at_once = [each for each in mutants if each.function]
-    in_parallel(jobs, at_once, functools.partial(swap_in_turn, TESTS), reach, files, tried)
-    answers = load(tried)
-    unsure = [each for each in mutants if is_unsure(each, answers.get(each.key, AGAIN), reach)]
-    with results.open("a", encoding="utf-8") as lines:
-        for each in mutants:
-            if each not in unsure:
-                lines.write(json.dumps(dataclasses.asdict(each) | {"answer": answers[each.key]}) + "\n")
-    in_parallel(jobs, unsure, import_in_turn, reach, files, results)
-
-
-def is_unsure(mutant: Mutant, answer: str, reach: Reach) -> bool:
-    """Return whether a mutant must be tried once more, in a process that imports the package with it."""
-    return answer == AGAIN or (answer == SURVIVED and reach.runs_at_import(mutant))
-
-
-def in_parallel(
-    jobs: int,
-    mutants: list[Mutant],
-    try_all: Callable[[list[Mutant], Reach, dict[str, SourceFile], Done], None],
-    reach: Reach,
-    files: dict[str, SourceFile],
-    results: Path,
-) -> None:
-    """Try mutants in forks of this process, which has imported nothing of the package."""
+def in_parallel(jobs: int, mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], results: Path) -> None:
+    """Try mutants in forks of this process, which has imported nothing of the package; add them to ``results``."""
 
     def work(share: list[Mutant]) -> None:
         with results.open("a", encoding="utf-8") as lines:
@@ -112,7 +83,7 @@ def in_parallel(
                 lines.write(json.dumps(said) + "\n")
                 lines.flush()
 
-            try_all(share, reach, files, done)
+            try_in_turn(share, reach, files, done)
 
     fork = multiprocessing.get_context("fork")
     workers = [fork.Process(target=work, args=(mutants[first::jobs],)) for first in range(jobs)]

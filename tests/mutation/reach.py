@@ -63,19 +63,9 @@ class Reach:
         self._lines: dict[str, dict[int, set[int]]] = {
             name: {int(line): set(tests) for line, tests in lines.items()} for name, lines in read["lines"].items()
         }
-        self._known = {name for name, _ in self._tests}
         self._per_file: dict[str, float] = {}
         for name, seconds in self._tests:
             self._per_file[file_of(name)] = self._per_file.get(file_of(name), 0) + seconds
-
-    def is_new(self, test: str, mutant: Mutant) -> bool:
-        """Return whether a test beside the mutated file is not in the record, because it was written since."""
-        return file_of(test) == tests_beside(mutant.path) and test not in self._known
-
-    def runs_at_import(self, mutant: Mutant) -> bool:
-        """Return whether the function had a first effect when the package and the tests were imported."""
-        lines = self._lines.get(mutant.path, {})
-        return any(0 in lines.get(line, ()) for line in range(mutant.first, mutant.last + 1))
 
     def tests_of(self, mutant: Mutant) -> tuple[list[str], float]:
         """Return the tests in the order in which they run, those of the module first, and their seconds."""

@@ -1,12 +1,11 @@
-"""Mutants in turn: each in a fork of a process that has collected all tests, or that imports the package first."""
+"""Mutants in turn: each in a fork that imports the mutated module and then collects the tests."""
 
 from __future__ import annotations
 
-import gc
-import io
-import itertools
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 import aiohttp.web  # noqa: F401 - imported once here, and not in every process that imports the package
 import cattrs  # noqa: F401
@@ -18,11 +17,9 @@ from .fork import in_fork
 from .mutant import Mutant
 from .mutants import SourceFile
 from .reach import Reach, Recorder, file_of
-from .swap import Finder, live_functions, swap
 
 PASSED = "passed"
 SURVIVED = "survived"
-AGAIN = "again"  # in a process of its own, from the import on
 OPTIONS = [
     "-q",
     "--tb=no",
@@ -44,7 +41,7 @@ Done = Callable[[Mutant, str, float], None]
 
 
 class _Base:
-    """Pytest plugin with what all of these sessions share."""
+    """Pytest plugin with what both sessions share."""
 
     def pytest_collection(self) -> None:
         """Draw the same examples each time, and do not look for smaller ones."""
@@ -56,14 +53,13 @@ class _Base:
 class _Verdict(_Base):
     """Answers with the first test that fails, or that none did."""
 
-    def __init__(self, answer: Answer, order: list[str], is_new: Callable[[str], bool]) -> None:
+    def __init__(self, answer: Answer, order: list[str]) -> None:
         self._answer = answer
         self._order = {name: index for index, name in enumerate(order)}
-        self._is_new = is_new
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.nodeid in self._order or self._is_new(item.nodeid)]
-        items.sort(key=lambda item: self._order.get(item.nodeid, -1))
+        items[:] = [item for item in items if item.nodeid in self._order]
+        items.sort(key=lambda item: self._order[item.nodeid])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -72,45 +68,6 @@ class _Verdict(_Base):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self._answer(f"caught: {report.nodeid}")
-
-
-class _Swapping(_Base):
-    """Collects all tests, and instead of running them tries each mutant in a fork."""
-
-    def __init__(self, mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], done: Done) -> None:
-        self._mutants, self._reach, self._files, self._done = mutants, reach, files, done
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        items = {item.nodeid: item for item in session.items}
-        live = live_functions()
-        gc.freeze()
-        for mutant in self._mutants:
-            source = self._files[mutant.path].mutated(mutant)
-            tests, seconds = self._reach.tests_of(mutant)
-            new = [name for name in items if self._reach.is_new(name, mutant)]
-            chosen = [items[name] for name in new + tests if name in items]
-
-            def work(
-                answer: Answer, mutant: Mutant = mutant, source: str = source, chosen: list[pytest.Item] = chosen
-            ) -> None:
-                if not swap(mutant, source, live):
-                    answer(AGAIN)
-                run(chosen, answer)
-
-            self._done(mutant, *in_fork(work, limit(seconds)))
-        return True
-
-
-def run(chosen: list[pytest.Item], answer: Answer) -> None:
-    """Run tests that have been collected."""
-    if chosen:
-        config = chosen[0].config
-        config.get_terminal_writer()._file = io.StringIO()
-        config.pluginmanager.register(_Verdict(answer, [], lambda name: False))
-    for item, following in itertools.zip_longest(chosen, chosen[1:]):
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-    answer(SURVIVED)
 
 
 def limit(seconds: float) -> float:
@@ -138,28 +95,28 @@ def record(tests: list[str], folders: list[str], path: Path) -> None:
     print(f"recorded in {used:.0f} s of processor time")
 
 
-def swap_in_turn(
-    tests: list[str], mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], done: Done
-) -> None:
-    """Try mutants in forks of one session that has collected all tests."""
-    pytest.main([*OPTIONS, *tests], plugins=[_Swapping(mutants, reach, files, done)])
-
-
-def import_in_turn(mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], done: Done) -> None:
+def try_in_turn(mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], done: Done) -> None:
     """Try mutants in forks that import the mutated module and then collect the tests."""
     for mutant in mutants:
         source = files[mutant.path].mutated(mutant)
         tests, seconds = reach.tests_of(mutant)
 
         def work(answer: Answer, mutant: Mutant = mutant, source: str = source, tests: list[str] = tests) -> None:
-            def is_new(test: str) -> bool:
-                return reach.is_new(test, mutant)
-
-            Finder(mutant.path, source).install()
+            load_instead(mutant.path, source)
             names = list(dict.fromkeys(map(file_of, tests)))
             if not names:
                 answer(SURVIVED)
-            status = pytest.main([*OPTIONS, "-x", *names], plugins=[_Verdict(answer, tests, is_new)])
+            status = pytest.main([*OPTIONS, "-x", *names], plugins=[_Verdict(answer, tests)])
             answer(SURVIVED if status == 0 else f"not imported: status {status}")
 
         done(mutant, *in_fork(work, limit(seconds) + 10))
+
+
+def load_instead(path: str, source: str) -> None:
+    """Give a module another source, when this process imports it."""
+    real, original = str(Path(path).resolve()), SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+        return compile(source, real, "exec") if self.path == real else original(self, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]

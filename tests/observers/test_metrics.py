@@ -91,7 +91,7 @@ def test_dashboard_asks_for_metrics_that_exist() -> None:
     """Prometheus writes dots as underscores, and appends the unit and ``_total``."""
     dashboard = (ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8")
     asked = set(re.findall(r"brokerage_\w+?(?=_total|_seconds_bucket)", dashboard))
-    source = (ROOT / "brokerage_async" / "observers" / "metrics.py").read_text("utf-8")
+    source = (ROOT / "brokerage_async" / "observers" / "records.py").read_text("utf-8")
     assert asked == {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
     panels = json.loads(dashboard)["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels) == 7

@@ -29,10 +29,13 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 POLICY = ReconcilePolicy(first=1.0, visibility_delay=5.0, max_interval=2.0, give_up=10.0)
 BODY = json.dumps({"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}).encode()
+PATH = {"account_number": "A1", "id": "1"}
 APPLIED, REFUSED, UNKNOWN = ChangeOutcome.APPLIED, ChangeOutcome.REFUSED, ChangeOutcome.UNKNOWN
+FILLED = ChangeOutcome.FILLED
 
 
 def order(status: str, id: int = 1, **fields: Any) -> dict[str, Any]:
@@ -209,11 +212,11 @@ class TestReplace:
     async def made(desk: Desk, **options: Any) -> Any:
         settings: dict[str, Any] = {"allow_warnings": False} | options
         async with desk.client as client:
-            return await replace(context_of(client), ORDERS_REPLACE, "A1", "1", BODY, POLICY, **settings)
+            return await replace(context_of(client), ORDERS_REPLACE, PATH, BODY, BODY, POLICY, **settings)
 
     @on_virtual_time
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
-        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
+        desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Live", 2, replaces_order_id=1)))
         change = await self.made(desk)
         assert change.outcome is APPLIED
         assert change.order.id == change.order_id == "2"
@@ -243,7 +246,7 @@ class TestReplace:
     @on_virtual_time
     async def test_warnings_can_be_allowed(self, allowed: Any) -> None:
         warned = ok({"order": order("Received"), "warnings": [{"code": "w", "message": "hm"}]})
-        desk = Desk(orders__edit_dry_run=warned, orders__replace=ok(order("Received", 2, replaces_order_id=1)))
+        desk = Desk(orders__edit_dry_run=warned, orders__replace=ok(order("Live", 2, replaces_order_id=1)))
         change = await self.made(desk, allow_warnings=allowed)
         assert change.outcome is APPLIED
         assert [warning.code for warning in change.warnings] == ["w"]
@@ -258,12 +261,22 @@ class TestReplace:
             (listed(REPLACED, SUCCESSOR), APPLIED, "2", "2"),
             (listed(REPLACED, SUCCESSOR | {"price": "12"}), UNKNOWN, "2", "2"),
             (listed(REPLACED), UNKNOWN, "1", "1"),
+            (listed(order("Filled", replacing_order_id=2)), FILLED, "1", "1"),
             (listed(order("Filled")), REFUSED, "1", "1"),
             (listed(order("Cancelled")), REFUSED, "1", "1"),
             (listed(order("Live")), UNKNOWN, "1", "1"),
             (listed(), UNKNOWN, None, "1"),
         ],
-        ids=["ours", "somebody else's", "successor not listed", "filled", "cancelled", "untouched", "not listed"],
+        ids=[
+            "ours",
+            "somebody else's",
+            "successor not listed",
+            "filled, successor not listed",
+            "filled",
+            "cancelled",
+            "untouched",
+            "not listed",
+        ],
     )
     @on_virtual_time
     async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
@@ -417,3 +430,259 @@ async def test_event_of_the_account_brings_the_look_at_a_change_forward(change: 
     assert changed.outcome is APPLIED
     assert asyncio.get_running_loop().time() < POLICY.first
     assert bells.accounts == [("A1",)]
+
+
+def leg(*fills: int, quantity: int = 10, remaining: int | None = None) -> dict[str, Any]:
+    left = quantity - sum(fills) if remaining is None else remaining
+    each = [{"fill-id": f"f{number}", "quantity": filled} for number, filled in enumerate(fills)]
+    return {"symbol": "AAPL", "quantity": quantity, "remaining-quantity": left, "fills": each}
+
+
+def filled(*fills: int, status: str = "Filled", id: int = 1, **fields: Any) -> dict[str, Any]:
+    return order(status, id, **fields) | {"legs": [leg(*fills)]}
+
+
+def fills_of(change: Any) -> list[int]:
+    return [int(fill.quantity) for fill in change.fills]
+
+
+NOT_NOW = fail(422, "cannot_update_order")
+
+
+SENT = {"cancel": "orders.cancel", "replace": "orders.replace", "cancel_complex": "complex_orders.cancel",
+        "edit_pairs": "complex_orders.edit_pairs"}  # fmt: skip
+DONE = {
+    "cancel": order("Cancel Requested"),
+    "replace": order("Routed", 2, replaces_order_id=1),
+    "cancel_complex": {"id": 9, "orders": [order("Cancel Requested")]},
+    "edit_pairs": {"complex-order": ASKED},
+}
+
+
+class TestNotNow:
+    """The service answers ``cannot_update_order`` for an order that has ended, and for one that is not Live yet."""
+
+    @staticmethod
+    async def change(desk: Desk, kind: str, policy: ReconcilePolicy = POLICY, **options: Any) -> Any:
+        async with desk.client as client:
+            context = context_of(client)
+            if kind == "cancel":
+                return await cancel(context, "A1", "1", policy, **options)
+            if kind == "cancel_complex":
+                return await cancel_complex(context, "A1", "9", policy, **options)
+            if kind == "edit_pairs":
+                return await edit_pairs(context, "A1", "9", PAIR, policy)
+            return await replace(context, ORDERS_REPLACE, PATH, BODY, BODY, policy, allow_warnings=False)
+
+    @staticmethod
+    def desk(answers: list[Any], live: Any, dry_run: Any = None) -> Desk:
+        """Return a service that gives every change these answers in turn, and shows the order like this."""
+        seen = live[-1] if isinstance(live, list) else live
+        whole = {"id": 9, "type": "PAIRS", "orders": [seen]}
+        return Desk(
+            orders__cancel=list(answers), orders__replace=list(answers), complex_orders__cancel=list(answers),
+            complex_orders__edit_pairs=list(answers), orders__edit_dry_run=dry_run or PREVIEW,
+            orders__list_live=[listed(each) for each in live] if isinstance(live, list) else listed(live),
+            orders__list=listed(), complex_orders__get=ok(whole),
+        )  # fmt: skip
+
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_change_is_made_once_the_order_is_live(self, kind: str) -> None:
+        desk = self.desk([NOT_NOW, NOT_NOW, ok(DONE[kind])], order("Routed"))
+        change = await self.change(desk, kind)
+        assert (change.outcome, change.error) == (APPLIED, None)
+        assert desk.sent(SENT[kind]) == 3
+
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_order_that_stays_closed_to_changes_is_shown_at_the_bound(self, kind: str) -> None:
+        loop = asyncio.get_running_loop()
+        began, desk = loop.time(), self.desk([NOT_NOW], order("In Flight"))
+        change = await self.change(desk, kind)
+        assert change.outcome is REFUSED
+        assert "In Flight" in str(change.order or change.complex_order)
+        assert desk.sent(SENT[kind]) > 3
+        assert loop.time() - began <= POLICY.give_up
+
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_order_that_has_ended_is_reported_with_its_fills_at_once(self, kind: str) -> None:
+        desk = self.desk([NOT_NOW], filled(4, 6))
+        change = await self.change(desk, kind)
+        assert (change.outcome, fills_of(change), desk.sent(SENT[kind])) == (REFUSED, [4, 6], 1)
+
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_another_refusal_is_not_repeated(self, kind: str) -> None:
+        desk = self.desk([fail(422, "validation_error")], order("Live"))
+        assert ((await self.change(desk, kind)).outcome, desk.sent(SENT[kind])) == (REFUSED, 1)
+
+    @for_each("kind", DONE)
+    @on_virtual_time
+    async def test_nothing_is_sent_again_after_a_lost_answer(self, kind: str) -> None:
+        desk = self.desk([NOT_NOW, LOST, ok(DONE[kind])], order("Live"))
+        assert ((await self.change(desk, kind)).outcome, desk.sent(SENT[kind])) == (UNKNOWN, 2)
+
+    @on_virtual_time
+    async def test_dry_run_that_is_refused_so_is_repeated_before_anything_is_sent(self) -> None:
+        answer = ok(DONE["replace"])
+        desk = self.desk([answer], order("Routed"), dry_run=[NOT_NOW, NOT_NOW, PREVIEW])
+        change = await self.change(desk, "replace")
+        assert (change.outcome, desk.sent("orders.edit_dry_run"), desk.sent("orders.replace")) == (APPLIED, 3, 1)
+        desk = self.desk([answer], filled(10), dry_run=NOT_NOW)
+        change = await self.change(desk, "replace")
+        assert (change.outcome, fills_of(change), desk.sent("orders.replace")) == (REFUSED, [10], 0)
+
+    @on_virtual_time
+    async def test_cancellation_that_is_under_way_already_is_applied_and_not_repeated(self) -> None:
+        desk = self.desk([NOT_NOW], [order("Cancel Requested"), order("Cancelled")])
+        change = await self.change(desk, "cancel")
+        assert (change.outcome, change.order.status, desk.sent("orders.cancel")) == (APPLIED, "Cancel Requested", 1)
+
+    @on_virtual_time
+    async def test_event_of_the_account_brings_the_repetition_forward(self) -> None:
+        desk = self.desk([NOT_NOW, ok(DONE["cancel"])], order("Routed"))
+        async with desk.client as client:
+            change = await cancel(attrs.evolve(context_of(client), doorbells=Bells()), "A1", "1", POLICY)
+        assert change.outcome is APPLIED
+        assert asyncio.get_running_loop().time() < POLICY.first
+
+    @on_virtual_time
+    async def test_caller_that_is_cancelled_while_it_waits_sends_nothing_more(self) -> None:
+        desk = self.desk([NOT_NOW], order("Routed"))
+        waiting = asyncio.create_task(self.change(desk, "replace"))
+        await asyncio.sleep(0.5)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await waiting
+        assert desk.sent("orders.replace") == 1
+        assert caught.value.order_id == "1"  # type: ignore[attr-defined]
+
+
+REQUEST = ok(order("Cancel Requested"))
+
+ENDS: list[tuple[str, Any, list[Any], ChangeOutcome, list[int]]] = [
+    ("cancelled", REQUEST, [order("Cancel Requested"), order("Cancelled")], APPLIED, []),
+    ("filled first", REQUEST, [order("Cancel Requested"), filled(10)], FILLED, [10]),
+    ("fills come later", REQUEST, [filled(4), filled(4, 6)], FILLED, [4, 6]),
+    ("partly filled, then cancelled", REQUEST, [filled(4, status="Cancel Requested"), filled(4, status="Cancelled")],
+     APPLIED, [4]),
+    ("an answer alone", ok({"status": "Cancelled"}), [order("Live")], UNKNOWN, []),
+    ("an answer without fills", ok(order("Cancelled")), [filled(4, status="Cancelled")], APPLIED, [4]),
+    ("never over", REQUEST, [order("Cancel Requested")], UNKNOWN, []),
+    ("lists fail", REQUEST, [], UNKNOWN, []),
+    ("lost, filled", LOST, [filled(10)], FILLED, [10]),
+    ("lost, cancelled", LOST, [order("Live"), order("Cancelled")], APPLIED, []),
+    ("lost, cancelled after the search", LOST, [order("Live")] * 4 + [order("Cancelled")], APPLIED, []),
+    ("lost, works on", LOST, [order("Live")], UNKNOWN, []),
+    ("refused, filled", NOT_NOW, [filled(10)], FILLED, [10]),
+    ("refused, cancelled before", NOT_NOW, [order("Cancelled")], REFUSED, []),
+    ("refused, works on", NOT_NOW, [order("Routed")], REFUSED, []),
+    ("expired first", REQUEST, [order("Expired")], REFUSED, []),
+    ("replaced", REQUEST, [order("Cancelled", replacing_order_id=2)], REFUSED, []),
+    ("removed with fills", REQUEST, [filled(3, status="Partially Removed")], REFUSED, [3]),
+    ("not sent", NOT_SENT, [order("Live")], ChangeOutcome.NOT_SENT, []),
+]  # fmt: skip
+
+
+class TestWait:
+    @for_each("name, answer, seen, expected, fills", ENDS)
+    @on_virtual_time
+    async def test_cancel_ends_with_the_order(
+        self, name: str, answer: Any, seen: list[Any], expected: ChangeOutcome, fills: list[int]
+    ) -> None:
+        lists = [listed(each) for each in seen] or fail(500)
+        desk = Desk(orders__cancel=answer, orders__list_live=lists, orders__list=listed() if seen else fail(500))
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", POLICY, wait=True)
+        assert (change.outcome, fills_of(change)) == (expected, fills)
+        if answer is not NOT_SENT:
+            assert change.order is not None
+        assert desk.sent("orders.cancel") == 1 or name == "refused, works on"
+
+    @on_virtual_time
+    async def test_order_without_an_end_is_waited_for_as_long_as_the_policy_says(self) -> None:
+        loop = asyncio.get_running_loop()
+        began, desk = loop.time(), Desk(orders__cancel=REQUEST, orders__list_live=listed(order("Cancel Requested")))
+        async with desk.client as client:
+            change = await cancel(context_of(client), "A1", "1", POLICY, wait=True)
+        assert change.outcome is UNKNOWN
+        assert POLICY.give_up <= loop.time() - began <= POLICY.give_up + POLICY.max_interval
+
+    @for_each(
+        "before, after, expected, fills",
+        [
+            (("Live", "Live"), ("Cancelled", "Cancelled"), APPLIED, []),
+            (("Live", "Live"), ("Filled", "Cancelled"), FILLED, [10]),
+            (("Live", "Contingent"), ("Filled", "Cancelled"), FILLED, [10]),
+            (("Filled", "Live"), ("Filled", "Cancelled"), APPLIED, [10]),
+            (("Filled", "Live"), ("Filled", "Filled"), FILLED, [10, 10]),
+            (("Live", "Live"), ("Live", "Cancelled"), UNKNOWN, []),
+        ],
+    )
+    @on_virtual_time
+    async def test_complex_order_ends_with_its_components(
+        self, before: tuple[str, str], after: tuple[str, str], expected: ChangeOutcome, fills: list[int]
+    ) -> None:
+        def whole(statuses: tuple[str, str], kind: str) -> dict[str, Any]:
+            parts = [filled(*[10] * (each == "Filled"), status=each, id=n) for n, each in enumerate(statuses, 1)]
+            if kind == "OCO":
+                return {"id": 9, "type": kind, "orders": parts}
+            return {"id": 9, "type": kind, "trigger-order": parts[0], "orders": parts[1:]}
+
+        kind = "OTO" if "Contingent" in before or before[0] == "Filled" else "OCO"
+        for answer in (ok(whole(("Cancel Requested", "Cancel Requested"), kind)), LOST):
+            gets = [ok(whole(before, kind)), ok(whole(after, kind))]
+            desk = Desk(complex_orders__cancel=answer, complex_orders__get=gets)
+            async with desk.client as client:
+                change = await cancel_complex(context_of(client), "A1", "9", POLICY, wait=True)
+            assert (change.outcome, fills_of(change)) == (expected, fills)
+
+
+class TestReplacementThatWaitsForItsOriginal:
+    """A replacement is Contingent until the original is cancelled; a fill in between ends it (P4)."""
+
+    def new(self, status: str, **fields: Any) -> dict[str, Any]:
+        return order(
+            status,
+            2,
+            replaces_order_id=1,
+            order_type="Limit",
+            time_in_force="Day",
+            price="11",
+            price_effect="Debit",
+            **fields,
+        )
+
+    @for_each("is_lost", [False, True])
+    @on_virtual_time
+    async def test_outcome(self, is_lost: bool) -> None:
+        live = "2026-03-02T10:00:00Z"
+        asked, gone = (order(status, replacing_order_id=2) for status in ("Replace Requested", "Cancelled"))
+        partly = filled(4, status="Cancelled", replacing_order_id=2)
+        hit = filled(10, replacing_order_id=2)
+        rows: list[tuple[str, list[tuple[Any, Any]], ChangeOutcome, str, list[int]]] = [
+            ("works", [(asked, self.new("Contingent")), (gone, self.new("Routed"))], APPLIED, "2", []),
+            ("waits for a trigger", [(gone, self.new("Contingent"))], APPLIED, "2", []),
+            ("worked and ended", [(gone, self.new("Cancelled", live_at=live))], APPLIED, "2", []),
+            ("original filled", [(asked, self.new("Contingent")), (hit, self.new("Cancelled"))], FILLED, "1", [10]),
+            ("original filled first", [(hit, self.new("Contingent"))], FILLED, "1", [10]),
+            ("original partly filled", [(asked, self.new("Contingent")), (partly, self.new("Rejected"))],
+             FILLED, "1", [4]),
+            ("original works on, partly filled",
+             [(filled(4, status="Live", replacing_order_id=2), self.new("Cancelled"))], FILLED, "1", [4]),
+            ("partly filled before", [(partly, self.new("Contingent")), (partly, self.new("Live"))], APPLIED, "2", []),
+            ("rejected", [(asked, self.new("Contingent")), (gone, self.new("Rejected"))], APPLIED, "2", []),
+            ("ended, original works on", [(order("Live", replacing_order_id=2), self.new("Cancelled"))],
+             REFUSED, "1", []),
+            ("undecided", [(asked, self.new("Contingent"))], UNKNOWN, "2", []),
+        ]  # fmt: skip
+        for name, seen, expected, shown, fills in rows:
+            lists = [listed(*each) for each in seen]
+            answer = LOST if is_lost else ok(self.new("Contingent"))
+            desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=answer, orders__list_live=lists,
+                        orders__list=lists[-1])  # fmt: skip
+            change = await TestReplace.made(desk)
+            told = (change.outcome, change.order_id, change.order.id, fills_of(change), desk.sent("orders.replace"))
+            assert told == (expected, shown, shown, fills, 1), name

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import pytest
 
-from brokerage_async._generated.models import Comparator, Order, OrderEdit, OrderType, PriceEffect, TimeInForce
-from brokerage_async.errors import InvalidRequestError, OrderNotCancellableError, PreflightError
-from brokerage_async.order_entry import ChangeOutcome, OrderChange
+from brokerage_async._generated.models import (
+    Comparator,
+    NewOrderRules,
+    Order,
+    OrderEdit,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
+from brokerage_async.errors import (
+    InvalidRequestError,
+    OrderNotCancellableError,
+    OrderOutcomeUnknownError,
+    PreflightError,
+)
+from brokerage_async.order_entry import ChangeOutcome, OrderChange, ReconcilePolicy
+from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, on_virtual_time, run_in
-from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, floor, order
+from tests.partial_listings import altered
+from tests.tables import for_each
+from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, bracket_order, floor, order
 
-ONE_ORDER = r"/orders/\d+$"
+SUBMIT, ONE_ORDER = r"/orders$", r"/orders/\d+$"
 PAIRS = r"/complex-orders/\d+$"
 
 UNTOUCHED = [
@@ -416,6 +434,262 @@ async def test_what_is_no_pair_is_refused_and_shown() -> None:
         assert change.complex_order.type == "OCO"
 
 
+# --- orders on their way, and orders that are filled first
+
+
+def fills_of(change: OrderChange) -> list[int]:
+    return [int(fill.quantity or 0) for fill in change.fills]
+
+
+async def soon(here: Floor, *steps: Any, every: float = 1.5) -> None:
+    for step in steps:
+        await asyncio.sleep(every)
+        step()
+        here.sim.settle()
+
+
+@for_each("held", ["Routed", "In Flight"])
+@on_virtual_time
+async def test_change_of_an_order_on_its_way_waits_until_it_is_live(held: str) -> None:
+    async with floor() as here:
+        here.sim.hold_order("*", held)
+        first, second = [(await here.entry.place(here.account, order(name))).order_id for name in ("x", "y")]
+        releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order("*"), every=10))
+        cancelled, replaced = await asyncio.gather(
+            here.entry.cancel(here.account, first, wait=True), here.entry.replace(here.account, second, edit())
+        )
+        await releasing
+        assert (cancelled.outcome, await status_of(here, first)) == (ChangeOutcome.APPLIED, "Cancelled")
+        assert (replaced.outcome, await status_of(here, replaced.order_id)) == (ChangeOutcome.APPLIED, "Live")
+        assert len([each for each in here.sim.ledger.orders() if each.replaces_order_id == second]) == 1
+
+
+@on_virtual_time
+async def test_order_that_stays_on_its_way_is_refused_and_shown_working() -> None:
+    async with floor() as here:
+        here.sim.hold_order("*", "Routed")
+        placed = await here.entry.place(here.account, order())
+        change = await here.entry.cancel(here.account, placed.order_id, reconcile=ReconcilePolicy(give_up=20.0))
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert isinstance(change.error, OrderNotCancellableError)
+        assert change.order is not None
+        assert change.order.status == "Routed"
+
+
+@for_each("quantity, outcome, fills", [(None, ChangeOutcome.FILLED, [10]), (4, ChangeOutcome.APPLIED, [4])])
+@on_virtual_time
+async def test_cancellation_that_waits_has_the_end_and_the_fills(
+    quantity: int | None, outcome: ChangeOutcome, fills: list[int]
+) -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Cancel Requested")
+        filling = asyncio.create_task(
+            soon(here, lambda: here.sim.fill_order(number, quantity), lambda: here.sim.release_order(number))
+        )
+        change = await here.entry.cancel(here.account, number, wait=True)
+        await filling
+        assert (change.outcome, fills_of(change)) == (outcome, fills)
+
+
+@on_virtual_time
+async def test_cancellation_of_a_bracket_whose_entry_is_filled_first_says_so() -> None:
+    async with floor() as here:
+        placed = await here.entry.place_complex(here.account, bracket_order("mine"))
+        await asyncio.sleep(30)
+        assert placed.complex_order is not None
+        assert placed.complex_order.trigger_order is not None
+        number = str(placed.complex_order.trigger_order.id)
+        here.sim.hold_order(number, "Cancel Requested")
+        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
+        change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
+        await filling
+        assert (change.outcome, fills_of(change)) == (ChangeOutcome.FILLED, [10])
+
+
+@for_each("quantity", [None, 4])
+@for_each("action", [None, "drop_after"])
+@on_virtual_time
+async def test_replacement_ended_by_a_fill_of_its_original_says_so(quantity: int | None, action: str | None) -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Replace Requested")
+        if action is not None:
+            here.sim.faults.add("PUT", ONE_ORDER, action)
+        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, quantity)))
+        change = await here.entry.replace(here.account, number, edit())
+        await filling
+        assert (change.outcome, change.order_id, fills_of(change)) == (ChangeOutcome.FILLED, number, [quantity or 10])
+        successors = [each for each in here.sim.ledger.orders() if each.replaces_order_id == number]
+        assert [each.status for each in successors] != ["Live"]
+
+
+@for_each("quantity", [None, 4])
+@on_virtual_time
+async def test_place_and_recover_after_an_ended_replacement_return_the_original(quantity: int | None) -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Replace Requested")
+        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, quantity)))
+        await here.entry.replace(here.account, number, edit())
+        await filling
+        again = await here.another_entry().place(here.account, order("original"))
+        assert again.order is not None
+        assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
+
+
+@on_virtual_time
+async def test_ended_replacement_whose_original_is_not_listed_is_no_absence() -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", SUBMIT, "drop_after")
+        placing = asyncio.ensure_future(here.entry.place(here.account, order("original"), resubmit=1))
+        await asyncio.sleep(0.45)
+        (record,) = here.orders("original")
+
+        def ended(document: Any) -> Any:
+            """The list shows only an order that was rejected before it could replace the one asked for."""
+            items = document["data"]["items"]
+            for each in items:
+                each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
+            return document
+
+        here.sim.faults.add("GET", LISTS, altered("only its replacement", ended), times=None)
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await placing
+        assert caught.value.code == "identifier_conflict"
+        assert len(here.orders("original")) == 1
+
+
+@for_each("filled", [None, 4])
+@on_virtual_time
+async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied(filled: int | None) -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        if filled:
+            here.sim.fill_order(number, filled)
+            here.sim.settle()
+            await asyncio.sleep(600)
+        change = await here.entry.replace(here.account, number, edit("11.005"), allow_warnings=True)
+        assert change.order is not None
+        assert (change.outcome, change.order.status) == (ChangeOutcome.APPLIED, "Rejected")
+        assert await status_of(here, number) == "Cancelled"
+
+
+@on_virtual_time
+async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else() -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Replace Requested")
+        await here.client.orders.replace(here.account, number, edit("12"))
+        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, 4)))
+        here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
+        accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
+        dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
+        here.sim.faults.add("POST", r"/orders/\d+/dry-run$", dry_run)
+        change = await here.entry.replace(here.account, number, edit())
+        await filling
+        assert change.outcome is ChangeOutcome.UNKNOWN
+
+
+@on_virtual_time
+async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
+    async with floor(without=("replacements_wait_for_the_cancel",)) as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Replace Requested")
+        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
+        change = await here.entry.replace(here.account, number, edit())
+        await filling
+        assert (change.outcome, change.order_id) == (ChangeOutcome.FILLED, number)
+
+
+@for_each("shown", [{"id": "5"}, {"id": "5", "external-identifier": "other"}])
+@on_virtual_time
+async def test_answer_that_names_neither_original_nor_identifier_is_not_believed(shown: dict[str, str]) -> None:
+    async with floor() as here:
+        target = await working(here)
+        answer = {"order-type": "Limit", "time-in-force": "Day", "price": "11", "status": "Live"} | shown
+        here.sim.faults.add("PUT", ONE_ORDER, faults.body(json.dumps({"data": answer}).encode()))
+        change = await here.entry.replace(here.account, str(target.id), edit())
+        (successor,) = [each for each in here.sim.ledger.orders() if each.replaces_order_id == target.id]
+        assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
+
+
+@on_virtual_time
+async def test_original_that_cannot_be_read_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.faults.add("GET", ONE_ORDER, "status(500)", times=None)
+        change = await here.entry.replace(here.account, str(target.id), edit())
+        assert change.outcome is ChangeOutcome.APPLIED
+        assert "is sent without an external identifier" in caplog.text
+
+
+@on_virtual_time
+async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way() -> None:
+    async with floor() as here:
+        target = await working(here)
+        number = str(target.id)
+        here.sim.hold_order(number, "Cancel Requested")
+        first, second = [await here.entry.cancel(here.account, number) for _ in range(2)]
+        assert (first.outcome, second.outcome) == (ChangeOutcome.APPLIED, ChangeOutcome.APPLIED)
+        assert len(here.wire.bodies["orders.cancel"]) == 2
+        releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order(number), every=10))
+        last = await here.entry.cancel(here.account, number, wait=True)
+        await releasing
+        assert last.order is not None
+        assert (last.outcome, last.order.status) == (ChangeOutcome.APPLIED, "Cancelled")
+
+
+@on_virtual_time
+async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill() -> None:
+    async with floor() as here:
+        placed = await here.entry.place_complex(here.account, bracket_order("mine"))
+        await asyncio.sleep(30)
+        assert placed.complex_order is not None
+        assert placed.complex_order.trigger_order is not None
+        here.sim.fill_order(str(placed.complex_order.trigger_order.id))
+        here.sim.settle()
+        await asyncio.sleep(3600)
+        here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
+        change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
+        assert change.outcome is ChangeOutcome.APPLIED
+
+
+@on_virtual_time
+async def test_waiting_for_a_cancellation_ends_at_its_bound() -> None:
+    async with floor() as here:
+        target = await working(here)
+        here.sim.hold_order(str(target.id), "Cancel Requested")
+        began = asyncio.get_running_loop().time()
+        await here.entry.cancel(here.account, str(target.id), wait=True, reconcile=ReconcilePolicy(give_up=2.0))
+        assert asyncio.get_running_loop().time() - began < 5
+
+
+@pytest.mark.parametrize("given", [None, "another"])
+@pytest.mark.parametrize("method", ["replace", "edit"])
+@on_virtual_time
+async def test_replacement_carries_the_identifier_and_its_dry_run_no_rules(method: str, given: str | None) -> None:
+    async with floor() as here:
+        target = await working(here)
+        rules = NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
+        terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
+        change = await getattr(here.entry, method)(here.account, str(target.id), terms)
+        assert change.order is not None
+        assert change.order.external_identifier == (given or "original")
+        (dry_run,), (sent,) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
+        expected = {"external-identifier": given or "original", "price": "11"}
+        checked, done = json.loads(dry_run or b""), json.loads(sent or b"")
+        assert checked | expected == checked
+        assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
+        assert here.wire.bodies["orders.get"].count(None) == (given is None)
+
+
 # --- cancelled callers
 
 
@@ -427,6 +701,7 @@ async def test_change_that_is_cancelled_names_the_order(call: str, request_of: s
         return  # has none
     async with floor() as here:
         placed = await here.entry.place(here.account, order("mine"))
+        await asyncio.sleep(2)  # until it is live: nothing changes it on its way
         pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
         here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
         here.sim.faults.add("POST", pattern, "hang")

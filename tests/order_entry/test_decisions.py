@@ -92,12 +92,6 @@ FATES = [
 @pytest.mark.parametrize(("error", "fate"), FATES, ids=lambda value: str(getattr(value, "status", None) or ""))
 def test_what_each_end_of_a_submit_proves(error: BrokerageError, fate: DeliveryOutcome) -> None:
     assert delivery_of(error) is fate
-    assert delivery_of(error, shown=True) is fate
-
-
-def test_a_success_shows_the_order_or_not() -> None:
-    assert delivery_of(None, shown=True) is DeliveryOutcome.CONFIRMED
-    assert delivery_of(None) is DeliveryOutcome.ACCEPTED
 
 
 @pytest.mark.parametrize("error", [error for error, _ in FATES])
@@ -274,6 +268,10 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     assert 500 <= len(polls) <= 504
 
 
+def of(status: str | None, replacing_order_id: str | None = None) -> Order:
+    return Order(status=OrderStatus(status) if status else None, replacing_order_id=replacing_order_id)
+
+
 @pytest.mark.parametrize(
     ("status", "fate"),
     [
@@ -289,13 +287,13 @@ def test_pauses_grow_up_to_the_longest_whatever_the_factor() -> None:
     ],
 )
 def test_what_a_status_says_about_a_cancellation(status: str | None, fate: DeliveryOutcome | None) -> None:
-    assert cancel_shown(status) is fate
+    assert cancel_shown(of(status)) is fate
 
 
 def test_a_settled_poll_shows_that_no_order_replaces_a_cancelled_one() -> None:
-    assert cancel_shown("Cancelled", settled=True) is DeliveryOutcome.CONFIRMED
-    assert cancel_shown("Cancelled", "78", settled=True) is DeliveryOutcome.REFUSED
-    assert cancel_shown("Live", settled=True) is None
+    assert cancel_shown(of("Cancelled"), settled=True) is DeliveryOutcome.CONFIRMED
+    assert cancel_shown(of("Cancelled", "78"), settled=True) is DeliveryOutcome.REFUSED
+    assert cancel_shown(of("Live"), settled=True) is None
 
 
 @pytest.mark.parametrize(
@@ -308,19 +306,19 @@ def test_a_settled_poll_shows_that_no_order_replaces_a_cancelled_one() -> None:
     ],
 )
 def test_an_order_that_was_replaced_is_not_cancelled(status: str, fate: DeliveryOutcome | None) -> None:
-    assert cancel_shown(status, "78") is fate
+    assert cancel_shown(of(status, "78")) is fate
 
 
 def test_what_the_original_says_about_its_replacement() -> None:
-    assert replace_shown("Cancelled", "78") is DeliveryOutcome.CONFIRMED
-    assert replace_shown("Live", "78") is DeliveryOutcome.CONFIRMED
-    assert replace_shown("Live", None) is None
-    assert replace_shown("Replace Requested", None) is None
-    assert {replace_shown(status, None) for status in TERMINAL - {"Cancelled"}} == {DeliveryOutcome.REFUSED}
-    assert {replace_shown(status, None, settled=True) for status in TERMINAL} == {DeliveryOutcome.REFUSED}
-    assert replace_shown("Cancelled", None) is None, "a replaced order may read so before it names the new one"
-    assert replace_shown("Live", None, settled=True) is None
-    assert replace_shown("Cancelled", "78", settled=True) is DeliveryOutcome.CONFIRMED
+    assert replace_shown(of("Cancelled", "78")) is DeliveryOutcome.CONFIRMED
+    assert replace_shown(of("Live", "78")) is DeliveryOutcome.CONFIRMED
+    assert replace_shown(of("Live")) is None
+    assert replace_shown(of("Replace Requested")) is None
+    assert {replace_shown(of(status)) for status in TERMINAL - {"Cancelled"}} == {DeliveryOutcome.REFUSED}
+    assert {replace_shown(of(status), settled=True) for status in TERMINAL} == {DeliveryOutcome.REFUSED}
+    assert replace_shown(of("Cancelled")) is None, "a replaced order may read so before it names the new one"
+    assert replace_shown(of("Live"), settled=True) is None
+    assert replace_shown(of("Cancelled", "78"), settled=True) is DeliveryOutcome.CONFIRMED
 
 
 def test_what_a_complex_order_says_about_its_edit() -> None:

@@ -56,7 +56,6 @@ def test_single_order_is_no_component_and_a_component_no_single_order() -> None:
 def test_answer_of_the_other_kind_is_another_order(asked: Any) -> None:
     other: Any = ComplexOrder(id="7") if not asked.is_complex else Order(id="7", external_identifier="mine")
     assert asked.is_another(other)
-    assert asked.listed_in(other) == []
 
 
 def test_complex_order_differs_by_kind_and_by_terms() -> None:

@@ -25,7 +25,7 @@ PLACEMENT = Placement(outcome=Outcome.PLACED, account_number="A1", external_iden
 
 def test_outcomes_are_words() -> None:
     assert [str(each) for each in Outcome] == ["placed", "refused", "not_sent", "unknown"]
-    assert [str(each) for each in ChangeOutcome] == ["applied", "refused", "not_sent", "unknown"]
+    assert [str(each) for each in ChangeOutcome] == ["applied", "filled", "refused", "not_sent", "unknown"]
     assert Outcome("unknown") is Outcome.UNKNOWN
 
 

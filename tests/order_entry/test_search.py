@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from brokerage_async._generated.models import ComplexOrder, NewOrder, Order, OrderStatus
+from brokerage_async._generated.models import ComplexOrder, LegAction, NewOrder, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import BrokerageError, PermissionDeniedError, ServerError
 from brokerage_async.journal import EntryKey, JournalEntry, MemoryJournal
 from brokerage_async.operation import BoundCall, Page
@@ -25,6 +25,7 @@ from brokerage_async.order_entry.matching import terms_of
 from brokerage_async.order_entry.search import IdentifierSearch, poll_until
 from tests.loops import on_virtual_time
 from tests.order_entry.accounts import NOW, Account, order, poll
+from tests.tables import for_each
 
 
 @on_virtual_time
@@ -56,11 +57,17 @@ def context_of(account: Account, now: datetime | None = None) -> Context:
     )
 
 
-def searching(account: Account, *, attempts: int, now: datetime | None = None) -> IdentifierSearch:
-    body = b'{"legs":[{"symbol":"AAPL","action":"Buy to Open","quantity":"10"}],"price":"10"}'
-    entry = JournalEntry(
-        key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, attempts=attempts, opened_at=NOW
-    )
+BODY = (
+    b'{"order-type":"Limit","time-in-force":"Day","price":"10",'
+    b'"legs":[{"instrument-type":"Equity","symbol":"AAPL","action":"Buy to Open","quantity":"10"}]}'
+)
+
+
+def searching(
+    account: Account, *, attempts: int, now: datetime | None = None, body: bytes = BODY, order_id: str | None = None
+) -> IdentifierSearch:
+    key = EntryKey("https://api.example.com", "sandbox", "A1", "a")
+    entry = JournalEntry(key=key, body=body, attempts=attempts, opened_at=NOW, order_id=order_id)
     return IdentifierSearch(context_of(account, now), "A1", Window.from_now(NOW), {"a": entry})
 
 
@@ -242,3 +249,57 @@ async def test_complex_order_without_identifiers_is_neither_ours_nor_nothing(
     assert (dict(sighting.orders), sighting.conflict, sighting.complete) == ({}, False, True)
     found, problem = await search.nameless("a")
     assert (found, "order 7 shows no identifier" in problem) == (None, fits)
+
+
+BOUGHT = (OrderLeg(symbol="AAPL", action=LegAction.BUY_TO_OPEN, quantity=Decimal(10)),)
+
+
+@for_each(
+    "body, seen, is_ours",
+    [
+        (BODY, {}, True),
+        (BODY, {"price": Decimal(9)}, False),
+        # The order that it replaces is on no list, so its terms do not show whose it is.
+        (BODY, {"replaces_order_id": "4", "price": Decimal(99)}, None),
+        (BODY, {"edited": True, "price": Decimal(99)}, None),
+        (b'{"legs": []', {}, None),
+    ],
+)
+@on_virtual_time
+async def test_order_without_identifier_is_ours_only_by_its_own_terms(
+    body: bytes, seen: dict[str, Any], is_ours: bool | None
+) -> None:
+    """Calling it ours could be false, and calling ours absent would permit a second submit."""
+    terms = {"price": Decimal(10), "legs": BOUGHT, "status": OrderStatus.LIVE, "received_at": NOW} | seen
+    search = searching(Account([[Order(id="5", **terms)]], [[]]), attempts=1, now=NOW, body=body)
+    await search.poll(["a"])
+    found, problem = await search.nameless("a")
+    assert (found and found.id, bool(problem)) == ("5" if is_ours else None, is_ours is None)
+
+
+@for_each("days_ago, is_doubted", [(0, True), (1, False)])
+@on_virtual_time
+async def test_order_without_identifier_may_be_ours_where_others_show_theirs(days_ago: int, is_doubted: bool) -> None:
+    """The echo of identifiers was never recorded: it may differ between lists, or between statuses."""
+    received = NOW - timedelta(days=days_ago)
+    ours = Order(id="5", status=OrderStatus.FILLED, received_at=received, price=Decimal(10), legs=BOUGHT)
+    search = searching(Account([[order("another")]], [[ours]]), attempts=1, now=NOW)
+    sighting = await search.poll(["a"])
+    assert (dict(sighting.orders), sighting.complete) == ({}, True)
+    found, problem = await search.nameless("a")
+    assert (found, "order 5 shows no identifier" in problem) == (None, is_doubted)
+
+
+@for_each("is_complex", [False, True])
+@on_virtual_time
+async def test_single_and_complex_orders_of_one_number_are_two(is_complex: bool) -> None:
+    entry_of_7 = {"attempts": 1, "order_id": "7"}
+    single, component = carrier(7), Order(id="71", complex_order_id="7", status=OrderStatus.LIVE)
+    rows = [single, component] if is_complex else [component, single]
+    account = Account([rows], [[]])
+    account.wholes["7"] = ComplexOrder(id="7", orders=(component,))
+    account._lists["complex_orders.list"] = [[]]
+    body = b'{"orders": [{"external-identifier": "a"}]}' if is_complex else BODY
+    search = searching(account, body=body, **entry_of_7)  # type: ignore[arg-type]
+    found = (await search.poll(["a"])).orders
+    assert isinstance(found.get("a"), ComplexOrder if is_complex else Order)

@@ -101,7 +101,7 @@ def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
     """The value, and the paths that were told."""
     REGISTRY._warned.clear()
     value = codec.decode(operation, body).value
-    return value, REGISTRY.warned_paths()
+    return value, sorted(path for _, path in REGISTRY._warned)
 
 
 def first_problem(operation: Operation[Any], body: bytes) -> str | None:

@@ -1,23 +1,88 @@
-"""Every status of the schema is either final or not, by name."""
+"""The life of an order comes from one table, and an order is complete once nothing more is to come."""
 
 from __future__ import annotations
 
-from brokerage_async._generated.models import OrderStatus
-from brokerage_async.protocol.order_status import TERMINAL
-from brokerage_async.simulator.trading.orders import TRANSITIONS
+import itertools
+from decimal import Decimal
 
-WORKING = {"Received", "Routed", "In Flight", "Live", "Contingent", "Cancel Requested", "Replace Requested"}
+from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
+from brokerage_async._generated.order_statuses import ORDER_STATUSES
+from brokerage_async.protocol.order_status import TERMINAL, TRANSITIONS, is_complete, phase_of
+from tests.tables import for_each
+
+WORKING = {"Live", "Cancel Requested", "Replace Requested", "Remove Pending"}
+SUBMISSION = {"Received", "Routed", "In Flight", "Contingent"}
 
 
-def test_every_known_status_is_either_working_or_terminal() -> None:
-    assert {status.value for status in OrderStatus} == WORKING | TERMINAL
-    assert not WORKING & TERMINAL
+def test_every_known_status_has_one_phase() -> None:
+    assert {status.value for status in OrderStatus} == SUBMISSION | WORKING | TERMINAL
+    phases = {status: phase_of(status) for status in OrderStatus}
+    assert {status.value for status, phase in phases.items() if phase == "submission"} == SUBMISSION
+    assert {status.value for status, phase in phases.items() if phase == "working"} == WORKING
+    assert {status.value for status, phase in phases.items() if phase == "terminal"} == TERMINAL
+    assert phase_of("Under Review") is phase_of(None) is None
 
 
-def test_members_and_plain_strings_are_found_alike() -> None:
-    assert all(status in TERMINAL and status.value in TERMINAL for status in OrderStatus if status.value not in WORKING)
+def test_terminal_statuses_are_the_published_ones() -> None:
+    assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed", "Partially Removed", "Dead"} == TERMINAL
+    assert all(
+        status in TERMINAL and status.value in TERMINAL for status in OrderStatus if phase_of(status) == "terminal"
+    )
     assert OrderStatus("Under Review") not in TERMINAL
+    assert {name for name, following in TRANSITIONS.items() if not following} == TERMINAL
 
 
-def test_simulated_orders_leave_no_terminal_status() -> None:
-    assert not TERMINAL & {status.value for status in TRANSITIONS}
+def test_published_path_is_in_the_table() -> None:
+    path = ["Received", "Routed", "In Flight", "Live", "Cancel Requested", "Filled"]
+    assert all(after in TRANSITIONS[before] for before, after in itertools.pairwise(path))
+    assert {name for name, row in ORDER_STATUSES.items() if "Rejected" in row.followed_by} >= {
+        "Received",
+        "Routed",
+        "Live",
+    }
+    assert {after for following in TRANSITIONS.values() for after in following} == set(TRANSITIONS)
+
+
+def order(status: str, *legs: tuple[str | None, str]) -> Order:
+    """Build an order of legs with a quantity and the sum of their fills, in two parts."""
+    return Order(
+        status=OrderStatus(status),
+        legs=tuple(
+            OrderLeg(
+                quantity=None if quantity is None else Decimal(quantity),
+                fills=tuple(Fill(quantity=Decimal(filled) / 2) for _ in range(2) if filled != "0"),
+            )
+            for quantity, filled in legs
+        ),
+    )
+
+
+@for_each(
+    "shown, complete",
+    [
+        (order("Live", ("2", "2")), False),
+        (order("Under Review", ("2", "2")), False),
+        (order("Filled", ("2", "2")), True),
+        (order("Filled", ("2", "1")), False),
+        (order("Filled", ("2", "0")), False),
+        (order("Filled", ("1", "1"), ("2", "0")), False),
+        (order("Filled", ("1", "1"), ("2", "1")), False),
+        (order("Filled", ("1", "1"), ("2", "2")), True),
+        (order("Filled", (None, "0.3")), True),
+        (order("Filled", (None, "0")), False),
+        (order("Cancelled", ("2", "0"), ("4", "0")), True),
+        (order("Cancelled", ("2", "1"), ("4", "0")), False),
+        (order("Cancelled", ("2", "1"), ("4", "2")), True),
+        (order("Cancelled", ("3", "1"), ("9", "3")), True),
+        (order("Partially Removed", ("2", "0"), ("4", "2")), False),
+        (order("Rejected"), True),
+        (order("Dead", ("2", "0")), True),
+    ],
+)
+def test_order_is_complete_with_its_last_fill(shown: Order, complete: bool) -> None:
+    assert is_complete(shown) is complete
+
+
+def test_order_without_legs_or_fills_is_judged_by_its_status() -> None:
+    assert is_complete(Order(status=OrderStatus.CANCELLED))
+    assert not is_complete(Order(status=OrderStatus.FILLED, legs=(OrderLeg(quantity=Decimal(1)),)))

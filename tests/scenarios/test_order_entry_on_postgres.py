@@ -16,7 +16,7 @@ from brokerage_async.journal import EntryState, PostgresJournal
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import Simulator
 from tests import journal_servers
-from tests.kill.lossy_proxy import LossyProxy
+from tests.proofs.kill.lossy_proxy import LossyProxy
 from tests.trading import SMALL, SUBMIT, order
 
 pytestmark = pytest.mark.postgres

@@ -10,7 +10,7 @@ import pytest
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
-from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Floor, floor, order
 

@@ -131,14 +131,14 @@ async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() 
 
 
 @on_virtual_time
-async def test_order_without_an_identifier_beside_others_with_one_is_not_ours() -> None:
+async def test_order_without_an_identifier_beside_others_with_one_is_doubted() -> None:
     async with floor() as here:
         await here.entry.place(here.account, order("another", 11))
         here.sim.faults.add("POST", SUBMIT, "drop_before")
         placing = asyncio.ensure_future(place_unknown(here))
         await asyncio.sleep(1)
         await here.client.orders.submit(here.account, order())
-        assert (await placing).code == "absent"
+        assert (await placing).code == "identifier_conflict"
 
 
 @on_virtual_time

@@ -19,7 +19,7 @@ import pytest
 
 from brokerage_async import Client, Environment, StaticToken, errors, models
 from brokerage_async._generated import converters
-from brokerage_async.protocol.decoding.fields import nested_wires
+from brokerage_async.protocol.decoding.fields import wire_fields
 from brokerage_async.protocol.response import Response
 from codegen.__main__ import main
 from tests.codegen.support import forget
@@ -122,9 +122,8 @@ async def test_mutation_is_validated_before_it_is_sent(notes: ModuleType) -> Non
 
 
 def test_models_of_one_name_are_kept_apart(notes: ModuleType) -> None:
-    nested_wires.cache_clear()
-    assert nested_wires(converters.ErrorBodyWire) == {converters.ErrorDetailWire}
-    assert nested_wires(notes.converters.ErrorBodyWire) == {notes.converters.ErrorDetailWire}
+    for module in (converters, notes.converters):
+        assert wire_fields(module.ErrorBodyWire)["errors"].child is module.ErrorDetailWire
 
 
 def test_converter_knows_the_models(notes: ModuleType) -> None:

@@ -17,7 +17,7 @@ from brokerage_async import Client
 from brokerage_async.simulator import Simulator, run
 from tests.documents import ROOT, program
 from tests.loops import run_in
-from tests.simulation.quick_loop import QuickLoop
+from tests.proofs.simulation.quick_loop import QuickLoop
 
 SOURCE = program("A trading day in a second")
 START, SEED = "2026-06-10T09:25-04:00", 7

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brokerage_async._generated.behaviours import BEHAVIOURS
-from brokerage_async._generated.operations import REQUEST_MODELS
+from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
 from brokerage_async.simulator import Simulator
 from codegen.read.loader import parse
 
@@ -26,7 +26,8 @@ def test_behaviours_named_tests_exist() -> None:
 
 
 def test_behaviours_with_a_switch_are_read_by_the_simulator() -> None:
-    rules = [rule for model in REQUEST_MODELS.values() for rule in (*model.rules, *model.service_rules)]
+    holders = [*REQUEST_MODELS.values(), *OPERATIONS.values()]
+    rules = [rule for holder in holders for rule in (*holder.rules, *holder.service_rules)]
     used = {rule.behaviour for rule in rules}
     source = "".join(path.read_text("utf-8") for path in (ROOT / "brokerage_async" / "simulator").rglob("*.py"))
     unused = [

@@ -6,6 +6,7 @@ The tables are typed by hand from the recordings and the published reference. Sh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.request import encode_body
 from brokerage_async.protocol.validation.requests import check, problems_of
+from tests.schema.sources import schema_files
 from tests.schema.test_documented_tables import OPERATIONS, SCHEMAS, answer, is_documented, json_schema
 from tests.tables import for_each
 from tests.vectors.backtests import NEW
@@ -142,6 +144,7 @@ UNDOCUMENTED = {
     "backtests.list": ("published", "GET /backtests", "[string]"),
     "backtests.create": ("published", "POST /backtests", "Backtest"),
     "backtests.get": ("published", "GET /backtests/{id}", "Backtest"),
+    "backtests.logs": ("published", "GET /backtests/{id}/logs", None),
     "backtests.cancel": ("published", "POST /backtests/{id}/cancel", None),
     "backtests.simulate_trade": ("published", "POST /simulate-trade", "[SimulatedPrice]"),
     "complex_orders.cancel": ("published", "DELETE /accounts/{account_number}/complex-orders/{id}", "ComplexOrder"),
@@ -283,10 +286,15 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
     ],
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
-    assert [(each.code, each.domain) for each in problems_of(attrs.evolve(order, **change))] == [problem]
+    """The published rules are the service's and the tickets' to check; the client refuses what cannot be meant."""
+    broken = attrs.evolve(order, **change)
+    found, refused = problems_of(broken, service=True), problems_of(broken)
+    assert problem in [(each.code, each.domain) for each in found]
+    own = [("out_of_range", "ratio-price-threshold"), ("required", "trigger-order.price")]
+    assert [(each.code, each.domain) for each in refused] == [each for each in own if each == problem]
 
 
-def test_leg_of_a_backtest_without_its_terms_is_refused() -> None:
+def test_leg_of_a_backtest_without_its_terms_is_refused_by_the_service() -> None:
     put = models.BacktestLeg(
         type=models.BacktestLegType.EQUITY_OPTION,
         direction=models.BacktestDirection.SHORT,
@@ -295,7 +303,8 @@ def test_leg_of_a_backtest_without_its_terms_is_refused() -> None:
         days_until_expiration=45,
     )
     backtest = attrs.evolve(NEW, legs=[models.BacktestLeg(), put])
-    assert [(problem.code, problem.domain) for problem in problems_of(backtest)] == [
+    assert [problem.domain for problem in problems_of(backtest)] == ["legs[1].quantity"]
+    assert [(problem.code, problem.domain) for problem in problems_of(backtest, service=True)] == [
         ("required", "legs[0].type"),
         ("required", "legs[0].direction"),
         ("required", "legs[0].quantity"),
@@ -317,8 +326,6 @@ def test_order_of_an_instrument_that_cannot_be_ordered_is_refused(kind: str) -> 
     [
         (generated.MARKET_METRICS_LIST, {"symbols": ["A,B"]}, ("value_not_allowed", "symbols[0]")),
         (generated.MARKET_METRICS_LIST, {"symbols": []}, ("too_few_items", "symbols")),
-        (generated.MARKET_DATA_BY_TYPE, {}, ("required", "index")),
-        (generated.MARKET_DATA_BY_TYPE, {"equity": ["A"] * 60, "future": ["B"] * 41}, ("too_many_items", "future")),
         (generated.SEARCH_INSTRUMENTS, {"limit": 101}, ("out_of_range", "limit")),
     ],
 )
@@ -326,6 +333,20 @@ def test_query_that_breaks_a_rule(operation: Any, query: dict[str, Any], problem
     with pytest.raises(InvalidRequestError) as caught:
         check(operation, {}, query, None)
     assert [(each.code, each.domain) for each in caught.value.errors] == [problem]
+
+
+@for_each(
+    "operation, query",
+    [
+        (generated.MARKET_DATA_BY_TYPE, {}),
+        (generated.MARKET_DATA_BY_TYPE, {"equity": ["A"] * 60, "future": ["B"] * 41}),
+        (generated.BALANCES_NET_LIQ_HISTORY, {}),
+        (generated.ORDERS_LIST, {"underlying-instrument-type": "Warrant"}),
+    ],
+)
+def test_query_that_breaks_a_published_rule_is_sent(operation: Any, query: dict[str, Any]) -> None:
+    assert operation.service_rules
+    check(operation, {"account_number": "5WT00001"}, query, None)
 
 
 def test_published_fields_are_read() -> None:
@@ -350,3 +371,25 @@ def test_published_fields_are_read() -> None:
     assert booking.transaction_type is models.TransactionType.TRADE
     ticket = attrs.evolve(BUY, max_value_per_liquidity_allocation_fill=Decimal(100))
     assert b'"max-value-per-liquidity-allocation-fill":"100"' in encode_body(generated.ORDERS_DRY_RUN, ticket)
+
+
+def refusing_rules(node: Any, grade: str = "documented") -> Iterator[tuple[str, str]]:
+    """Yield the grade and the message of each rule that the client checks before it sends."""
+    if isinstance(node, dict):
+        grade = node.get("x-provenance", grade)
+        for each in node.get("x-rules", ()):
+            if isinstance(each, list):  # rules that other bodies share with `NewOrder`, which the document describes
+                yield from ((rule.get("x-provenance", "documented"), rule["message"]) for rule in each)
+            else:
+                yield each.get("x-provenance", grade), each["message"]
+        node = node.values()
+    if not isinstance(node, str | int | float | None):
+        for each in node:
+            yield from refusing_rules(each, grade)
+
+
+def test_client_refuses_only_what_the_service_document_forbids() -> None:
+    """Or what this library guards against: all other rules are the service's to judge."""
+    rules = list(refusing_rules(list(schema_files().values())))
+    assert len(rules) > 20
+    assert [rule for rule in rules if rule[0] not in ("documented", "library")] == []

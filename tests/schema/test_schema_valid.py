@@ -220,13 +220,21 @@ def test_no_defaults(file: str) -> None:
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
-    "x-flatten-body", "x-host", "x-rules", "x-version", "x-page-size", "x-default-start",
+    "x-flatten-body", "x-host", "x-rules", "x-service-rules", "x-version", "x-page-size", "x-default-start",
 }  # fmt: skip
 PARAMETER_KEYS = {"x-python-name", "x-provenance"}
 OBJECT_KEYS = {
     "x-identity", "x-personal", "x-provenance", "x-restates", "x-rules", "x-section", "x-service-rules", "x-shared",
 }  # fmt: skip
-ENUM_KEYS = {"x-section", "x-provenance", "x-open-enum", "x-ignore-case", "x-enum-varnames", "x-observed"}
+ENUM_KEYS = {
+    "x-section",
+    "x-provenance",
+    "x-open-enum",
+    "x-ignore-case",
+    "x-enum-varnames",
+    "x-observed",
+    "x-transitions",
+}
 PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-caps", "x-keys", "x-path"}
 ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}

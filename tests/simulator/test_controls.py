@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from brokerage_async.simulator import PricePath
-from tests.simulator.harness import Harness, market
+from tests.simulator.harness import Harness, limit, market
 
 
 @pytest.fixture
@@ -65,3 +65,39 @@ def test_consent_gives_a_code_and_expired_tokens_are_refused(standing: Harness) 
     sim.expire_tokens()
     assert standing.ask("GET", "/watchlists").status == 401
     assert standing.login().ask("GET", "/watchlists").status == 200
+
+
+def test_orders_are_led_through_their_life_by_calls(standing: Harness) -> None:
+    sim, clock = standing.sim, standing.sim.clock
+    filled, rejected, expired, removed = (standing.place(limit()) for _ in range(4))
+    sim.hold_order(filled, "Cancel Requested")
+    clock.advance(5)
+    standing.now = clock.now()
+    assert standing.cancel(filled).status == 200
+    clock.advance(60)
+    sim.fill_order(filled, quantity=4, price=Decimal("99.5"))
+    sim.fill_order(filled)
+    sim.reject_order(rejected, "Session offline")
+    sim.expire_order(expired)
+    sim.remove_order(removed)
+    sim.hold_order("*", "Routed")
+    held = standing.place(limit())
+    clock.advance(60)
+    sim.settle()
+    standing.now = clock.now()
+    standing.login()
+    shown = {name: standing.order(name) for name in (filled, rejected, expired, removed, held)}
+    assert [each["status"] for each in shown.values()] == ["Filled", "Rejected", "Expired", "Removed", "Routed"]
+    assert [fill["quantity"] for fill in shown[filled]["legs"][0]["fills"]] == [4, 6]
+    assert shown[rejected]["reject-reason"] == "Session offline"
+    before = sim.snapshot()
+    sim.release_order()
+    clock.advance(5)
+    sim.settle()
+    assert standing.history(held)[-1] == "Live"
+    sim.restore(before)
+    assert standing.history(held)[-1] == "Routed"
+    with pytest.raises(LookupError, match="unknown order 1"):
+        sim.fill_order("1")
+    with pytest.raises(ValueError, match="quantity must be a number, got 'x'"):
+        sim.fill_order(held, quantity="x")

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.simulator.event_queue import EventQueue
+from brokerage_async.simulator.clock import EventQueue
 
 
 @given(st.lists(st.floats(0, 100), max_size=30))

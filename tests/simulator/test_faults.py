@@ -1,7 +1,10 @@
+import asyncio
+
 import pytest
 
+from brokerage_async import errors, tickets
 from brokerage_async.protocol.request import Request
-from brokerage_async.simulator import faults
+from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.faults import ConnectionAction, FaultPlan, parse
 from tests.simulator.harness import Harness, limit
 
@@ -98,3 +101,18 @@ def test_body_replaces_the_real_one(harness: Harness) -> None:
 def test_handle_ignores_scripted_faults(harness: Harness) -> None:
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())
+
+
+@pytest.mark.virtual_time
+async def test_submit_held_beyond_the_read_timeout_is_processed_later() -> None:
+    simulator = Simulator(equities=100)
+    account, order = simulator.account_numbers[0], tickets.limit(tickets.buy_to_open("AAPL", 1), price="100")
+    async with simulator.client(timeout=5.0) as client:
+        simulator.faults.add("POST", r"/orders$", "delay(120)")
+        with pytest.raises(errors.ResponseLostError):
+            await client.orders.submit(account, order)
+        assert not simulator.ledger.orders(account_number=account)
+        await asyncio.sleep(121)
+        simulator.settle()
+        (placed,) = simulator.ledger.orders(account_number=account)
+        assert placed.status == "Live"

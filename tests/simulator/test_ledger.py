@@ -17,8 +17,8 @@ def test_events_record_every_transition_with_its_time(harness: Harness) -> None:
     identifier = harness.place(market())
     harness.wait(10)
     events = [event for event in harness.sim.ledger.events if event.order_id == identifier]
-    assert [event.before for event in events] == [None, "Received", "Routed", "Live"]
-    assert [event.terminal for event in events] == [False, False, False, True]
+    assert [event.before for event in events] == [None, "Received", "Routed", "In Flight", "Live"]
+    assert [event.terminal for event in events] == [False, False, False, False, True]
     assert [event.at for event in events] == sorted(event.at for event in events)
     assert [event.seq for event in harness.sim.ledger.events] == list(range(1, len(harness.sim.ledger.events) + 1))
 

@@ -9,7 +9,7 @@ import pytest
 
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
 from brokerage_async.simulator.market.catalogue import Sizes
-from brokerage_async.simulator.options import check_options
+from brokerage_async.simulator.simulator import check_options
 from tests.tables import for_each
 
 GOOD: dict[str, Any] = {

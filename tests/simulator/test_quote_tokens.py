@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from brokerage_async.simulator.accounts.accounts import Customer
+from brokerage_async.simulator.authorization_server import QUOTE_TOKEN_LIFETIME, QuoteTokens
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.quote_tokens import LIFETIME, QuoteTokens
 
 ONE, OTHER = Customer(1, "one"), Customer(2, "other")
 
@@ -14,13 +14,13 @@ def test_token_stands_for_its_customer_until_it_expires() -> None:
     first, second = tokens.issue(ONE, 0.0), tokens.issue(OTHER, 10.0)
     assert first != second
     assert (tokens.identify(first, 20.0), tokens.identify(second, 20.0)) == (ONE, OTHER)
-    assert tokens.identify(first, LIFETIME) is None
-    assert tokens.identify(second, LIFETIME) == OTHER
+    assert tokens.identify(first, QUOTE_TOKEN_LIFETIME) is None
+    assert tokens.identify(second, QUOTE_TOKEN_LIFETIME) == OTHER
     assert tokens.identify("nonsense", 0.0) is None
 
 
 def test_expired_tokens_are_forgotten() -> None:
     tokens = QuoteTokens(KeyedRandom(0))
     for day in range(50):
-        tokens.issue(ONE, day * LIFETIME)
+        tokens.issue(ONE, day * QUOTE_TOKEN_LIFETIME)
     assert len(tokens._issued) == 1

@@ -10,8 +10,7 @@ import pytest
 
 from brokerage_async import Client
 from brokerage_async.simulator import PricePath, Simulator
-from brokerage_async.simulator.recording import StateError
-from brokerage_async.simulator.state_file import StateFile
+from brokerage_async.simulator.recording import StateError, StateFile
 from brokerage_async.tickets import buy_to_open, limit, market
 from tests.loops import VirtualLoop, run_in
 from tests.trading import SMALL

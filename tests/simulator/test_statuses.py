@@ -8,7 +8,7 @@ from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Operation, Parameter
-from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.brokerage import HANDLERS
 from tests.schema.sources import schema_files
 from tests.simulator.harness import COMPLEX_ORDERS, Harness, limit, market, strategy
 from tests.tables import for_each
@@ -24,7 +24,6 @@ NEEDED = {
 NOT_REACHED = {"market_data.quote_token": {404}, "backtests.available_dates": {400}}
 """Statuses without a cause in the simulator: every one of its users is a customer, and dates have no parameters."""
 
-HANDLERS = Simulator().brokerage.state.namespaces()
 SERVED = [name for name in OPERATIONS if hasattr(HANDLERS.get(name.partition(".")[0]), name.partition(".")[2])]
 
 

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from brokerage_async.journal import SqliteJournal
-from brokerage_async.simulator.virtual_loop import MAX_TURNS, DeadlockError, VirtualLoop, VirtualTimeError
+from brokerage_async.simulator.virtual_run import MAX_TURNS, DeadlockError, VirtualLoop, VirtualTimeError
 from tests.loops import run_in
 
 

@@ -70,9 +70,10 @@ async def hour(*, push: bool, interval: float) -> tuple[list[tuple[str, str, flo
         account = sim.account_numbers[0]
 
         async def report() -> None:
-            async for change in client.watch.orders("me", [account], interval=interval, push=push):
-                status = change.after.status if change.after is not None else None
-                reports.append((str(change.key), str(status), round(loop.time(), 3)))
+            async with client.watch.orders("me", [account], interval=interval, push=push) as watcher:
+                async for change in watcher:
+                    status = change.after.status if change.after is not None else None
+                    reports.append((str(change.key), str(status), round(loop.time(), 3)))
 
         watching = asyncio.ensure_future(report())
         await trade(client, account)

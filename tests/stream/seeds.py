@@ -31,11 +31,11 @@ from typing import Any
 
 from brokerage_async import Client, errors
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.streams.account_session import AccountSession
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
-from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from brokerage_async.simulator.streams.session import AccountSession
+from brokerage_async.simulator.transports.memory import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
-from brokerage_async.watch import is_terminal
+from brokerage_async.watch import is_complete
 from tests.loops import on_virtual_time
 from tests.stream.world import SMALL, buy
 
@@ -124,7 +124,7 @@ class History:
                 self.check(last.get(change.key) == change.before, f"order {change.key}: a change is missing or doubled")
                 self.check(change.before != change.after, f"order {change.key}: a change without a difference")
                 before = last.get(change.key)
-                if before is not None and is_terminal(before):
+                if before is not None and is_complete(before):
                     self.check(change.after is None, f"order {change.key} changed after its end")
                 last[change.key] = change.after
                 await asyncio.sleep(self.random.random() * slowness)

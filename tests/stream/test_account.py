@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async import errors, models
-from brokerage_async.simulator.streams.account_session import AccountSession
+from brokerage_async.simulator.streams.session import AccountSession
 from brokerage_async.stream import AccountEvent, Gap
 from tests.loops import on_virtual_time
 from tests.stream.world import buy, drain, within, world

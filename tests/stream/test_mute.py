@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
-from brokerage_async.stream.hours import collection_of
+from brokerage_async.stream.quotes import collection_of
 from tests.loops import on_virtual_time
 from tests.stream.mute import run_day
 from tests.stream.world import SMALL, buy, drain

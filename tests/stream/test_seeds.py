@@ -1,4 +1,4 @@
-"""A few histories of streams and watchers by seed; ``nox -s streams`` runs 1,000."""
+"""A few histories of streams and watchers by seed; ``nox -s proofs -- streams`` runs 1,000."""
 
 from __future__ import annotations
 

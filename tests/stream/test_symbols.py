@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
-from brokerage_async.stream.symbols import candle_symbol, streamer_symbols
+from brokerage_async.stream.api import candle_symbol, streamer_symbols
 
 
 @pytest.mark.parametrize(

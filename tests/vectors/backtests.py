@@ -114,6 +114,12 @@ EXCHANGES = (
         facts={"id": "bt-0a2", "status": models.BacktestStatus.RUNNING, "progress": Decimal("0.4"), "notices": ()},
     ),
     Exchange(
+        name="its log, in whatever form",
+        operation="backtests.logs",
+        arguments=("bt-0a2",),
+        target="/backtests/bt-0a2/logs",
+    ),
+    Exchange(
         name="cancelled",
         operation="backtests.cancel",
         arguments=("bt-0a2",),

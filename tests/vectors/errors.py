@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+from brokerage_async._generated.models import OrderEditDryRun
 from tests.vectors.exchange import ACCOUNT, CUSTOMER, Exchange
 from tests.vectors.orders import EDIT, EDIT_SENT, STOCK, STOCK_SENT
 from tests.vectors.tokens import EXCHANGES as TOKENS
@@ -102,7 +103,7 @@ EXCHANGES = (
     Exchange(
         name="no such order",
         operation="orders.edit_dry_run",
-        arguments=(ACCOUNT, 1, EDIT),
+        arguments=(ACCOUNT, 1, OrderEditDryRun.of(EDIT)),
         method="POST",
         target="/accounts/5WT00001/orders/1/dry-run",
         sent=EDIT_SENT,

@@ -14,6 +14,7 @@ from brokerage_async.models import (
     NewOrderRules,
     NewPriceComponent,
     OrderEdit,
+    OrderEditDryRun,
     OrderType,
     PriceEffect,
     TimeInForce,
@@ -542,7 +543,7 @@ EXCHANGES = (
     Exchange(
         name="preview of an edit",
         operation="orders.edit_dry_run",
-        arguments=(ACCOUNT, 54758826, EDIT),
+        arguments=(ACCOUNT, 54758826, OrderEditDryRun.of(EDIT)),
         method="POST",
         target="/accounts/5WT00001/orders/54758826/dry-run",
         sent=EDIT_SENT,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,6 +24,7 @@ from brokerage_async.watch import (
     WatchStateError,
 )
 from tests.fake_transport import FakeTransport, fail, ok
+from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -301,6 +301,8 @@ async def test_polls_at_the_same_time_are_bounded_and_shared(service: Accounts, 
         await quiet(watcher, 4)
     assert service.most_at_once == 4
     assert all(len(times) == len({time // 5 for time in times}) for times in service.asked.values())
+    for watcher in watchers:
+        await watcher.aclose()
 
 
 async def test_intervals_are_polite_by_default_and_never_below_a_second(service: Accounts, client: Client) -> None:
@@ -309,25 +311,6 @@ async def test_intervals_are_polite_by_default_and_never_below_a_second(service:
         async with client.watch.balances(["A1"], initial=False, **options) as watcher:
             await quiet(watcher, 10.2)
         assert len(service.asked["A1"]) == polls
-
-
-LEAVING: list[Callable[[AccountsWatcher[Any]], Any]] = [lambda watcher: watcher.aclose(), lambda watcher: None]
-
-
-@pytest.mark.parametrize("leave", LEAVING, ids=["closed", "dropped"])
-async def test_end_of_the_watcher_ends_its_polls(
-    service: Accounts, client: Client, leave: Callable[[AccountsWatcher[Any]], Any]
-) -> None:
-    watcher = client.watch.positions(["A1", "B2"], interval=2)
-    await take(watcher, 2)
-    await quiet(watcher, 1)
-    if (ending := leave(watcher)) is not None:
-        await ending
-    gc.disable()
-    del watcher
-    gc.enable()
-    await asyncio.sleep(10)
-    assert service.asked == {"A1": [0], "B2": [0]}
 
 
 async def test_close_wakes_a_waiting_task_though_others_watch_on(client: Client) -> None:
@@ -345,7 +328,7 @@ async def test_close_wakes_a_waiting_task_though_others_watch_on(client: Client)
         assert asyncio.get_running_loop().time() == 1
 
 
-@pytest.mark.parametrize("wrong", ["A1", [], [""], ["A1", 5], [".."], None, 7])
+@for_each("wrong", ["A1", [], [""], ["A1", 5], [".."], None, 7])
 async def test_invalid_accounts_are_refused_before_anything_is_sent(
     service: Accounts, client: Client, wrong: Any
 ) -> None:
@@ -398,3 +381,18 @@ async def test_states_of_other_accounts_and_lists_are_rejected(client: Client) -
         with pytest.raises(WatchStateError, match="belongs to"):
             await anext(other)
         await other.aclose()
+
+
+async def test_on_failure_is_passed_to_the_callback_or_ends_the_iteration(client: Client) -> None:
+    failures: list[Exception] = []
+    async with client.watch.positions(["A1", "B2"], on_error=failures.append) as watcher:
+        watcher.on_failure(errors.ServerError("down"))
+        assert [str(error) for error in failures] == ["down"]
+
+    def enough(error: Exception) -> None:
+        raise error
+
+    async with client.watch.balances(["A1", "B2"], on_error=enough) as watcher:
+        watcher.on_failure(errors.ServerError("down"))
+        with pytest.raises(errors.ServerError, match="down"):
+            watcher.check()

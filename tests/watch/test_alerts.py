@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.watch.alerts import AlertKind, alert_changes
 from brokerage_async.watch.diff import Change, ChangeKind
+from brokerage_async.watch.lists import AlertKind, alert_changes
+from tests.tables import for_each
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -30,8 +30,8 @@ def alert_change(before: Alert | None, after: Alert | None) -> Change[Alert]:
     return Change(kind=kind, key="x", before=before, after=after, at=NOON)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "kinds"),
+@for_each(
+    "before, after, kinds",
     [
         (None, Alert(created_at=NOON), ["created"]),
         (None, Alert(), ["created"]),

@@ -17,6 +17,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch import Change, Watcher, WatchStateError, is_terminal
 from tests.fake_transport import FakeTransport, ok
+from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 from tests.watch.scripted_service import NOON, Service
 
@@ -113,10 +114,11 @@ async def test_orders_seed_reports_changes_since_then(service: Service, client: 
     service.answers[LIVE] = [row(1, "Live"), row(2, "Live")]
     async with client.watch.orders("me", ["A1"]) as watcher:
         await take(watcher, 2)
-        seed = list(watcher.snapshot.values())
+        snapshot = watcher.snapshot
     service.answers[LIVE] = [row(1, "Live"), row(2, "Filled"), row(3, "Rejected")]
-    async with client.watch.orders("me", ["A1"], seed=seed) as watcher:
-        assert await take(watcher, 2) == [("changed", "2", "Filled"), ("added", "3", "Rejected")]
+    for seed in (snapshot, list(snapshot.values())):
+        async with client.watch.orders("me", ["A1"], seed=seed) as watcher:
+            assert await take(watcher, 2) == [("changed", "2", "Filled"), ("added", "3", "Rejected")]
 
 
 async def test_orders_terminal_state_is_reported_before_removal(service: Service, client: Client) -> None:
@@ -138,24 +140,6 @@ async def test_orders_inaccessible_ends_the_iteration(
     with pytest.raises(error):
         await anext(client.watch.orders("me", ["A1"]))
     assert len(service.requests) == 1
-
-
-async def test_orders_transient_failures_are_reported(service: Service, client: Client) -> None:
-    statuses = iter([502, 429, 503])
-    service.answers[LIVE] = lambda target: next(statuses, None) or [row(1, "Live")]
-    failures: list[Exception] = []
-    async with client.watch.orders("me", ["A1"], interval=1, on_error=failures.append) as watcher:
-        await take(watcher, 1)
-    assert [getattr(failure, "status", None) for failure in failures] == [502, 429, 503]
-
-
-async def test_orders_closed_client_ends_the_iteration(service: Service, client: Client) -> None:
-    service.answers[LIVE] = [row(1, "Live")]
-    watcher = client.watch.orders("me", ["A1"])
-    await take(watcher, 1)
-    await client.aclose()
-    with pytest.raises(errors.ConfigurationError, match="closed"):
-        await anext(watcher)
 
 
 # One order until it is terminal
@@ -314,7 +298,7 @@ async def test_orders_watcher_during_the_end_of_a_feed_gets_a_new_one(client: Cl
     await leaving
 
 
-@pytest.mark.parametrize("customer", [None, "", True, 1.5, b"me", ["me"], ".."], ids=repr)
+@for_each("customer", [None, "", True, 1.5, b"me", ["me"], ".."])
 async def test_orders_invalid_customer_raises_at_once(service: Service, client: Client, customer: Any) -> None:
     with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError), match="customer_id"):
         client.watch.orders(customer, ["A1"])
@@ -323,7 +307,7 @@ async def test_orders_invalid_customer_raises_at_once(service: Service, client: 
     assert service.requests == []
 
 
-@pytest.mark.parametrize("stream", ["orders", "quote_alerts", "market"])
+@for_each("stream", ["orders", "quote_alerts", "market"])
 async def test_on_error_invalid_raises_at_once(service: Service, client: Client, stream: str) -> None:
     async def unawaited(error: Exception) -> None:
         raise AssertionError("this function must not be called")
@@ -339,24 +323,15 @@ async def test_on_error_invalid_raises_at_once(service: Service, client: Client,
     assert service.requests == []
 
 
-async def test_orders_snapshot_is_a_valid_seed(service: Service, client: Client) -> None:
-    service.answers[LIVE] = [row(1, "Live")]
-    async with client.watch.orders("me", ["A1"]) as watcher:
-        await take(watcher, 1)
-    service.answers[LIVE] = [row(1, "Filled")]
-    async with client.watch.orders("me", ["A1"], seed=watcher.snapshot) as watcher:
-        assert await take(watcher, 1) == [("changed", "1", "Filled")]
-
-
-@pytest.mark.parametrize("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}], ids=str)
+@for_each("accounts", ["5WT00001", b"5WT00001", None, 5, [], [5], [None], [["A1"]], {"A1": 1}])
 async def test_orders_invalid_accounts_raise_at_once(service: Service, client: Client, accounts: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="account"):
         client.watch.orders("me", accounts)
     assert service.requests == []
 
 
-@pytest.mark.parametrize(
-    ("id", "options"),
+@for_each(
+    "id, options",
     [
         (None, {}),
         (1.5, {}),
@@ -367,7 +342,6 @@ async def test_orders_invalid_accounts_raise_at_once(service: Service, client: C
         ("1", {"interval": "5"}),
         ("1", {"follow": "yes"}),
     ],
-    ids=str,
 )
 async def test_order_invalid_arguments_raise_at_once(
     service: Service, client: Client, id: Any, options: dict[str, Any]
@@ -377,7 +351,7 @@ async def test_order_invalid_arguments_raise_at_once(
     assert service.requests == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "watch",
     [
         lambda client, state: client.watch.orders("me", ["A1"], state=state),
@@ -386,7 +360,6 @@ async def test_order_invalid_arguments_raise_at_once(
         lambda client, state: client.watch.balances(["A1"], state=state),
         lambda client, state: client.watch.market(state=state),
     ],
-    ids=["orders", "quote_alerts", "positions", "balances", "market"],
 )
 async def test_state_of_another_service_is_rejected(watch: Callable[[Client, MemoryState], Watcher[Any]]) -> None:
     async def watch_service(address: str) -> None:

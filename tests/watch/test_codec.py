@@ -12,6 +12,7 @@ from brokerage_async.errors import ConfigurationError
 from brokerage_async.models import Order, OrderStatus
 from brokerage_async.watch import AlertKind, Change, ChangeKind, PositionKey, StoredChange, WatchStateError
 from brokerage_async.watch.codec import ItemCodec, key_text
+from tests.tables import for_each
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -20,8 +21,8 @@ def by_id(item: Any) -> Any:
     return item["id"]
 
 
-@pytest.mark.parametrize(
-    ("key", "expected"),
+@for_each(
+    "key, expected",
     [
         ("a", '"a"'),
         (1, "1"),
@@ -49,7 +50,7 @@ def test_store_models_are_restored_as_equal_changes() -> None:
 
 
 def test_restore_kind_is_the_member_of_its_enumeration() -> None:
-    codec: ItemCodec[Any] = ItemCodec(by_id, None, (ChangeKind, AlertKind))
+    codec: ItemCodec[Any] = ItemCodec(by_id)
     stored = StoredChange(
         sequence=1, key='"a"', kind="dismissed", at=NOON.isoformat(), before=None, after=b'{"id":"a"}'
     )

@@ -17,6 +17,7 @@ from brokerage_async.watch.diff import (
     keyed,
     state_of,
 )
+from tests.tables import for_each
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 states = st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=8)
@@ -54,7 +55,7 @@ def test_state_of_items_or_snapshot() -> None:
     assert state_of({"1": one, "2": other}, key) == {"1": one, "2": other}
 
 
-@pytest.mark.parametrize("wrong", [5, "text", [5], {"1": None}], ids=repr)
+@for_each("wrong", [5, "text", [5], {"1": None}])
 def test_state_of_invalid_seed_raises(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match="seed must hold items of the collection"):
         state_of(wrong, lambda alert: alert.threshold)

@@ -18,6 +18,7 @@ from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 WATCHES: list[Any] = [
     lambda watch: watch.orders("me", ["A"], push=True),
@@ -27,7 +28,7 @@ WATCHES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("make", WATCHES)
+@for_each("make", WATCHES)
 def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
     client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
     with pytest.raises(ConfigurationError, match="streamer_url must be the address of the account stream"):
@@ -36,7 +37,7 @@ def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
         make(Watch(client))
 
 
-@pytest.mark.parametrize("moment", range(40))
+@for_each("moment", range(40))
 def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_most(moment: int) -> None:
     """A poll takes 10 ms and reads the list after 5; the change and its burst of events come at any of its moments."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
+import itertools
 import threading
+import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from brokerage_async.watch.poll import poll
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, ok
 from tests.loops import on_real_time, on_virtual_time
+from tests.tables import for_each
+from tests.watch.memory_state import MemoryState
 
 
 def one_row(latency: float = 0.0) -> FakeTransport:
@@ -34,30 +37,35 @@ def polls() -> list[asyncio.Task[Any]]:
     return [task for task in asyncio.all_tasks() if task.get_name() == "brokerage_async poll"]
 
 
+async def three_rows() -> list[int]:
+    return [1, 2, 3]
+
+
 STREAMS: dict[str, Callable[[Client], Watcher[Any]]] = {
     "orders": lambda client: client.watch.orders("me", ["A1"], interval=3600),
     "quote_alerts": lambda client: client.watch.quote_alerts(interval=3600),
     "view": lambda client: client.with_options(timeout=5).watch.orders("me", ["A1"], interval=3600),
 }
+OTHER_STREAMS: dict[str, Callable[[Client], Watcher[Any]]] = {
+    "positions": lambda client: client.watch.positions(["A1", "B2"], interval=3600),
+    "market": lambda client: client.watch.market(initial=True),
+    "poll": lambda client: poll(three_rows, key=int, interval=3600),
+    "durable": lambda client: client.watch.orders("me", ["A1"], interval=3600, state=MemoryState()),
+}
 
 
-async def leave_by_break(watcher: Callable[[], Watcher[Any]]) -> None:
+async def break_off(watcher: Callable[[], Watcher[Any]]) -> None:
     async for _ in watcher():
         break
 
 
-async def leave_by_forgetting(watcher: Callable[[], Watcher[Any]]) -> None:
+async def forget(watcher: Callable[[], Watcher[Any]]) -> None:
     held = watcher()
     await anext(held)
     del held
 
 
-async def leave_by_closing(watcher: Callable[[], Watcher[Any]]) -> None:
-    async with watcher() as held:
-        await anext(held)
-
-
-async def leave_by_cancelling(watcher: Callable[[], Watcher[Any]]) -> None:
+async def cancel(watcher: Callable[[], Watcher[Any]]) -> None:
     async def consume() -> None:
         async for _ in watcher():
             pass
@@ -65,60 +73,56 @@ async def leave_by_cancelling(watcher: Callable[[], Watcher[Any]]) -> None:
     consumer = asyncio.create_task(consume())
     await asyncio.sleep(1)
     consumer.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await consumer
+    await asyncio.wait({consumer})
+    kept.append(consumer)  # with its exception, whose traceback has the frames
 
 
-LEAVING = [leave_by_break, leave_by_forgetting, leave_by_closing, leave_by_cancelling]
+kept: list[asyncio.Task[None]] = []
 
 
-@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
+async def close(watcher: Callable[[], Watcher[Any]]) -> None:
+    async with watcher() as held:
+        await anext(held)
+
+
+async def take_one(watcher: Callable[[], Watcher[Any]]) -> None:
+    await asyncio.create_task(anext(watcher()))  # type: ignore[arg-type]
+
+
+async def cancel_at_once(watcher: Callable[[], Watcher[Any]]) -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(watcher()), 0)
+
+
+async def never_use(watcher: Callable[[], Watcher[Any]]) -> None:
+    watcher()
+
+
+LEAVING = {break_off: 1, forget: 1, cancel: 1, close: 0, take_one: 0, cancel_at_once: 0, never_use: 0}
+"""Ways to leave a watcher, with the number of warnings."""
+
+
+@for_each("stream, leave", itertools.product({**STREAMS, **OTHER_STREAMS}, LEAVING))
 @on_virtual_time
-async def test_last_watcher_ends_poll_task_stops_at_once(
-    stream: Callable[[Client], Watcher[Any]], leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]]
+async def test_watcher_left_stops_its_polls_at_once_and_warns_unless_closed(
+    stream: str, leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]]
 ) -> None:
+    row = {"id": 1, "status": "Live", "alert-external-id": "x", "symbol": "AAPL", "account-number": "A1"}
+    day = {"session-date": "2026-06-10", "open-at": "2026-06-10T13:30:00Z", "close-at": "2026-06-10T20:00:00Z"}
     gc.disable()  # reference counts must do
     try:
-        async with client_of(service := one_row()) as client:
-            await leave(lambda: stream(client))
-            for _ in range(3):
-                await asyncio.sleep(0)
+        async with client_of(service := FakeTransport(ok({"items": [row | day]}))) as client:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                await leave(lambda: {**STREAMS, **OTHER_STREAMS}[stream](client))
+                for _ in range(3):
+                    await asyncio.sleep(0)
             assert polls() == []
-            assert len(service.requests) == 1
+            assert len(service.requests) <= 2
+            assert [each.category for each in caught] == [ResourceWarning] * LEAVING[leave]
+            kept.clear()
     finally:
         gc.enable()
-
-
-@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
-@on_virtual_time
-async def test_last_market_watcher_ends_poll_task_stops_at_once(
-    leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]],
-) -> None:
-    day = {"session-date": "2026-06-10", "open-at": "2026-06-10T13:30:00Z", "close-at": "2026-06-10T20:00:00Z"}
-    gc.disable()
-    try:
-        async with client_of(FakeTransport(ok({"items": [day]}))) as client:
-            await leave(lambda: client.watch.market(initial=True))
-            for _ in range(3):
-                await asyncio.sleep(0)
-            assert polls() == []
-    finally:
-        gc.enable()
-
-
-@pytest.mark.parametrize("leave", LEAVING, ids=lambda leave: leave.__name__)
-@on_virtual_time
-async def test_last_watcher_of_poll_ends_poll_task_stops_at_once(
-    leave: Callable[[Callable[[], Watcher[Any]]], Awaitable[None]],
-) -> None:
-    async def fetch() -> list[int]:
-        return [1]
-
-    await leave(lambda: poll(fetch, key=int, interval=3600))
-    for _ in range(3):
-        await asyncio.sleep(0)
-    assert polls() == []
 
 
 @on_virtual_time
@@ -128,7 +132,8 @@ async def test_other_watchers_keep_the_poll_task_running() -> None:
         leaving = client.watch.orders("me", ["A1"], interval=10)
         await anext(staying)
         await anext(leaving)
-        del leaving
+        with pytest.warns(ResourceWarning, match="close it with `async with`"):
+            del leaving
         await asyncio.sleep(25)
         assert len(service.requests) == 3
         await staying.aclose()
@@ -221,27 +226,10 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     timer = threading.Timer(0.05, held.clear)
     timer.start()
     started = asyncio.get_running_loop().time()
-    await asyncio.wait(polls(), timeout=5)
+    with pytest.warns(ResourceWarning, match="dropped"):
+        await asyncio.wait(polls(), timeout=5)
     timer.join()
     assert asyncio.get_running_loop().time() - started < 4
-
-
-@on_virtual_time
-async def test_cancelled_task_that_is_still_held_does_not_keep_its_watcher() -> None:
-    async def consume() -> None:
-        async for _ in client.watch.orders("me", ["A1"], interval=3600):
-            pass
-
-    async with client_of(one_row()) as client:
-        consumer = asyncio.create_task(consume())
-        await asyncio.sleep(1)
-        consumer.cancel()
-        results = await asyncio.gather(consumer, return_exceptions=True)
-        for _ in range(3):
-            await asyncio.sleep(0)
-        assert polls() == []
-    assert isinstance(results[0], asyncio.CancelledError)
-    assert consumer.cancelled()
 
 
 @pytest.mark.parametrize("turns", range(8))

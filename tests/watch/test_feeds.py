@@ -1,4 +1,4 @@
-"""Feeds of one client by list and schedule."""
+"""Feeds of one client by list and schedule; an equal body is not decoded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import gc
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
+from brokerage_async import Client, Environment, StaticToken
+from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
+from brokerage_async.errors import ServerError
+from brokerage_async.protocol.response import Response
+from brokerage_async.watch.diff import UNCHANGED
 from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.feeds import Feeds
+from brokerage_async.watch.feeds import ConditionalExecutor, Feeds, conditional_fetch
 from brokerage_async.watch.schedule import Schedule
+from tests.fake_transport import FakeTransport, fail, ok
+from tests.loops import on_virtual_time
 
 SCHEDULE = Schedule(interval=2.0)
 
@@ -62,3 +71,59 @@ def test_get_feed_without_holder_is_let_go() -> None:
     get(feeds)
     gc.collect()
     assert not feeds._running
+
+
+def listed(*names: str) -> Response:
+    return ok({"items": [{"name": name} for name in names]})
+
+
+def client_of(transport: FakeTransport) -> Client:
+    return Client(Environment.sandbox("https://api.example.com"), StaticToken("token"), transport=transport)
+
+
+class TestConditionalFetch:
+    @on_virtual_time
+    async def test_equal_body_is_unchanged(self) -> None:
+        transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            found = [await fetch() for _ in range(5)]
+        names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
+        assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
+
+    @on_virtual_time
+    async def test_previous_body_is_passed_to_the_transport(self) -> None:
+        transport = FakeTransport(listed("a"), listed("b"), listed("b"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            for _ in range(3):
+                await fetch()
+        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
+
+    @on_virtual_time
+    async def test_failure_in_between_keeps_the_previous_body(self) -> None:
+        transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            await fetch()
+            with pytest.raises(ServerError):
+                await fetch()
+            assert await fetch() is UNCHANGED
+
+    @on_virtual_time
+    async def test_two_fetches_are_independent(self) -> None:
+        async with client_of(FakeTransport(listed("a"))) as client:
+            for _ in range(2):
+                fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+                assert await fetch() is not UNCHANGED
+
+
+class TestConditionalExecutor:
+    @on_virtual_time
+    async def test_reread_and_pages_are_delegated(self) -> None:
+        async with client_of(FakeTransport(listed("a"))) as client:
+            executor = ConditionalExecutor(client.session)
+            await executor.execute(WATCHLISTS_LIST.bind())
+            assert await executor.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
+            pager = executor.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
+            assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from brokerage_async import errors
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.protocol.timetable import is_open, timetable_range
-from brokerage_async.watch.market_hours import MarketHours, boundaries, interval_at, last_passed
+from brokerage_async.watch.market import MarketHours, boundaries, interval_at
+from tests.tables import for_each
 
 NEW_YORK = ZoneInfo("America/New_York")
 HOLIDAYS = {date(2026, 11, 26)}
@@ -57,8 +58,8 @@ def test_boundaries_across_a_holiday_and_a_half_day() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("friday", "expected"),
+@for_each(
+    "friday, expected",
     [
         (date(2026, 3, 6), ["opened 03-06 14:30", "closed 03-06 21:00", "opened 03-09 13:30", "closed 03-09 20:00"]),
         (date(2026, 10, 30), ["opened 10-30 13:30", "closed 10-30 20:00", "opened 11-02 14:30", "closed 11-02 21:00"]),
@@ -98,7 +99,6 @@ moments = st.datetimes(datetime(2026, 11, 17), datetime(2026, 12, 3), timezones=
 def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> None:
     passed = [each for each in boundaries(WEEKS, extended=extended) if each.at <= now]
     last = passed[-1]
-    assert last_passed(passed, now) == last.at
     begins = {"started", "opened", "closed"} if extended else {"opened"}
     assert is_open(WEEKS, now, extended=extended) is (last.kind in begins)
 
@@ -117,7 +117,6 @@ def test_interval_at_never_sleeps_past_an_opening(now: datetime, trading: float,
 
 def test_interval_at_unknown_future_is_resting() -> None:
     assert interval_at([], datetime.now(UTC), trading=1, resting=60) == 60
-    assert last_passed([], at(date(2026, 1, 1), 0)) == at(date(2026, 1, 1), 0)
 
 
 @given(moments)

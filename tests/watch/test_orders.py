@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
+import attrs
 import pytest
 
-from brokerage_async._generated.models import Order, OrderStatus
+from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
+from brokerage_async.watch import is_complete
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.orders import (
     ABSENT_LOOKUP_INTERVAL,
+    FILLS_DELAY,
     LOOKUP_INTERVAL,
     MAX_LOOKUPS,
     is_terminal,
@@ -20,6 +24,7 @@ from brokerage_async.watch.orders import (
 from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 
 
 class List:
@@ -65,6 +70,76 @@ def of(status: str, id: str = "1", by: str | None = None) -> Order:
 )
 def test_is_terminal_by_status(order: Order, expected: bool) -> None:
     assert is_terminal(order) is expected
+
+
+def filled(*fills: int, status: str = "Filled", id: str = "1", by: str | None = None, second: int = 0) -> Order:
+    """An order of two legs of 10: the first has these fills, the second so much."""
+    legs = (
+        OrderLeg(quantity=10, remaining_quantity=10 - sum(fills), fills=tuple(Fill(quantity=each) for each in fills)),
+        OrderLeg(quantity=10, remaining_quantity=10 - second, fills=(Fill(quantity=second),) if second else ()),
+    )
+    return Order(id=id, status=OrderStatus(status), replacing_order_id=by, legs=legs)
+
+
+NEW_STATUS = Order(status=OrderStatus("Something New"), terminal_at=datetime(2026, 3, 2, tzinfo=UTC))
+
+
+@for_each(
+    "order, expected",
+    [
+        (filled(10, second=10), True),
+        (filled(4, 6, second=10), True),
+        (filled(10), False),
+        (filled(10, second=4), False),
+        (filled(10, second=10, status="Live"), False),
+        (filled(4, status="Cancelled", second=4), True),
+        (filled(4, status="Cancelled"), False),
+        (of("Rejected"), True),
+        (of("Live"), False),
+        (Order(), False),
+    ],
+)
+def test_is_complete_needs_the_fills_of_every_leg(order: Order, expected: bool) -> None:
+    assert is_complete(order) is expected
+
+
+@on_virtual_time
+async def test_until_terminal_filled_with_fills_missing_is_waited_for() -> None:
+    """An order of several legs is `Filled` when its first leg is; the fills of the others come later."""
+    orders = List(filled(10))
+    waiting = asyncio.create_task(orders.wait())
+    await asyncio.sleep(3.5)
+    assert not waiting.done()
+    orders.listed[:] = [filled(10, second=10)]
+    assert is_complete(await waiting)
+    assert (asyncio.get_running_loop().time(), orders.looks) == (4, [])
+
+
+@on_virtual_time
+async def test_until_terminal_fills_that_never_come_end_the_wait_in_time(caplog: pytest.LogCaptureFixture) -> None:
+    assert await List(filled(10)).wait() == filled(10)
+    assert asyncio.get_running_loop().time() == FILLS_DELAY
+    assert f"order 1 is Filled, but shows not all fills after {FILLS_DELAY:g} s" in caplog.text
+
+
+@on_virtual_time
+async def test_until_terminal_unknown_final_status_ends_at_once() -> None:
+    assert (await List(attrs.evolve(NEW_STATUS, id="1")).wait()).id == "1"
+    assert asyncio.get_running_loop().time() == 0
+
+
+@on_virtual_time
+async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_original() -> None:
+    """A replacement that never worked has no end to tell: the original has, with its fills."""
+    partly = filled(4, status="Cancelled", by="2")
+    live = datetime(2026, 3, 2, tzinfo=UTC)
+    for new, expected in (
+        (of("Rejected", "2"), "1"),
+        (of("Cancelled", "2"), "1"),
+        (filled(10, second=10, id="2"), "2"),
+        (attrs.evolve(of("Cancelled", "2"), live_at=live), "2"),
+    ):
+        assert (await List(partly, new).wait(follow=True)).id == expected, new
 
 
 @on_virtual_time

@@ -6,7 +6,6 @@ import math
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from brokerage_async.watch.diff import UNCHANGED, Change
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.poll import Watcher, poll
 from brokerage_async.watch.schedule import Schedule
+from tests.tables import for_each
 
 Item = tuple[str, int]
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -254,6 +254,14 @@ async def test_watcher_keep_reports_the_last_state_of_removed_items() -> None:
         await quiet(watcher)
 
 
+async def test_watcher_without_initial_does_not_report_what_left_before_the_first_change() -> None:
+    feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0))
+    async with Watcher(feed), Watcher(feed, initial=False, keep=lambda item: item[1] == 9) as late:
+        feed.begin()
+        await asyncio.sleep(1.5)
+        assert await take(late, 1) == [("added", "b", None, 1)]
+
+
 async def test_poll_large_collection_does_not_block_the_loop() -> None:
     turns = fetched = 0
 
@@ -339,24 +347,6 @@ async def test_watcher_cancelled_wait_loses_no_change() -> None:
         assert await take(watcher, 1) == [("added", "a", None, 1)]
         await quiet(watcher, 0.3)
         assert await take(watcher, 1) == [("changed", "a", 1, 2)]
-
-
-async def test_watcher_break_within_aclosing_ends_the_polls() -> None:
-    script = Script({"a": 1})
-    async with aclosing(watch(script)) as watcher:
-        async for _ in watcher:
-            break
-    await asyncio.sleep(10)
-    assert script.starts == [0]
-
-
-async def test_watcher_dropped_ends_the_polls() -> None:
-    script = Script({"a": 1})
-    async for _ in watch(script):
-        break
-    await asyncio.sleep(10)
-    assert script.starts == [0]
-    assert [task for task in asyncio.all_tasks() if "poll" in task.get_name()] == []
 
 
 async def test_watcher_loop_cancelled_from_outside_raises() -> None:
@@ -460,15 +450,11 @@ async def unawaited(*_: object) -> bool:
     raise AssertionError("this function must not be called")
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
+@for_each("name, wrong", [
         ("fetch", None), ("fetch", []), ("key", "id"), ("key", unawaited), ("now", NOON), ("fatal", True),
         ("fatal", unawaited), ("on_error", "log"), ("on_error", unawaited), ("seed", 5), ("seed", [5]),
         ("interval", "1"), ("min_interval", -1), ("jitter", 2), ("max_backoff", None),
-    ],
-    ids=lambda value: getattr(value, "__name__", None) or str(value),
-)  # fmt: skip
+    ])  # fmt: skip
 async def test_poll_invalid_argument_raises_at_once(name: str, wrong: object) -> None:
     usable: dict[str, Any] = {"fetch": Script({}), "key": first, "interval": 1.0}
     with pytest.raises(errors.ConfigurationError, match=name):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, FailureStreak, Schedule, is_fatal
+from tests.tables import for_each
 
 seconds = st.floats(0.01, 100)
 
@@ -58,7 +60,7 @@ def test_backoff_retry_after_is_bounded() -> None:
     assert Schedule(interval=1).backoff(1, 1.0, 86_400.0) == MAX_RETRY_AFTER
 
 
-@pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf, None, "1", True], ids=str)
+@for_each("wrong", [0, -1, math.nan, math.inf, None, "1", True])
 async def test_current_invalid_result_of_pacing_raises(wrong: Any) -> None:
     async def pace() -> float:
         return wrong
@@ -78,20 +80,20 @@ async def test_current_min_interval_bounds_numbers_and_pacing(caplog: pytest.Log
     assert await Schedule(interval=2.0, min_interval=1.0).current() == 2.0
 
 
-@pytest.mark.parametrize("interval", [0, -1, math.inf, math.nan])
+@for_each("interval", [0, -1, math.inf, math.nan])
 def test_schedule_interval_must_be_positive(interval: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="interval"):
         Schedule(interval=interval)
 
 
-@pytest.mark.parametrize("jitter", [-0.1, 1.1, math.nan])
+@for_each("jitter", [-0.1, 1.1, math.nan])
 def test_schedule_jitter_must_be_a_fraction(jitter: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="jitter"):
         Schedule(interval=1, jitter=jitter)
 
 
-@pytest.mark.parametrize(
-    ("error", "fatal"),
+@for_each(
+    "error, fatal",
     [
         (errors.RequestNotSentError(), False),
         (errors.ResponseLostError(), False),
@@ -132,8 +134,10 @@ def test_failure_streak_counts_total_and_same_kind() -> None:
     assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]
 
 
-@pytest.mark.parametrize("wrong", [None, "1", True, -1, math.nan, math.inf], ids=str)
-@pytest.mark.parametrize("name", ["interval", "min_interval", "jitter", "max_backoff"])
+@for_each(
+    "wrong, name",
+    itertools.product([None, "1", True, -1, math.nan, math.inf], ["interval", "min_interval", "jitter", "max_backoff"]),
+)
 def test_schedule_invalid_seconds_raise(name: str, wrong: object) -> None:
     with pytest.raises(errors.ConfigurationError, match=name):
         Schedule(**({"interval": 1.0} | {name: wrong}))  # type: ignore[arg-type]

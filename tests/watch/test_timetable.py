@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +12,7 @@ import pytest
 
 from brokerage_async import Client, errors
 from brokerage_async.watch import Change, Watch
+from tests.tables import for_each
 from tests.watch.scripted_service import NOON, Service
 
 pytestmark = pytest.mark.virtual_time
@@ -70,21 +72,6 @@ async def test_market_opens_and_closes_by_its_timetable(service: Service, client
     assert "instrument-collection=Equity" in service.targets[0]
 
 
-async def test_market_extended_hours_and_initial_state(service: Service, client: Client) -> None:
-    service.answers[SESSIONS] = WEEK
-    market = client.watch.market("Equity", extended=True, initial=True)
-    reported = [await anext(market) for _ in range(6)]
-    await market.aclose()
-    assert [(change.kind, f"{change.key:%m-%d}") for change in reported] == [
-        ("ended", "02-27"),
-        ("started", "03-02"),
-        ("opened", "03-02"),
-        ("closed", "03-02"),
-        ("ended", "03-02"),
-        ("started", "03-03"),
-    ]
-
-
 async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
     early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
 
@@ -128,15 +115,16 @@ async def test_market_hours_pace_polls_while_closed(service: Service, client: Cl
     assert len([at for at in times if at >= closing]) <= 16
 
 
-@pytest.mark.parametrize("wrong", ["x", None, 0, -1, True, float("inf"), float("nan")], ids=str)
-@pytest.mark.parametrize("name", ["trading", "resting"])
+@for_each(
+    "wrong, name", itertools.product(["x", None, 0, -1, True, float("inf"), float("nan")], ["trading", "resting"])
+)
 async def test_market_hours_invalid_seconds_raise(service: Service, client: Client, name: str, wrong: Any) -> None:
     seconds: Any = {"trading": 1, "resting": 60, name: wrong}
     with pytest.raises(errors.ConfigurationError, match=name):
         client.watch.market_hours(**seconds)
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "", b"Equity"], ids=repr)
+@for_each("wrong", [None, 5, "", b"Equity"])
 async def test_market_invalid_collection_raises(service: Service, client: Client, wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
         client.watch.market(wrong)

@@ -3,31 +3,27 @@
 A generated wire struct rejects unknown keys and undocumented types in C, which costs nothing and loses nothing. After
 a rejection a variant of the struct is made that decodes the next body in C again:
 
-- learned keys: an unknown key becomes a field of its own, and `build` puts it into the model's ``extra``;
-- widened fields: a field seen in an undocumented form is decoded loosely and read by itself (see `widening`);
-- reordered fields: they follow the order in which the service sends its keys, which makes looking them up cheaper.
+- learned keys: an unknown key becomes a field, and `build` puts it into the model's ``extra``;
+- widened fields: a field seen in an undocumented form takes any form, and its values are read one by one.
 
-A variant also builds the models of nested lists as soon as they are decoded, unless they hold widened fields.
-
-Structs that contain a variant get a variant as well. All of it is the state of one `DecoderRegistry`; it is bounded in
-entries and in bytes, and a row beyond the bounds is read value by value.
+A variant also builds the models of nested lists as soon as they are decoded, unless they hold widened fields. All of
+it is the state of one `DecoderRegistry`, which is bounded in entries and in bytes.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import msgspec
 
-from ..._values import Extra
+from ..._values import raw_object
 from ..._wire import Wire, build_list
-from .fields import WireField, containing, wire_fields
-from .widening import Kept, Place, places, widened_type
+from .fields import Kept, WireField, wire_fields
 
 __all__ = ["REGISTRY", "DecoderRegistry", "Plan", "variant_methods"]
 
@@ -46,13 +42,22 @@ class Plan:
     """How rows of one model are decoded at present.
 
     Attributes:
-        variant: the wire struct that msgspec fills.
-        places: the widened fields in it and below, which are read before the models are built.
+        wire: the generated wire struct.
+        variant: the struct that msgspec fills, which is the generated one unless something was adapted.
+        widened: the widened fields in it, each with the plan of its nested model, if it has one.
+        below: the fields whose nested structs hold widened fields, each with its plan.
     """
 
+    wire: type[Wire]
     variant: type[Wire]
-    places: tuple[Place, ...] = ()
+    widened: tuple[tuple[WireField, Plan | None], ...] = ()
+    below: tuple[tuple[WireField, Plan], ...] = ()
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
+
+    @property
+    def is_typed(self) -> bool:
+        """Return whether no field in it or below is widened."""
+        return not (self.widened or self.below)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``; for the bare variant with None."""
@@ -64,76 +69,52 @@ class Plan:
 
 
 class DecoderRegistry:
-    """The state of the decoders: learned keys, widened fields, orders of keys, and the warnings given.
+    """The state of the decoders: learned keys, widened fields, and the warnings given.
 
-    The keyword arguments switch an adaptation off, which the benchmarks do to measure its worth.
+    ``adapts=False`` leaves the structs as the schema has them, which is slow and shows what adapting is worth.
     """
 
-    def __init__(self, *, learns: bool = True, widens: bool = True, reorders: bool = True) -> None:
-        self._learns, self._widens, self._reorders = learns, widens, reorders
+    def __init__(self, *, adapts: bool = True) -> None:
+        self._adapts = adapts
         self._lock = threading.RLock()
-        self._learned: dict[type[Wire], dict[str, str | None]] = {}
-        self._widened: dict[type[Wire], dict[WireField, bool]] = {}
-        self._orders: dict[type[Wire], list[str]] = {}
-        self._unordered: set[type[Wire]] = set()
+        self._learned: dict[type[Wire], list[str]] = {}
+        self._widened: dict[WireField, bool] = {}
         self._plans: dict[type[Wire], Plan] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
         with self._lock:
-            for state in (self._learned, self._widened, self._orders, self._unordered, self._plans, self._warned):
+            for state in (self._learned, self._widened, self._plans, self._warned):
                 state.clear()
 
     def plan(self, wire: type[Wire]) -> Plan:
         """Return how a generated wire struct is decoded at present."""
         return self._plans.get(wire) or self._make_plan(wire)
 
-    def learned_keys(self, wire: type[Wire]) -> frozenset[str]:
-        """Return the keys beyond the schema that are decoded in C."""
-        return frozenset(self._learned.get(wire, ()))
-
     def learn(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
         """Learn the unknown keys of some raw rows; return False if there were none to learn."""
-        found: dict[type[Wire], dict[str, str | None]] = {}
-        if self._learns:
+        found: dict[type[Wire], dict[str, None]] = {}
+        if self._adapts:
             for row in rows:
                 _collect_keys(wire, row, found)
-        grown = set()
+        grown = False
         with self._lock:
             for each, keys in found.items():
-                learned = self._learned.setdefault(each, {})
-                for key, before in keys.items():
-                    if key not in learned and len(learned) < MAX_KEYS and _is_learnable(key):
-                        learned[key] = before
-                        grown.add(each)
-            self._outdate(grown)
-        return bool(grown)
+                learned = self._learned.setdefault(each, [])
+                new = [key for key in keys if key not in learned][: MAX_KEYS - len(learned)]
+                learned += new
+                grown = grown or bool(new)
+            if grown:
+                self._plans.clear()
+        return grown
 
-    def widen(self, wire: type[Wire], field: WireField, *, untyped: bool = False) -> None:
-        """Decode a field loosely from now on; ``untyped``: not even its nested models in C."""
-        widened = self._widened.get(wire, {})
-        if not self._widens or (field in widened and (widened[field] or not untyped)):
-            return
-        with self._lock:
-            self._widened.setdefault(wire, {})[field] = untyped
-            self._outdate({wire})
-
-    def is_reordered(self, wire: type[Wire]) -> bool:
-        """Return whether the order of the keys has been looked at."""
-        return wire in self._orders or wire in self._unordered or not self._reorders
-
-    def reorder(self, wire: type[Wire], row: dict[str, Any] | None) -> None:
-        """Adopt the order of the keys of one raw row, once; None for one that is too long to look at."""
-        if row is None:
-            self._unordered.add(wire)
-            return
-        found: dict[type[Wire], list[str]] = {}
-        _collect_order(wire, row, found)
-        with self._lock:
-            changed = found.keys() - self._orders.keys()
-            self._orders.update({each: found[each] for each in changed})
-            self._outdate(changed)
+    def widen(self, field: WireField, *, untyped: bool = False) -> None:
+        """Take any form of a field from now on; ``untyped``: its nested models are not decoded in C either."""
+        if self._adapts and self._widened.get(field) not in (True, untyped):
+            with self._lock:
+                self._widened[field] = untyped
+                self._plans.clear()
 
     def is_first_warning(self, operation: str, path: str) -> bool:
         """Return whether this warning has not been given yet, and remember it."""
@@ -143,54 +124,31 @@ class DecoderRegistry:
             self._warned.add((operation, path))
         return True
 
-    def warned_paths(self) -> list[str]:
-        """Return the JSON paths of all warnings given."""
-        return sorted(path for _, path in self._warned)
-
-    def _outdate(self, changed: Iterable[type[Wire]]) -> None:
-        for wire in changed:
-            for each in containing(wire):
-                self._plans.pop(each, None)
-
     def _make_plan(self, wire: type[Wire]) -> Plan:
         with self._lock:
             if (found := self._plans.get(wire)) is not None:
                 return found
-            variant = self._variant(wire)
-            plan = self._plans[wire] = Plan(variant, places(wire, variant, self._widened))
+            fields = wire_fields(wire).values()
+            plans = {field: self.plan(field.child) for field in fields if field.child is not None}
+            learned = self._learned.get(wire, [])
+            widened = [field for field in fields if field in self._widened]
+            # The structs of a list are in the processor's cache right after it was decoded, and their memory serves
+            # the next one. Models that rows share are built with their row.
+            early = [
+                field.attribute
+                for field, plan in plans.items()
+                if field.many and field not in self._widened and plan.is_typed and not _is_shared(plan.variant)
+            ]
+            variant = wire
+            if learned or widened or early or any(plan.variant is not field.child for field, plan in plans.items()):
+                types = [
+                    (field, _annotation(field, plans.get(field), untyped=self._widened.get(field))) for field in fields
+                ]
+                variant = _define(wire, types, learned, widened, early)
+            below = [(field, plan) for field, plan in plans.items() if not plan.is_typed]
+            loose = tuple((field, plans.get(field)) for field in widened)
+            plan = self._plans[wire] = Plan(wire, variant, loose, tuple(below))
             return plan
-
-    def _variant(self, wire: type[Wire]) -> type[Wire]:
-        """Return the generated struct, or a variant of it where something in it is adapted or built at once."""
-        fields = wire_fields(wire)
-        children = {field: self.plan(field.child).variant for field in fields.values() if field.child is not None}
-        learned, widened = self._learned.get(wire, {}), self._widened.get(wire, {})
-        early = [each.attribute for each in children if each not in widened and self._is_built_early(each)]
-        own = learned or widened or early or wire in self._orders
-        if not own and all(field.child is variant for field, variant in children.items()):
-            return wire
-        definitions: dict[str, Any] = {}
-        for key, field in fields.items():
-            annotation = _annotation(field, children.get(field), widened)
-            definitions[key] = (field.attribute, annotation, msgspec.field(default=None, name=key))
-        order = list(self._orders.get(wire, definitions))
-        for number, (key, before) in enumerate(learned.items()):
-            definitions[key] = (f"learned_{number}", Any, msgspec.field(default=msgspec.UNSET, name=key))
-            # Structs are decoded fastest when their fields stand in the order of the keys.
-            order.insert(order.index(before) + 1 if before in order else 0, key)
-        namespace = {
-            **variant_methods(wire, list(learned), list(widened)),
-            "structs": {field.attribute: variant for field, variant in children.items()},
-            "__doc__": wire.__doc__,
-        }
-        if early:
-            namespace["__post_init__"] = _make_nested_builder(early)
-        return _define(wire, [definitions[key] for key in order], namespace)
-
-    def _is_built_early(self, field: WireField) -> bool:
-        """Return whether nested models can be built before anything else is read, and it is worth it."""
-        child = field.child
-        return child is not None and field.many and not _is_shared(child) and not self.plan(child).places
 
 
 #: The registry of the process.
@@ -202,112 +160,88 @@ def _is_shared(wire: type[Wire]) -> bool:
     return "build_new" in vars(wire)
 
 
-def _is_learnable(key: str) -> bool:
-    return len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
-
-
-def _collect_order(wire: type[Wire], row: Any, found: dict[type[Wire], list[str]]) -> None:
-    if not isinstance(row, dict) or wire in found:
-        return
-    fields = wire_fields(wire)
-    found[wire] = [*(key for key in row if key in fields), *(key for key in fields if key not in row)]
-    for key, field in fields.items():
-        if field.child is not None and (value := row.get(key)):
-            _collect_order(field.child, value[0] if isinstance(value, list) else value, found)
-
-
-def _collect_keys(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, str | None]]) -> None:
-    """Collect the unknown keys of a row and of everything nested in it, each with the key before it."""
+def _collect_keys(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, None]]) -> None:
+    """Collect the unknown keys of a row, and of everything nested in it, that can be learned."""
     if not isinstance(row, dict):
         return
     fields = wire_fields(wire)
-    if not row.keys() <= fields.keys():
-        before = None
-        for key in row:
-            if key not in fields:
-                found.setdefault(wire, {}).setdefault(key, before)
-            before = key
+    for key in row:
+        if key not in fields and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key):
+            found.setdefault(wire, {})[key] = None
     for key, field in fields.items():
         if field.child is not None and (value := row.get(key)):
             for child in value if isinstance(value, list) else (value,):
                 _collect_keys(field.child, child, found)
 
 
-def _annotation(field: WireField, child: Any, widened: Mapping[WireField, bool]) -> Any:
-    if field in widened:
-        return widened_type(field, child, untyped=widened[field])
-    if field.child is None or child is field.child:
+def _annotation(field: WireField, plan: Plan | None, *, untyped: bool | None) -> Any:
+    """Return the type of a field in a variant; ``untyped`` is None for a field that was not widened.
+
+    Nested models stay typed next to other forms, so that they are still decoded in C. Untyped are those that such a
+    type would change (numbers with a fraction) or hide (lists with other items).
+    """
+    if plan is None or untyped:
+        return field.type if untyped is None else Any
+    if untyped is None and plan.variant is field.child:
         return field.type
-    return list[child] | None if field.many else child | None
+    kind: Any = list[plan.variant] if field.many else plan.variant  # type: ignore[name-defined]
+    if untyped is None:
+        return kind | str | None if "str" in field.scalars else kind | None
+    return kind | (dict[str, Any] if field.many else list[Any]) | str | int | bool | None
 
 
-def _define(wire: type[Wire], definitions: list[Any], namespace: dict[str, Any]) -> type[Wire]:
+def _define(
+    wire: type[Wire], types: list[tuple[WireField, Any]], learned: list[str], widened: list[WireField], early: list[str]
+) -> type[Wire]:
+    """Return the variant of a wire struct."""
+    definitions: list[Any] = [
+        (field.attribute, kind, msgspec.field(default=None, name=field.key)) for field, kind in types
+    ]
+    for number, key in enumerate(learned):
+        definitions.append((f"learned_{number}", Any, msgspec.field(default=msgspec.UNSET, name=key)))
+    namespace = {**variant_methods(wire, learned, widened), "__doc__": wire.__doc__}
+
+    def build_nested(self: Any) -> None:
+        for attribute in early:
+            if wires := getattr(self, attribute):
+                setattr(self, attribute, build_list(wires))
+
+    if early:
+        namespace["__post_init__"] = build_nested
     variant: type[Wire] = msgspec.defstruct(  # type: ignore[assignment]
-        wire.__name__,
-        definitions,
-        bases=(Wire,),
-        namespace=namespace,
-        module=wire.__module__,
-        gc=False,
-        forbid_unknown_fields=True,
-        omit_defaults=True,
+        wire.__name__, definitions, bases=(Wire,), namespace=namespace, module=wire.__module__
     )
     return variant
 
 
-def _make_nested_builder(attributes: list[str]) -> Callable[[Any], None]:
-    """Return what turns nested lists into models as soon as msgspec has decoded them.
-
-    They are in the processor's cache then, and the memory of their structs serves those of the next row.
-    """
-
-    def build_nested(self: Any) -> None:
-        for attribute in attributes:
-            wires = getattr(self, attribute)
-            if wires:
-                setattr(self, attribute, build_list(wires))
-
-    return build_nested
-
-
-def variant_methods(wire: type[Wire], learned: list[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
+def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[WireField] = ()) -> dict[str, Any]:
     """Return the methods of a variant, which puts learned keys, and values that do not fit, into ``extra``."""
-    own = {name: vars(wire)[name] for name in ("build", "build_new", "build_all", "of") if name in vars(wire)}
-    loose = [field for field in wire_fields(wire).values() if field in widened]
-    if not learned and not loose:
+    own = {name: vars(wire)[name] for name in ("build", "build_new", "build_all") if name in vars(wire)}
+    learned_attributes = [(f"learned_{number}", key) for number, key in enumerate(learned)]
+    loose = [field.attribute for field in widened]
+    if not learned_attributes and not loose:
         return own
-    extra_of = _make_finder(learned, loose)
-    shares = _is_shared(wire)
-    put = object.__setattr__
+    unset, put, shares = msgspec.UNSET, object.__setattr__, _is_shared(wire)
 
-    def build_all(wires: Sequence[Any]) -> list[Any]:
-        extras = [extra_of(each) for each in wires]
+    def build_all(structs: Sequence[Any]) -> list[Any]:
+        extras: dict[int, dict[str, Any]] = {}
+        for attribute, key in learned_attributes:
+            for index, struct in enumerate(structs):
+                if (value := getattr(struct, attribute)) is not unset:
+                    extras.setdefault(index, {})[key] = value
+        for attribute in loose:
+            for index, struct in enumerate(structs):
+                if (value := getattr(struct, attribute)).__class__ is Kept:
+                    setattr(struct, attribute, value.value)
+                    extras[index] = {**extras[index], **value.extra} if index in extras else value.extra
         models: list[Any]
         if shares:  # Models that rows share must not be changed.
-            pairs = zip(wires, extras, strict=True)
-            models = [each.build_new() if extra else wire.build(each) for each, extra in pairs]
+            models = [each.build_new() if index in extras else wire.build(each) for index, each in enumerate(structs)]
         else:
-            models = wire.build_all(wires)
-        for model, extra in zip(models, extras, strict=True):
-            if extra:
-                put(model, "extra", Extra({**model.extra, **extra}) if model.extra else Extra(extra))
+            models = wire.build_all(structs)
+        for index, extra in extras.items():
+            model = models[index]
+            put(model, "extra", raw_object({**model.extra, **extra} if model.extra else extra))
         return models
 
     return {**own, "build": lambda self: build_all((self,))[0], "build_all": staticmethod(build_all)}
-
-
-def _make_finder(learned: list[str], loose: list[WireField]) -> Callable[[Any], dict[str, Any]]:
-    """Return what takes from a struct its raw values for ``extra``: learned keys, and values that do not fit."""
-    pairs = [(f"learned_{number}", key) for number, key in enumerate(learned)]
-    unset = msgspec.UNSET
-
-    def extra_of(wire: Any) -> dict[str, Any]:
-        extra = {key: value for attribute, key in pairs if (value := getattr(wire, attribute)) is not unset}
-        for field in loose:
-            value = getattr(wire, field.attribute)
-            if value.__class__ is Kept:
-                setattr(wire, field.attribute, value.value)
-                extra[field.key] = value.raw
-        return extra
-
-    return extra_of

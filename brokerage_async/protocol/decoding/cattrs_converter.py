@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, get_args, get_origin
 
@@ -13,8 +12,6 @@ from ..._decimals import decimal_text, finite, read_decimal
 from ..._open_enums import OpenStrEnum
 from ..._values import as_tuple
 from ..registry import wires
-from .adaptive import REGISTRY
-from .fields import UNREADABLE
 from .issues import Issues
 from .lenient import structure_one, structure_rows
 
@@ -28,43 +25,23 @@ def make_converter() -> cattrs.Converter:
     raises ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
     """
     converter = cattrs.Converter()
-    converter.register_structure_hook_factory(_is_model, _structure_hook)
-    converter.register_unstructure_hook_func(_is_model, _unstructure)
+    converter.register_structure_hook_func(
+        _is_model, lambda value, model: structure_one(model, value, "$", Issues(model.__name__))
+    )
+    converter.register_unstructure_hook_func(
+        _is_model, lambda model: msgspec.to_builtins(wires()[type(model)].of(model), builtin_types=(Decimal,))
+    )
     converter.register_structure_hook_func(_is_list_of_models, _structure_list)
     converter.register_structure_hook(Decimal, _structure_decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
-    converter.register_structure_hook_func(_is_open_enum, lambda value, enum: enum(value))
+    converter.register_structure_hook_func(
+        lambda kind: isinstance(kind, type) and issubclass(kind, OpenStrEnum), lambda value, enum: enum(value)
+    )
     return converter
 
 
 def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and kind in wires()  # also of packages that are imported later
-
-
-def _structure_hook(model: type[Any]) -> Callable[[Any, Any], Any]:
-    wire = wires()[model]
-
-    def structure(value: Any, _: Any) -> Any:
-        plan = REGISTRY.plan(wire)
-        if not plan.places:
-            try:
-                return msgspec.convert(value, plan.variant).build()
-            except UNREADABLE:
-                pass
-        return structure_one(model, value, "$", Issues(model.__name__))
-
-    return structure
-
-
-def _structure_decimal(value: Any, _: Any) -> Decimal:
-    """Return a decimal from a JSON value; a float has the digits of its repr, as in the fields of models."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise TypeError(f"expected a decimal, got {type(value).__name__}")
-    return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))
-
-
-def _is_open_enum(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, OpenStrEnum)
 
 
 def _is_list_of_models(kind: Any) -> bool:
@@ -78,5 +55,8 @@ def _structure_list(value: Any, kind: Any) -> list[Any]:
     return structure_rows(model, rows, "$", Issues(model.__name__))
 
 
-def _unstructure(model: Any) -> Any:
-    return msgspec.to_builtins(wires()[type(model)].of(model), builtin_types=(Decimal,))
+def _structure_decimal(value: Any, _: Any) -> Decimal:
+    """Return a decimal from a JSON value; a float has the digits of its repr, as in the fields of models."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+        raise TypeError(f"expected a decimal, got {type(value).__name__}")
+    return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))

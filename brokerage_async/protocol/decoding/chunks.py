@@ -29,7 +29,6 @@ COUNTED_SIZE = 32 * 1024
 
 _OPENING = re.compile(rb'"(?:items|data)"\s*:\s*\[\s*')
 _FIRST_KEY = re.compile(rb'\{\s*("(?:[^"\\]|\\.){0,200}"\s*:)')
-_BETWEEN = re.compile(rb"\}\s*,\s*(?=\{)")
 # A string that does not end counts as one up to the end of the body: searched at every quote, it would take minutes.
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _NEXT = re.compile(rb"\s*([,\]])\s*")
@@ -60,14 +59,6 @@ class Chunker:
                 return cls(body=body, path=path, opening=opening.end(), position=opening.end(), first_key=first[1])
         return None
 
-    def first_row(self) -> Any:
-        """Return the first row as untyped JSON, or None where it cannot be read or is long."""
-        start = self.body[self.position : self.position + SIZE // 16].decode("utf-8", "replace")
-        try:
-            return json.JSONDecoder().raw_decode(start)[0]
-        except (ValueError, RecursionError):
-            return None
-
     @property
     def is_done(self) -> bool:
         """Return whether all rows have been taken."""
@@ -80,8 +71,11 @@ class Chunker:
         """
         left = len(self.body) - self.position
         nearly_done = left <= SIZE + SIZE // 4
-        for end in self._last_ends() if nearly_done else self._ends():
-            yield self._chunk(end)
+        if nearly_done:
+            for end in self._last_ends():
+                yield self._chunk(end)
+        elif (end := self.body.rfind(b"},{" + self.first_key, self.position, self.position + SIZE)) >= 0:
+            yield self._chunk(end + 1)
         counted = self._counted_end(self.position + COUNTED_SIZE + SIZE // 4)
         if counted is None:
             if not nearly_done and left <= MAX_WHOLE:
@@ -109,18 +103,6 @@ class Chunker:
         if following is None or following[1] == b"]":
             return rows, end, end if following is None else following.start(1)
         return rows, following.end(), None
-
-    def _ends(self) -> Iterator[int]:
-        """Yield ends of rows somewhat before the size of a chunk, the likeliest first."""
-        target = self.position + SIZE
-        found = self.body.rfind(b"},{" + self.first_key, self.position, target)
-        if found >= 0:
-            yield found + 1
-        window = list(_BETWEEN.finditer(self.body, target - SIZE // 8, target))
-        keys = ((each, _FIRST_KEY.match(self.body, each.end())) for each in window)
-        starting_alike = [each for each, key in keys if key and key[1] == self.first_key]
-        for each in reversed(starting_alike[-3:]):
-            yield each.start() + 1
 
     def _last_ends(self) -> Iterator[int]:
         """Yield ends of the last row: before one of the last closing brackets of the body."""

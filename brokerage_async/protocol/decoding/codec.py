@@ -14,7 +14,6 @@ import attrs
 import msgspec
 
 from ..._generated.models import Pagination
-from ..._wire import Wire
 from ...errors import InvalidRequestError, ResponseDecodeError
 from ...operation import Operation, Shape
 from ..registry import wires
@@ -29,7 +28,7 @@ __all__ = ["Decoded", "decode", "decode_chunks", "encode"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Lists from this size on are decoded in steps, and the order of their keys is looked at first.
+#: Lists from this size on are decoded in steps.
 CHUNKED_FROM = 64 * 1024
 #: Rows that are built between two turns of an event loop.
 ROWS_PER_STEP = 512
@@ -52,18 +51,14 @@ class _Items(msgspec.Struct, Generic[R], gc=False):
     items: list[R]
 
 
-class _List(msgspec.Struct, Generic[R], gc=False):
-    data: _Items[R]
-    context: Any = None
-    pagination: Any = None
-    error: Any = None
-
-
 class _Item(msgspec.Struct, Generic[R], gc=False):
     data: R
     context: Any = None
     pagination: Any = None
     error: Any = None
+
+
+_List: Any = _Item[_Items[R]]  # type: ignore[valid-type]
 
 
 def decode(
@@ -77,13 +72,13 @@ def decode(
     if operation.result is None:
         return Decoded(cast("T", None))
     issues = Issues(operation.name, strict, registry)
-    if operation.result is str:
-        return Decoded(_decode_strings(operation, body))
-    wire = wires()[operation.result]
+    if operation.result is str:  # a bare array of strings; integers are taken as well
+        try:
+            return Decoded(cast("T", [str(item) for item in msgspec.json.decode(body, type=list[str | int])]))
+        except msgspec.MsgspecError as error:
+            raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
     as_list = operation.shape in (Shape.MANY, Shape.PAGE)
-    if as_list and len(body) >= CHUNKED_FROM and not registry.is_reordered(wire):
-        _reorder(wire, Chunker.of(body), registry)
-    plan = registry.plan(wire)
+    plan = registry.plan(wires()[operation.result])
     try:
         if operation.shape is Shape.BARE:
             return Decoded(build_rows(plan, (plan.decoder(None).decode(body),), "$", issues)[0])
@@ -100,12 +95,6 @@ def decode(
     return _surrounded(value, decoded.context, decoded.pagination, decoded.error, issues)
 
 
-def _reorder(wire: type[Wire], chunker: Chunker | None, registry: DecoderRegistry) -> None:
-    row = chunker.first_row() if chunker is not None else ()
-    if row is None or isinstance(row, dict):
-        registry.reorder(wire, row)
-
-
 def decode_chunks(
     operation: Operation[T], body: bytes, *, strict: bool = False, registry: DecoderRegistry = REGISTRY
 ) -> Generator[None, None, Decoded[T]]:
@@ -115,13 +104,9 @@ def decode_chunks(
     if chunker is None or operation.result is None:
         return decode(operation, body, strict=strict, registry=registry)
     issues = Issues(operation.name, strict, registry)
-    wire = wires()[operation.result]
     if strict:
         _report_envelope(chunker.path, issues)
-    if not registry.is_reordered(wire):
-        _reorder(wire, chunker, registry)
-        yield
-    registry.plan(wire).decoder(list)
+    registry.plan(wires()[operation.result]).decoder(list)
     yield
     models = yield from _decode_rows(operation, chunker, issues)
     try:
@@ -136,7 +121,11 @@ def decode_chunks(
 def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) -> Generator[None, None, list[Any]]:
     """Return the models of all rows, chunk by chunk."""
     models: list[Any] = []
-    until_sweep = sweep_after = _chunks_between_sweeps(chunker.body)
+    # Where the garbage collector lets many young objects accumulate, it pauses longer than any other step. Where it
+    # runs often of its own accord, or not at all, it is left alone.
+    often, times, *_ = gc.get_threshold()
+    sweeps = gc.isenabled() and often * times > 10_000
+    until_sweep = sweep_after = max(8, len(chunker.body) // SIZE // 5) if sweeps else -1
     while not chunker.is_done:
         for text, position, closing in chunker.candidates():
             rows = yield from _decode_chunk(_model(operation), text, chunker.path, len(models), issues)
@@ -153,16 +142,6 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
             until_sweep = sweep_after
             yield
     return models
-
-
-def _chunks_between_sweeps(body: bytes) -> int:
-    """Return after how many chunks the young objects are collected; -1 for never.
-
-    Where the garbage collector lets many of them accumulate, it pauses longer than any other step. Where it runs often
-    of its own accord, or not at all, it is left alone.
-    """
-    often, times, *_ = gc.get_threshold()
-    return max(8, len(body) // SIZE // 5) if gc.isenabled() and often * times > 10_000 else -1
 
 
 def _decode_chunk(
@@ -210,15 +189,6 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
         rows, path = _find_rows(operation, raw, raw.get("data"), issues)
         value = structure_rows(model, rows, path, issues)
     return _surrounded(value, raw.get("context"), raw.get("pagination"), _error_beside(raw), issues)
-
-
-def _decode_strings(operation: Operation[T], body: bytes) -> T:
-    """Decode a bare array of strings; integers are taken as well."""
-    try:
-        items = msgspec.json.decode(body, type=list[str | int])
-    except msgspec.MsgspecError as error:
-        raise _undecodable(operation, "$", f"the body is not an array of strings: {error}") from None
-    return cast("T", [str(item) for item in items])
 
 
 def _error_beside(raw: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
-"""Fields of the wire structs: which attribute holds the value of a JSON key, and which values fit there.
+"""Fields of the wire structs: which attribute holds the value of a JSON key, and how a single value is read.
 
-Read from the generated structs on first use, so that nothing is declared twice.
+The fields are derived from the generated structs on first use, so that nothing is declared twice.
 """
 
 from __future__ import annotations
@@ -10,30 +10,47 @@ import types
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import attrs
 import msgspec
 
+from ..._decimals import MAX_CACHED_LENGTH
 from ..._open_enums import OpenStrEnum
-from ..._wire import Wire
-from ..registry import wires
+from ..._values import Extra
+from ..._wire import Moment, Wire
 
-__all__ = ["UNFIT", "UNREADABLE", "WireField", "containing", "equivalents", "fitting", "nested_wires", "wire_fields"]
+__all__ = ["UNREADABLE", "Kept", "WireField", "forms", "keep", "read", "wire_fields"]
 
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 
-#: Marks a value that no reading makes fit.
-UNFIT: Any = object()
+_UNFIT: Any = object()
 
 
-@attrs.frozen(kw_only=True)
+class Kept(msgspec.Struct, gc=False):
+    """Mark for a value that does not fit.
+
+    Attributes:
+        raw: the value as it arrived.
+        extra: what the model keeps of it, by wire key.
+        value: the part of it that fits, if any.
+        items: indexes of the items that do not fit, when it is a list of which only some do not.
+    """
+
+    raw: Any
+    extra: Extra
+    value: Any = None
+    items: tuple[int, ...] = ()
+
+
+@attrs.frozen(kw_only=True, eq=False)
 class WireField:
     """One JSON key of a wire struct.
 
     Attributes:
+        wire: the struct.
         key, attribute: the JSON key, and the attribute of the wire struct.
         target: the attribute of the model; it differs from ``attribute`` for an alias.
         alias_of: the proper key, for an alias.
@@ -44,6 +61,7 @@ class WireField:
         settled: whether the type alone decides that a value fits; otherwise the model has to be built to find out.
     """
 
+    wire: type[Wire]
     key: str
     attribute: str
     target: str
@@ -68,50 +86,25 @@ def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
     """Return the fields of a generated wire struct by JSON key, in its order."""
     fields = msgspec.structs.fields(wire)
     keys = {field.name: field.encode_name for field in fields}
-    return {field.encode_name: _wire_field(field, keys) for field in fields}
+    return {field.encode_name: _wire_field(wire, field, keys) for field in fields}
 
 
-@cache
-def nested_wires(wire: type[Wire]) -> frozenset[type[Wire]]:
-    """Return the wire structs directly inside this one, read from its annotations, which is quick."""
-    names = {name for annotation in wire.__annotations__.values() for name in _WIRE_NAME.findall(str(annotation))}
-    of_package = (each for each in wires().values() if each.__module__ == wire.__module__)
-    return frozenset(each for each in of_package if each.__name__ in names)
+_NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
 
 
-@cache
-def containing(wire: type[Wire]) -> frozenset[type[Wire]]:
-    """Return the wire struct and every struct that contains it, directly or deeper."""
-    found = {wire}
-    while more := {each for each in wires().values() if each not in found and nested_wires(each) & found}:
-        found |= more
-    return frozenset(found)
-
-
-_WIRE_NAME = re.compile(r"\w+Wire\b")
-
-
-def _wire_field(field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> WireField:
+def _wire_field(wire: type[Wire], field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> WireField:
     target = field.name.partition("__alias")[0]
-    child: type[Wire] | None = None
-    many = array = settled = False
-    scalars: set[str] = set()
-    for option in _options(field.type):
-        if get_origin(option) in (list, tuple):
-            array = True
-            inner = _options(get_args(option)[0])
-            child = next((each for each in inner if _is_wire(each)), None)
-            many = child is not None
-            scalars.update(filter(None, map(_scalar, inner)))
-        elif _is_wire(option):
-            child = option
-        else:
-            scalars.update(filter(None, [_scalar(option)]))
-            settled = settled or option in _SETTLED or _is_enum(option)
+    options = set(_options(field.type))
+    arrays = {option for option in options if get_origin(option) in (list, tuple)}
+    items = {item for array in arrays for item in _options(get_args(array)[0])}
+    scalars = {name for each in (options - arrays) | items if (name := _scalar(each))}
+    child = next((each for each in options | items if _is_kind(each, Wire)), None)
+    settled = any(each in (str, int, bool, date, Moment) or _is_kind(each, OpenStrEnum) for each in options)
     return WireField(
-        key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child, many=many,
-        alias_of=None if target == field.name else keys[target],
-        scalars=frozenset(scalars), array=array and child is None, settled=settled and not array and len(scalars) <= 1,
+        wire=wire, key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child,
+        alias_of=None if target == field.name else keys[target], many=child is not None and child in items,
+        scalars=frozenset(scalars), array=bool(arrays) and child is None,
+        settled=settled and not arrays and len(scalars) <= 1,
     )  # fmt: skip
 
 
@@ -119,16 +112,8 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _is_wire(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, Wire)
-
-
-def _is_enum(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, OpenStrEnum)
-
-
-_SETTLED = (str, int, bool, date)
-_NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
+def _is_kind(annotation: Any, base: type[Any]) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, base)
 
 
 def _scalar(annotation: Any) -> str | None:
@@ -138,22 +123,64 @@ def _scalar(annotation: Any) -> str | None:
     return _NAMES.get(annotation)
 
 
-def fitting(wire: type[Wire], field: WireField, raw: Any, *, as_item: bool = False) -> Any:
-    """Return ``raw`` or an equivalent that fits the field, else UNFIT; ``as_item``: one item of its list."""
-    for candidate in (raw, *equivalents(field, raw)):
+# -- single values ----------------------------------------------------------------------------------------------------
+
+
+def keep(field: WireField, raw: Any, value: Any = None, items: tuple[int, ...] = ()) -> Kept:
+    """Return the mark for a value that does not fit its field."""
+    return Kept(raw, Extra({field.key: raw}), value, items)
+
+
+def read(field: WireField, raw: Any) -> Any:
+    """Return the value of a field without a nested model, or a `Kept` when ``raw`` does not fit as a whole."""
+    kind = raw.__class__
+    if kind is str and len(raw) <= MAX_CACHED_LENGTH:
+        return _read_once(field, raw)
+    if field.array and kind is list:
+        lists = [_first_fitting(field, ([form] for form in forms(field, item))) for item in raw]
+        fitted = tuple([item for one in lists if one is not _UNFIT for item in one])
+        others = tuple([index for index, one in enumerate(lists) if one is _UNFIT])
+        return keep(field, raw, fitted, others) if others else fitted
+    if kind in _hopeless(field):
+        return keep(field, raw)
+    if kind is Decimal and "decimal" in field.scalars:
+        value = read(field, str(raw))  # Equal decimals may differ in their digits.
+        return value if value.__class__ is not Kept else _read(field, raw)
+    return (_read_once if kind is int and raw.bit_length() <= MAX_CACHED_LENGTH else _read)(field, raw)
+
+
+def _read(field: WireField, raw: Any) -> Any:
+    value = _first_fitting(field, forms(field, raw))
+    return keep(field, raw) if value is _UNFIT else value
+
+
+#: Odd values repeat like others, and the exceptions of one would take longer than the rest of its row.
+_read_once = lru_cache(maxsize=8192, typed=True)(_read)
+
+
+@cache
+def _hopeless(field: WireField) -> frozenset[type[Any]]:
+    """Return the JSON types of which no value fits; whole lists of scalars are left to `read`."""
+    samples: tuple[Any, ...] = ({}, [], True)
+    return frozenset(type(sample) for sample in samples if _first_fitting(field, forms(field, sample)) is _UNFIT)
+
+
+def _first_fitting(field: WireField, candidates: Iterator[Any]) -> Any:
+    """Return the first candidate that fits, as the wire struct holds it."""
+    for candidate in candidates:
         try:
-            if field.settled:
-                msgspec.convert(candidate, field.type)
-            else:
-                msgspec.convert({field.key: [candidate] if as_item else candidate}, wire).build()
+            value = msgspec.convert(candidate, field.type)
+            if not field.settled:
+                field.wire(**{field.attribute: value}).build()
         except UNREADABLE:
             continue
-        return candidate
-    return UNFIT
+        return value
+    return _UNFIT
 
 
-def equivalents(field: WireField, raw: Any) -> Iterator[Any]:
-    """Yield the same value in other JSON types, where nothing can be lost or guessed."""
+def forms(field: WireField, raw: Any) -> Iterator[Any]:
+    """Yield a value, then the same in other JSON types, where nothing can be lost or guessed."""
+    yield raw
     kind = type(raw)
     if kind is int and ("str" in field.scalars or "decimal" in field.scalars):
         yield str(raw)

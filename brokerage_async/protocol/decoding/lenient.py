@@ -3,6 +3,9 @@
 A value that is plainly the same in another JSON type is converted. Any other goes to the model's ``extra`` under its
 wire key. Each (operation, path) is logged once to ``brokerage_async.decode``; in strict mode it is an error instead.
 Unknown keys are kept without a warning.
+
+The values of widened fields are read one by one in decoded structs. Raw rows that no struct takes are read key by key,
+and the registry learns from them, so that the next body is decoded in C.
 """
 
 from __future__ import annotations
@@ -10,21 +13,20 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Sequence
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
-import attrs
 import msgspec
 
-from ..._values import Extra
+from ..._values import Extra, Model
 from ..._wire import Wire
 from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
-from .fields import UNFIT, UNREADABLE, WireField, fitting, wire_fields
+from .fields import UNREADABLE, Kept, WireField, keep, read, wire_fields
 from .issues import KEPT, LEFT_OUT, Issues, describe
-from .widening import Column, Kept, needs_untyped
 
-__all__ = ["build_rows", "parse", "settle", "structure_one", "structure_rows", "structure_steps"]
+__all__ = ["build_rows", "parse", "structure_one", "structure_rows", "structure_steps"]
 
 #: Raw rows that are converted together, and those that are read value by value between two turns of an event loop.
 ROWS_PER_BATCH, ROWS_PER_STEP = 128, 16
@@ -68,44 +70,71 @@ def _whole_number(digits: str) -> int | str:
 
 
 def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> list[Any]:
-    """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look."""
-    if plan.places:
-        settle(plan, rows, path, issues)
+    """Return the models of decoded rows. Raises one of UNREADABLE when a row needs a closer look.
+
+    In strict mode that includes every issue: read in order, the first one is raised.
+    """
+    if not plan.is_typed:
+        _settle(plan, rows, path, issues)
     models: list[Any] = plan.variant.build_all(rows)
     return models
 
 
-def settle(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> None:
-    """Bring the widened fields of decoded rows into the documented form, or mark and report them.
-
-    Raises ValueError in strict mode, so that the rows are read in order and the first issue is the one raised.
-    """
-    for place in plan.places:
-        structs = place.structs(rows)
-        for proper, alias in place.aliases:
-            if any(getattr(each, proper) is not None and getattr(each, alias) is not None for each in structs):
+def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> None:
+    """Bring widened fields, also of nested structs, into the documented form; mark and report what does not fit."""
+    fields = wire_fields(plan.wire)
+    for alias in fields.values():
+        if alias.alias_of is not None:
+            proper = fields[alias.alias_of].attribute
+            if any(
+                getattr(each, proper) is not None and getattr(each, alias.attribute) is not None for each in structs
+            ):
                 raise ValueError("a key and its alias")  # Its raw JSON is needed.
-        for column in place.columns:
-            _settle_column(column, structs, f"{path}{place.path}.{column.field.key}", issues)
+    for field, nested in plan.widened:
+        attribute, place, reported = field.attribute, f"{path}.{field.key}", False
+        for struct in structs:
+            raw = getattr(struct, attribute)
+            if raw is None:
+                continue
+            value = read(field, raw) if nested is None else _read_nested(field, nested.variant, raw)
+            if value is raw:
+                continue
+            setattr(struct, attribute, value)
+            if value.__class__ is Kept and (value.items or not reported):
+                if issues.strict:
+                    raise ValueError(place)
+                _report(field, value, place, issues)
+                reported = reported or not value.items  # Items of a list have paths of their own.
+    for field, below in plan.below:
+        attribute, place = field.attribute, f"{path}.{field.key}"
+        values = [value for each in structs if (value := getattr(each, attribute)) is not None]
+        if not field.many:
+            _settle(below, [value for value in values if isinstance(value, Wire)], place, issues)
+            continue
+        items = [item for value in values for item in (value.value or () if value.__class__ is Kept else value)]
+        _settle(below, items, f"{place}[]", issues)
+        models = iter(below.variant.build_all(items))  # All at once, because most lists are short.
+        for struct in structs:
+            value = getattr(struct, attribute)
+            if value.__class__ is Kept:
+                value.value = value.value and tuple(islice(models, len(value.value)))
+            elif value:
+                setattr(struct, attribute, tuple(islice(models, len(value))))
 
 
-def _settle_column(column: Column, structs: Sequence[Any], path: str, issues: Issues) -> None:
-    attribute, reader_of, other = column.field.attribute, column.readers.get, column.other
-    reported = False
-    for struct in structs:
-        raw = getattr(struct, attribute)
-        read = reader_of(raw.__class__, other)
-        if read is None:
-            continue
-        value = read(raw)
-        if value is raw:
-            continue
-        setattr(struct, attribute, value)
-        if value.__class__ is Kept and (value.items or not reported):
-            if issues.strict:
-                raise ValueError(path)
-            _report(column.field, value, path, issues)
-            reported = reported or not value.items  # Items of a list have paths of their own.
+def _read_nested(field: WireField, child: type[Wire], raw: Any) -> Any:
+    """Return the structs of a field that holds nested models, or a `Kept` when ``raw`` does not fit as a whole."""
+    if raw.__class__ is child:
+        return raw
+    if field.many and raw.__class__ is list:
+        if all(item.__class__ is child for item in raw):
+            return raw
+        structs = msgspec.convert([item for item in raw if isinstance(item, dict)], list[child])  # type: ignore[valid-type]
+        others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
+        return keep(field, raw, structs, others) if others else structs
+    if not field.many and isinstance(raw, dict):
+        return msgspec.convert(raw, child)
+    return raw if isinstance(raw, str) and "str" in field.scalars else keep(field, raw)
 
 
 def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
@@ -134,31 +163,18 @@ def structure_steps(
     model: type[Any], rows: list[Any], path: str, issues: Issues, offset: int = 0
 ) -> Generator[None, None, list[Any]]:
     """Return the same from short steps; ``offset`` is the index of the first row."""
-    models: list[Any] = []
+    wire, models = wires()[model], list[Any]()
     for start in range(0, len(rows), ROWS_PER_BATCH):
         batch = rows[start : start + ROWS_PER_BATCH]
-        models += yield from _structure_batch(wires()[model], batch, path, issues, offset + start)
+        found = _convert(wire, batch, f"{path}[]", issues)
+        if found is None:
+            found = []
+            for index, row in enumerate(batch, offset + start):
+                found += _structure(wire, row, f"{path}[{index}]", issues)
+                if index % ROWS_PER_STEP == 0:
+                    yield
+        models += found
         yield
-    return models
-
-
-def _structure_batch(
-    wire: type[Wire], rows: list[Any], path: str, issues: Issues, offset: int
-) -> Generator[None, None, list[Any]]:
-    for _ in range(2):
-        plan = issues.registry.plan(wire)
-        variant: Any = plan.variant
-        try:
-            return build_rows(plan, msgspec.convert(rows, list[variant]), f"{path}[]", issues)
-        except UNREADABLE:
-            if not issues.registry.learn(wire, rows):
-                break
-    models = []
-    for index, row in enumerate(rows, offset):
-        if (built := _structure(wire, row, f"{path}[{index}]", issues)) is not UNFIT:
-            models.append(built)
-        if index % ROWS_PER_STEP == 0:
-            yield
     return models
 
 
@@ -167,108 +183,73 @@ def structure_one(model: type[Any], raw: Any, path: str, issues: Issues) -> Any:
     if not isinstance(raw, dict):
         reason = f"expected an object, got {describe(raw)}"
         raise ResponseDecodeError(f"{path}: {reason}", json_path=path, operation=issues.operation)
-    wire, registry = wires()[model], issues.registry
-    for _ in range(2):
+    return _structure(wires()[model], raw, path, issues)[0]
+
+
+def _convert(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> list[Any] | None:
+    """Return the models of raw rows that are converted in C, None when one of them does not fit."""
+    while True:
+        plan = issues.registry.plan(wire)
+        variant: Any = plan.variant
         try:
-            return _structure_fitting(wire, raw, path, issues)
+            return build_rows(plan, msgspec.convert(rows, list[variant]), path, issues)
         except UNREADABLE:
-            if not registry.learn(wire, (raw,)):
-                break
-    return _structure(wire, raw, path, issues)
+            if not issues.registry.learn(wire, rows):
+                return None
 
 
-def _structure_fitting(wire: type[Wire], raw: Any, path: str, issues: Issues) -> Any:
-    plan = issues.registry.plan(wire)
-    return build_rows(plan, (msgspec.convert(raw, plan.variant),), path, issues)[0]
-
-
-def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> Any:
+def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> list[Any]:
+    """Return the model of one raw row, alone in a list; the list is empty when the row is not an object."""
     if not isinstance(row, dict):
         issues.report(path, f"expected an object, got {describe(row)}", LEFT_OUT)
-        return UNFIT
-    try:
-        return _structure_fitting(wire, row, path, issues)
-    except UNREADABLE:
-        return _structure_fields(wire, row, path, issues)
-
-
-def _structure_fields(wire: type[Wire], row: dict[str, Any], path: str, issues: Issues) -> Any:
-    """Return the model of a row some of whose values do not fit: those are kept in ``extra``."""
+        return []
+    if (found := _convert(wire, [row], path, issues)) is not None:
+        return found
     fields = wire_fields(wire)
-    parts = _Parts(wire=wire, issues=issues, extra={key: raw for key, raw in row.items() if key not in fields})
+    values: dict[str, Any] = {}
+    extra = {key: raw for key, raw in row.items() if key not in fields}
     for key, field in fields.items():  # Aliases come last, so that the proper key wins.
-        if (raw := row.get(key)) is not None:
-            parts.add(field, raw, f"{path}.{key}")
-    return parts.build()
-
-
-@attrs.define(kw_only=True)
-class _Parts:
-    """The values of one row, sorted into those that fit, nested models, and those to keep raw."""
-
-    wire: type[Wire]
-    issues: Issues
-    extra: dict[str, Any]
-    fitting: dict[str, Any] = attrs.field(factory=dict)
-    nested: dict[str, Any] = attrs.field(factory=dict)
-
-    def add(self, field: WireField, raw: Any, path: str) -> None:
-        """Put the value of one key, or its equivalent, where it belongs."""
-        if field.alias_of in self.extra:
-            self.extra[field.key] = raw  # It fills the field, but the raw value under the proper key is written.
-        if field.child is None:
-            self._add_values(field, raw, path)
-        elif field.target in self.nested:
-            self.extra[field.key] = raw
-        elif field.many and isinstance(raw, list):
-            self._add_models(field, field.child, raw, path)
-        elif not field.many and isinstance(raw, dict):
-            self.nested[field.target] = _structure(field.child, raw, path, self.issues)
-        elif "str" in field.scalars and isinstance(raw, str):  # documented as text as well
-            self.nested[field.target] = raw
-        else:
-            self._reject(field, raw, path)
-
-    def build(self) -> Any:
-        """Return the model."""
-        model = msgspec.convert(self.fitting, self.wire).build_new()
-        for target, value in self.nested.items():
+        if (raw := row.get(key)) is None:
+            continue
+        value = _read_raw(field, raw, f"{path}.{key}", issues)
+        if value.__class__ is Kept or row.get(field.alias_of) is not None:
+            extra[key] = raw
+        if value.__class__ is Kept:
+            value = value.value
+        if value is not None:
+            values.setdefault(field.target, value)
+    model = wire(**{key: value for key, value in values.items() if not isinstance(value, Model)}).build_new()
+    for target, value in values.items():
+        if isinstance(value, Model):
             object.__setattr__(model, target, value)
-        if self.extra:
-            object.__setattr__(model, "extra", Extra({**model.extra, **self.extra}))
-        return model
+    if extra:
+        object.__setattr__(model, "extra", Extra({**model.extra, **extra}))
+    return [model]
 
-    def _add_models(self, field: WireField, child: type[Wire], raw: list[Any], path: str) -> None:
-        built = [_structure(child, row, f"{path}[{index}]", self.issues) for index, row in enumerate(raw)]
-        self.nested[field.target] = tuple(each for each in built if each is not UNFIT)
-        if len(self.nested[field.target]) < len(raw):
-            self.extra[field.key] = raw
-            self._widen(field, untyped=True)
 
-    def _add_values(self, field: WireField, raw: Any, path: str) -> None:
-        if not (field.array and isinstance(raw, list)):
-            value = fitting(self.wire, field, raw)
-            if value is UNFIT:
-                self._reject(field, raw, path)
-                return
-            self.fitting[field.key] = value
-            if value is not raw:
-                self._widen(field, untyped=isinstance(raw, (Decimal, float)))
-            return
-        values = [fitting(self.wire, field, item, as_item=True) for item in raw]
-        for index, value in enumerate(values):
-            if value is UNFIT:
-                reason = f"expected {field.expected}, got {describe(raw[index])}"
-                self.issues.report(f"{path}[{index}]", reason, KEPT)
-                self.extra[field.key] = raw
-            if value is not raw[index]:
-                self._widen(field)
-        self.fitting[field.key] = [value for value in values if value is not UNFIT]
-
-    def _reject(self, field: WireField, raw: Any, path: str) -> None:
-        self.issues.report(path, f"expected {field.expected}, got {describe(raw)}", KEPT)
-        self.extra[field.key] = raw
-        self._widen(field, untyped=needs_untyped(field, raw))
-
-    def _widen(self, field: WireField, *, untyped: bool = False) -> None:
-        self.issues.registry.widen(self.wire, field, untyped=untyped)
+def _read_raw(field: WireField, raw: Any, path: str, issues: Issues) -> Any:
+    """Return what `read` gives, models for nested rows; widen the field where the form is not the documented one."""
+    child, widen = field.child, issues.registry.widen
+    if child is None:
+        value = read(field, raw)
+        try:
+            msgspec.convert(raw, field.type)
+        except UNREADABLE:
+            widen(field)
+    elif field.many and isinstance(raw, list):
+        rows = [_structure(child, item, f"{path}[{index}]", issues) for index, item in enumerate(raw)]
+        value = tuple([model for row in rows for model in row])
+        if len(value) < len(raw):
+            widen(field, untyped=True)
+            return keep(field, raw, value)
+    elif not field.many and isinstance(raw, dict):
+        (value,) = _structure(child, raw, path, issues)
+    elif "str" in field.scalars and isinstance(raw, str):
+        value = raw
+    else:
+        value = keep(field, raw)
+        widen(field, untyped=isinstance(raw, (Decimal, float)))
+    if value.__class__ is Kept:
+        widen(field)
+        _report(field, value, path, issues)
+    return value

@@ -113,7 +113,11 @@ class AccountConnection:
         Raises:
             TransportError: the service is silent, or has not answered in time.
         """
-        self._check_alive(now)
+        if now >= self._last_received + self._timing.silence:
+            raise TransportError(f"the account stream was silent for {self._timing.silence:g} s")
+        for each in self._pending.values():
+            if now >= each.due:
+                raise TransportError(f"the account stream did not answer {each.action} in {self._timing.answer:g} s")
         self._token = token_of(token)
         actions = self._next_actions()
         if not actions and self.accepted and now >= self._last_sent + self._timing.heartbeat:
@@ -206,13 +210,6 @@ class AccountConnection:
             self.rejected = request.accounts - confirmed
             if not self.accepted:
                 raise StreamRefusedError("the account stream accepted none of the accounts", code="no_accounts")
-
-    def _check_alive(self, now: float) -> None:
-        if now >= self._last_received + self._timing.silence:
-            raise TransportError(f"the account stream was silent for {self._timing.silence:g} s")
-        for each in self._pending.values():
-            if now >= each.due:
-                raise TransportError(f"the account stream did not answer {each.action} in {self._timing.answer:g} s")
 
     # Events
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from ..decoding.columns import MAX_COLUMNS
+from .columns import MAX_COLUMNS
 from .events import INDEXED, MARKET_EVENTS
 from .feed_data import default_columns
 from .quota import Quota

@@ -138,7 +138,11 @@ class DxLinkConnection:
         self._must_send = True
         for each in subscriptions:
             self._remove(each, but=each.contract)
-            self._channel(each.feed).add(each)
+            channel = self._channels.get(each.feed)
+            if channel is None or channel.is_refused:
+                channel = self._channels[each.feed] = Channel(each.feed, self._quota, self._held)
+                self._number(channel)
+            channel.add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
         """End subscriptions; unknown ones are ignored."""
@@ -152,7 +156,11 @@ class DxLinkConnection:
         Raises:
             TransportError: the service is silent, or has not answered in time.
         """
-        self._check_alive(now)
+        if now >= self._last_received + self._timing.silence:
+            raise TransportError(f"the market-data stream was silent for {self._timing.silence:g} s")
+        waits = (self._answer_due, *(each.answer_due for each in self._channels.values()))
+        if any(each is not None and now >= each for each in waits):
+            raise TransportError(f"the market-data stream did not answer in {self._timing.answer:g} s")
         self._must_send = False
         messages: list[dict[str, Any]] = []
         if self._sends_setup:
@@ -239,7 +247,10 @@ class DxLinkConnection:
         channel = self._by_number.get(frame.channel)
         match frame.type:
             case "SETUP":
-                self._keep_alive(frame.keepaliveTimeout)
+                timeout = frame.keepaliveTimeout  # after which the service disconnects a silent client
+                if isinstance(timeout, int | Decimal) and timeout > 0:
+                    half = float(min(timeout, 86400)) / 2
+                    self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
                 self._ask_for_token()
             case "AUTH_STATE":
                 self._authorize(frame.state)
@@ -266,11 +277,6 @@ class DxLinkConnection:
     def _ask_for_token(self) -> None:
         if not self._sent_token:
             self._sends_token = self._must_send = True
-
-    def _keep_alive(self, timeout: object) -> None:
-        """Send at least twice within the time after which the service disconnects a silent client."""
-        if isinstance(timeout, int | Decimal) and timeout > 0:
-            self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, float(min(timeout, 86400)) / 2))
 
     def _warn_if_capped(self, channel: Channel) -> None:
         if channel.capped and channel.type not in self._warned:
@@ -304,13 +310,6 @@ class DxLinkConnection:
             if channel is not None and contract != but:
                 channel.remove(subscription)
 
-    def _channel(self, feed: Feed) -> Channel:
-        channel = self._channels.get(feed)
-        if channel is None or channel.is_refused:
-            channel = self._channels[feed] = Channel(feed, self._quota, self._held)
-            self._number(channel)
-        return channel
-
     def _reopen(self, channel: Channel, now: float) -> None:
         """Open a channel that the service has closed once more, under a new number, unless it was never open.
 
@@ -339,13 +338,6 @@ class DxLinkConnection:
         channel.number = self._next_number
         self._next_number += 2
         self._by_number[channel.number] = channel
-
-    def _check_alive(self, now: float) -> None:
-        if now >= self._last_received + self._timing.silence:
-            raise TransportError(f"the market-data stream was silent for {self._timing.silence:g} s")
-        waits = (self._answer_due, *(each.answer_due for each in self._channels.values()))
-        if any(each is not None and now >= each for each in waits):
-            raise TransportError(f"the market-data stream did not answer in {self._timing.answer:g} s")
 
 
 def _message(kind: str, **values: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from ..._values import raw_object
-from ..decoding.columns import MAX_COLUMNS, ColumnDecoder
 from ..decoding.issues import IGNORED, Issues, describe
 from ..decoding.lenient import structure_rows
 from ..registry import wires
+from .columns import MAX_COLUMNS, ColumnDecoder
 from .elements import elements_of
 from .events import MARKET_EVENTS, UnknownEvent
 

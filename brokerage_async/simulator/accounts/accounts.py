@@ -1,18 +1,128 @@
-"""Accounts of customers: cash, positions, transactions and reserved buying power."""
+"""Accounts of customers: cash, positions, transactions, reserved buying power, and their past states."""
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 import attrs
 
+from ..._generated.converters import TransactionWire
+from ..._generated.models import LegAction, TransactionSubType, TransactionType
+from ..api.wire import Dialect, dumps, money, timestamp
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
-from .transactions import Transaction
+from ..trading.fees import Fees, amounts
 
-__all__ = ["Account", "Accounts", "Customer", "Position"]
+__all__ = [
+    "Account",
+    "Accounts",
+    "Customer",
+    "Execution",
+    "Position",
+    "Transaction",
+    "cash_movement",
+    "day_trade_count",
+    "opened_at",
+    "replay",
+    "trade",
+]
+
+
+@attrs.frozen(kw_only=True)
+class Transaction:
+    """One booking: the execution or the amount of cash that it is of, as wire struct and as JSON."""
+
+    executed_at: float
+    booked: Execution | Decimal
+    wire: TransactionWire
+    row: bytes
+
+
+def _transaction(
+    number: int, at: float, booked: Execution | Decimal, wire: TransactionWire, dialect: Dialect
+) -> Transaction:
+    """Complete the fields that every booking has."""
+    wire.id = dialect.identifier(number)
+    wire.executed_at = timestamp(at)
+    wire.transaction_date = local_date(at)
+    wire.currency = "USD"
+    return Transaction(executed_at=at, booked=booked, wire=wire, row=dumps(wire))
+
+
+def cash_movement(
+    number: int, account_number: str, at: float, kind: str, amount: Decimal, dialect: Dialect
+) -> Transaction:
+    """Return the booking of a deposit (positive) or withdrawal.
+
+    It has no symbol, action, quantity or price.
+    """
+    movement = TransactionWire(
+        account_number=account_number,
+        transaction_type=TransactionType.MONEY_MOVEMENT,
+        transaction_sub_type=TransactionSubType(kind),
+        description=kind,
+        **amounts(value=amount, net_value=amount),
+        is_estimated_fee=False,
+    )
+    return _transaction(number, at, amount, movement, dialect)
+
+
+@attrs.frozen
+class Execution:
+    """Part of one leg of an order, executed at one price; ``order_number`` is None for an opening position."""
+
+    identifier: str
+    order_number: int | None
+    instrument: Instrument
+    action: LegAction
+    quantity: Decimal
+    price: Decimal
+    fees: Fees
+
+    @property
+    def signed(self) -> Decimal:
+        """Quantity, negative for a sale."""
+        return self.quantity if self.action.startswith("Buy") else -self.quantity
+
+
+def trade(
+    number: int,
+    account_number: str,
+    at: float,
+    execution: Execution,
+    value: Decimal,
+    dialect: Dialect,
+    delivered: str | None = None,
+) -> Transaction:
+    """Return the booking of an execution.
+
+    ``value`` is its effect on the cash before fees; ``delivered`` the way in which a position ended without a trade.
+    """
+    instrument = execution.instrument
+    what = delivered or str(execution.action)
+    booked = TransactionWire(
+        account_number=account_number,
+        symbol=instrument.symbol,
+        instrument_type=instrument.instrument_type,
+        underlying_symbol=instrument.underlying,
+        transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
+        transaction_sub_type=TransactionSubType(what),
+        description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+        action=execution.action,
+        quantity=format(execution.quantity, "f"),
+        price=money(execution.price),
+        **amounts(value=value, net_value=value - execution.fees.total),
+        is_estimated_fee=True,
+        order_id=dialect.identifier(execution.order_number),
+        leg_count=dialect.quantity(Decimal(1)),
+        exec_id=execution.identifier,
+        ext_exec_id=execution.identifier,
+        **execution.fees.by_kind(),
+    )
+    return _transaction(number, at, execution, booked, dialect)
 
 
 @attrs.frozen
@@ -164,3 +274,46 @@ class Accounts:
 def _decimal(value: Fraction) -> Decimal:
     """Return a number as a decimal, exactly where one can hold it."""
     return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def opened_at(account: Account) -> float:
+    """Return the time of the first transaction of an account."""
+    return account.transactions[0].executed_at
+
+
+def replay(account: Account, times: Iterable[float]) -> Iterator[Account]:
+    """Yield the account as it was at each of ``times``, which must be in order.
+
+    The same object is yielded each time. It reserves nothing for working orders, whose past is not kept.
+    """
+    past = attrs.evolve(account, cash=Decimal(0), positions={}, reserved=Decimal(0), transactions=[], version=0)
+    bookings = iter(account.transactions)
+    upcoming = next(bookings, None)
+    for time in times:
+        while upcoming is not None and upcoming.executed_at <= time:
+            booked = upcoming.booked
+            if isinstance(booked, Execution):
+                past.trade(booked.instrument, booked.signed, booked.price, booked.fees.total, upcoming.executed_at)
+            else:
+                past.move_cash(booked)
+            past.transactions.append(upcoming)
+            upcoming = next(bookings, None)
+        yield past
+
+
+_WINDOW = timedelta(days=7)
+"""Five trading days, weekends included."""
+
+
+def day_trade_count(account: Account, now: float) -> int:
+    """Return the day trades of the last five trading days: one for each instrument and day."""
+    today = local_date(now)
+    sides = dict[tuple[str, date], set[str]]()
+    for transaction in reversed(account.transactions):
+        day = local_date(transaction.executed_at)
+        if today - day >= _WINDOW:
+            break
+        execution = transaction.booked
+        if isinstance(execution, Execution) and execution.order_number is not None:
+            sides.setdefault((execution.instrument.symbol, day), set()).add(execution.action.rpartition(" ")[2])
+    return sum(found >= {"Open", "Close"} for found in sides.values())

@@ -202,15 +202,14 @@ class MarginCalculator:
         self, account: Account, trades: Sequence[Holding], fees: Fees, agreed: Mapping[str, Decimal], now: float
     ) -> BuyingPowerImpact:
         """Return the effect of ``trades`` at ``agreed`` prices, market prices otherwise."""
-        price_of = self.pricer(now, agreed)
-        underlying = trades[0][0].underlying
-        before = self.by_underlying(account).get(underlying, []) if account.positions else []
-        isolated = self.required(account, trades, underlying, price_of, now)
-        if before:
-            combined = self.required(account, merged(before, trades), underlying, price_of, now)
-            margin_change = combined - self.required(account, before, underlying, price_of, now)
-        else:
-            margin_change = isolated
+        margin_change = isolated = _ZERO
+        if trades:
+            price_of, underlying = self.pricer(now, agreed), trades[0][0].underlying
+            before = self.by_underlying(account).get(underlying, []) if account.positions else []
+            margin_change = isolated = self.required(account, trades, underlying, price_of, now)
+            if before:
+                combined = self.required(account, merged(before, trades), underlying, price_of, now)
+                margin_change = combined - self.required(account, before, underlying, price_of, now)
         return BuyingPowerImpact(
             current=self.buying_power(account, now),
             margin_change=margin_change,

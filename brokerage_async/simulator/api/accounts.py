@@ -1,11 +1,11 @@
-"""Handlers of ``accounts``: the customer, the accounts, and their trading status."""
+"""Handlers of ``accounts``, ``positions`` and ``transactions``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..._generated.converters import (
     AccountWire,
@@ -14,17 +14,23 @@ from ..._generated.converters import (
     CustomerWire,
     PermittedAccountTypeWire,
     PermittedMarginTypeWire,
+    PositionWire,
+    TotalFeesWire,
     TradingStatusWire,
+    TransactionWire,
 )
-from ..._generated.models import AuthorityLevel
+from ..._generated.models import AuthorityLevel, PriceEffect, QuantityDirection
 from ...protocol.response import Response
 from ..accounts import accounts as books
-from ..accounts.day_trades import day_trade_count
-from .access import Access
-from .parsed_request import ParsedRequest
-from .wire import Dialect, dumps, item, items, timestamp
+from ..accounts.accounts import Account, Position, Transaction, day_trade_count
+from ..market.calendar import CALENDARS, local_date
+from ..market.instrument import Instrument
+from ..state import State
+from ..trading.fees import amounts
+from .handlers import Handlers, ParsedRequest
+from .wire import RefusedError, bare, dumps, item, items, money, timestamp
 
-__all__ = ["Accounts", "current_fields"]
+__all__ = ["Accounts", "OAuth", "Positions", "Transactions", "current_fields"]
 
 T = TypeVar("T")
 
@@ -35,6 +41,13 @@ _DAY_TRADING = (
     "is_in_day_trade_equity_maintenance_call", "is_pattern_day_trader",
 )  # fmt: skip
 """Fields of the rule about pattern day traders."""
+_NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
+    "are_far_otm_net_options_restricted", "has_intraday_equities_margin", "is_aggregated_at_clearing", "is_closed",
+    "is_closing_only", "is_cryptocurrency_closing_only", "is_equity_offering_closing_only",
+    "is_equity_offering_enabled", "is_frozen", "is_futures_closing_only", "is_futures_intra_day_enabled",
+    "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
+    "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
+), False)  # fmt: skip
 _MARGIN_TYPES = (("Cash", False), ("Reg T", True))
 
 
@@ -47,17 +60,12 @@ def current_fields(wire: T, has: Callable[[str], bool]) -> T:
     return wire
 
 
-class Accounts:
-    """Serves the owner's record and accounts, all opened before the simulation starts.
+class Accounts(Handlers):
+    """Serves the owner's record and accounts, all opened before the simulation starts."""
 
-    ``list`` comes last because it hides the builtin within the class.
-    """
-
-    def __init__(self, access: Access, dialect: Dialect, opened: float, has: Callable[[str], bool]) -> None:
-        self._has = has
-        self._access = access
-        self._dialect = dialect
-        self._opened = opened - 400 * _DAY
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._opened = state.settings.start - 400 * _DAY
 
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
@@ -68,7 +76,7 @@ class Accounts:
             state_region="IL", street_one="1 Main St",
         )  # fmt: skip
         record = CustomerWire(
-            id="me",
+            id="me" if self._has("customer_is_me") else str(request.customer.number),
             first_name="Simulated",
             last_name="Customer",
             address=address,
@@ -116,34 +124,18 @@ class Accounts:
         wire = TradingStatusWire(
             id=self._dialect.identifier(int(account.number[3:])),
             account_number=account.number,
-            are_far_otm_net_options_restricted=False,
             day_trade_count=day_trade_count(account, now),
             equities_margin_calculation_type="Reg T",
             fee_schedule_name="default",
             futures_margin_rate_multiplier=Decimal("1.0"),
-            has_intraday_equities_margin=False,
-            is_aggregated_at_clearing=False,
-            is_closed=False,
-            is_closing_only=False,
-            is_cryptocurrency_closing_only=False,
             is_cryptocurrency_enabled=True,
-            is_equity_offering_closing_only=False,
-            is_equity_offering_enabled=False,
-            is_frozen=False,
             is_full_equity_margin_required=not on_margin,
-            is_futures_closing_only=False,
             is_futures_enabled=True,
-            is_futures_intra_day_enabled=False,
-            is_in_day_trade_equity_maintenance_call=False,
-            is_in_margin_call=False,
-            is_pattern_day_trader=False,
-            is_risk_reducing_only=False,
-            is_roll_the_day_forward_enabled=False,
-            is_small_notional_futures_intra_day_enabled=False,
             options_level=_LEVELS[account.kind],
             short_calls_enabled=on_margin,
             small_notional_futures_margin_rate_multiplier=Decimal("1.0"),
             updated_at=timestamp(self._opened),
+            **_NO_RESTRICTIONS,
         )
         return current_fields(wire, self._has)
 
@@ -173,3 +165,151 @@ class Accounts:
             for account in self._access.customer(request)
         )
         return items(map(dumps, rows), request.context)
+
+
+_CENT = Decimal("0.01")
+
+
+class OAuth(Handlers):
+    """Handles the token endpoint; its bodies have no envelope."""
+
+    def token(self, request: ParsedRequest) -> Response:
+        """Return an access token for a grant."""
+        return bare(self._state.authorization_server.token(request.body, request.now))
+
+
+class Positions(Handlers):
+    """Serves the positions of an account; closed ones are purged at once."""
+
+    def _matching(self, request: ParsedRequest, account: Account) -> Iterator[Position]:
+        """Yield the positions that pass every filter of the query."""
+        query = request.query
+        underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
+        for position in account.positions.values():
+            instrument = position.instrument
+            if (
+                query.get("symbol") in (None, instrument.symbol)
+                and (underlyings is None or instrument.underlying in underlyings)
+                and query.get("instrument_type") in (None, instrument.instrument_type)
+                and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
+                and "partition_keys" not in query
+            ):
+                yield position
+
+    def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
+        """Return a position as it is sent."""
+        instrument, quantity = position.instrument, abs(position.quantity)
+        is_long, today = position.quantity > 0, local_date(now)
+        realized = position.realized_on(today)
+        row = PositionWire(
+            account_number=account.number,
+            instrument_type=instrument.instrument_type,
+            symbol=instrument.symbol,
+            underlying_symbol=instrument.underlying,
+            quantity=self._dialect.quantity(quantity),
+            average_open_price=money(position.average_price),
+            close_price=money(self._prices.price(instrument, _previous_close(instrument, now))),
+            cost_effect=PriceEffect.CREDIT if is_long else PriceEffect.DEBIT,
+            is_frozen=False,
+            is_suppressed=False,
+            multiplier=self._dialect.quantity(instrument.multiplier),
+            quantity_direction=QuantityDirection.LONG if is_long else QuantityDirection.SHORT,
+            restricted_quantity=self._dialect.quantity(Decimal(0)),
+            realized_day_gain=money(abs(realized)),
+            realized_today=money(abs(realized)),
+            created_at=timestamp(position.opened_at),
+            updated_at=timestamp(self._updated_at(position, account)),
+        )
+        if realized:
+            effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
+            row.realized_day_gain_date = row.realized_today_date = today
+            row.realized_day_gain_effect = row.realized_today_effect = effect
+        row.expires_at = timestamp(instrument.expires_at)
+        if with_mark:
+            price = self._prices.price(instrument, now)
+            row.mark_price = money(price)
+            row.mark = money((price * quantity * instrument.multiplier).quantize(_CENT))
+        return row
+
+    def _updated_at(self, position: Position, account: Account) -> float:
+        symbol = position.instrument.symbol
+        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == symbol)
+        return next(booked, position.opened_at)
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return the positions of an account, with marks if asked for."""
+        account = self._access.account(request)
+        with_mark = request.query.get("include_marks", False)
+        rows = (
+            self.row(position, account, request.now, with_mark=with_mark)
+            for position in self._matching(request, account)
+        )
+        return items(map(dumps, rows), request.context)
+
+
+def _previous_close(instrument: Instrument, now: float) -> float:
+    """Return the time of the last close before ``now``: a day ago for instruments that trade around the clock."""
+    if instrument.collection is None:
+        return now - _DAY
+    return CALENDARS[instrument.collection].preceding(local_date(now)).close
+
+
+_FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
+
+
+class Transactions(Handlers):
+    """Serves the transactions of an account."""
+
+    def get(self, request: ParsedRequest) -> Response:
+        """Return one transaction."""
+        for transaction in self._access.account(request).transactions:
+            if str(transaction.wire.id) == request.path["id"]:
+                return item(transaction.row, request.context)
+        raise RefusedError.not_found("transaction")
+
+    def total_fees(self, request: ParsedRequest) -> Response:
+        """Return the fees of one day, by default today."""
+        day = request.query.get("date", local_date(request.now))
+        booked = self._access.account(request).transactions
+        paid = sum((_fees(each) for each in booked if each.wire.transaction_date == day), Decimal(0))
+        return item(TotalFeesWire(**amounts(total_fees=-paid)), request.context)
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return a page of transactions, newest first by default."""
+        query = request.query
+        types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
+        booked = self._access.account(request).transactions
+        chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
+        if not request.ascending:
+            chosen.reverse()
+        page = request.slice(len(chosen))
+        return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
+
+
+def _fees(transaction: Transaction) -> Decimal:
+    """Return the fees of a booking: the difference between its amounts before and after them."""
+    wire = transaction.wire
+    before, after = (
+        -Decimal(amount or 0) if effect is PriceEffect.DEBIT else Decimal(amount or 0)
+        for amount, effect in ((wire.value, wire.value_effect), (wire.net_value, wire.net_value_effect))
+    )
+    return before - after
+
+
+def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
+    wire, at = transaction.wire, transaction.executed_at
+    day = wire.transaction_date
+    return (
+        query.get("start_date", day) <= day <= query.get("end_date", day)
+        and query.get("start_at", at) <= at <= query.get("end_at", at)
+        and (not types or wire.transaction_type in types)
+        and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
+        and query.get("futures_symbol") in (None, *_futures_symbols(wire))
+        and "partition_key" not in query
+        and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
+    )
+
+
+def _futures_symbols(wire: TransactionWire) -> tuple[str, ...]:
+    """Return the futures symbols by which a search finds a booking."""
+    return tuple(each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/"))

@@ -31,14 +31,12 @@ from ..._generated.models import (
 )
 from ..._values import aware
 from ...protocol.response import Response
-from ..backtests import Backtest, Backtests
+from ..backtests import Backtest
 from ..market.calendar import CALENDARS, local_date, local_epoch
-from ..market.catalogue import Catalogue
-from ..market.prices import Prices
-from ..market.strategies import HeldLeg, Strategies
-from ..market.strategy_rules import problems_of
-from .parsed_request import ParsedRequest
-from .wire import Dialect, RefusedError, bare, empty, timestamp
+from ..market.strategies import HeldLeg, Strategies, problems_of
+from ..state import State
+from .handlers import Handlers, ParsedRequest
+from .wire import RefusedError, bare, empty, timestamp
 
 __all__ = ["BacktestHandlers"]
 
@@ -55,18 +53,13 @@ def _number(value: float) -> Any:
     return Decimal(value).quantize(Decimal("0.0001"))
 
 
-class BacktestHandlers:
-    """Serves the backtester.
+class BacktestHandlers(Handlers):
+    """Serves the backtester."""
 
-    ``list`` comes last because it hides the builtin within the class.
-    """
-
-    def __init__(self, backtests: Backtests, catalogue: Catalogue, prices: Prices, dialect: Dialect) -> None:
-        self._backtests = backtests
-        self._catalogue = catalogue
-        self._prices = prices
-        self._strategies = Strategies(prices)
-        self._dialect = dialect
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._backtests = state.backtests
+        self._strategies = Strategies(state.prices)
 
     def available_dates(self, request: ParsedRequest) -> Response:
         """Return the days for which each symbol can be tested."""
@@ -87,6 +80,11 @@ class BacktestHandlers:
     def get(self, request: ParsedRequest) -> Response:
         """Return a backtest of the user, with its results once it is complete."""
         return self._response(self._own(request), request.now)
+
+    def logs(self, request: ParsedRequest) -> Response:
+        """Return an empty log, because its form is not described."""
+        self._own(request)
+        return empty(request.operation.status)
 
     def cancel(self, request: ParsedRequest) -> Response:
         """Remove a backtest that is pending or running."""

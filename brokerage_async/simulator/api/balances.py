@@ -3,28 +3,113 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
-from ..._generated.converters import AccountBalanceWire, NetLiqOhlcWire
-from ..._generated.models import InstrumentType, PriceEffect
-from ...protocol.response import Response
-from ..accounts.accounts import Account
-from ..accounts.history import opened_at, replay
-from ..accounts.margin_calculator import MarginCalculator
-from ..market.calendar import local_date
-from ..market.future_products import FUTURES
-from ..market.prices import Prices
-from .access import Access
-from .accounts import current_fields
-from .parsed_request import ParsedRequest
-from .snapshots import Snapshot, intervals, snapshots
-from .wire import Dialect, RefusedError, dumps, item, items, money, timestamp
+import attrs
 
-__all__ = ["Balances"]
+from ..._generated.converters import AccountBalanceWire, NetLiqOhlcWire
+from ..._generated.models import InstrumentCollection, InstrumentType, NetLiqRange, PriceEffect, TimeOfDay
+from ...protocol.response import Response
+from ..accounts.accounts import Account, opened_at, replay
+from ..market.calendar import CALENDARS, TradingSession, local_date
+from ..market.future_products import FUTURES
+from ..market.prices import PRICE_INTERVAL
+from .accounts import current_fields
+from .handlers import Handlers, ParsedRequest
+from .wire import RefusedError, dumps, item, items, money, timestamp
+
+__all__ = ["Balances", "Interval", "Snapshot", "intervals", "snapshots"]
+
+_CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
+_HOUR = 3600.0
+_DAY = 86400.0
+_BACK: Mapping[NetLiqRange, float] = {
+    NetLiqRange.WEEK: 7 * _DAY,
+    NetLiqRange.MONTH: 31 * _DAY,
+    NetLiqRange.THREE_MONTHS: 92 * _DAY,
+    NetLiqRange.SIX_MONTHS: 183 * _DAY,
+    NetLiqRange.YEAR: 366 * _DAY,
+}
+
+
+@attrs.frozen
+class Snapshot:
+    """One snapshot: in the morning of a session, or after its close."""
+
+    at: float
+    day: date
+    time_of_day: TimeOfDay
+
+
+def snapshots(first: date, last: date, opened: float, now: float) -> Iterator[Snapshot]:
+    """Yield the snapshots of the sessions in a range of days that were taken while an account was open."""
+    for session in _sessions(first, last, opened, now):
+        for at, time_of_day in ((session.start, TimeOfDay.BOD), (session.close, TimeOfDay.EOD)):
+            if opened <= at <= now:
+                yield Snapshot(at, session.day, time_of_day)
+
+
+def _sessions(first: date, last: date, opened: float, now: float) -> list[TradingSession]:
+    return _CALENDAR.between(max(first, local_date(opened)), min(last, local_date(now)))
+
+
+@attrs.frozen
+class Interval:
+    """Part of a session, with the time between two looks at the prices within it."""
+
+    start: float
+    end: float
+    step: float
+
+    def times(self) -> Iterator[float]:
+        """Yield the times of the looks, from the start to the end."""
+        for number in range(int((self.end - self.start) // self.step) + 1):
+            yield self.start + number * self.step
+        if (self.end - self.start) % self.step:
+            yield self.end
+
+
+def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[Interval]:
+    """Yield the intervals of a history.
+
+    They last five minutes within a day, an hour within a week, otherwise a whole session. A start time takes precedence
+    over a range.
+    """
+    end = min(query.get("end_time", now), now)
+    start = query.get("start_time")
+    if start is None:
+        start = _start_of(query["time_back"], opened, end)
+    length, step = _length_of(end - start)
+    start = max(start, opened)
+    for session in _sessions(local_date(start), local_date(end), opened, now):
+        at = session.open
+        while at < min(session.close, end):
+            if at >= start:
+                yield Interval(at, min(at + length, session.close, end), step)
+            at += length
+
+
+def _start_of(time_back: NetLiqRange, opened: float, end: float) -> float:
+    if time_back == NetLiqRange.ALL:
+        return opened
+    if time_back in _BACK:
+        return end - _BACK[time_back]
+    session = _CALENDAR.session(local_date(end))
+    if session is None or end < session.open:
+        session = _CALENDAR.preceding(local_date(end))
+    return session.open
+
+
+def _length_of(span: float) -> tuple[float, float]:
+    """Return the length of the intervals of a history, and the time between two looks."""
+    if span <= _DAY:
+        return 5 * PRICE_INTERVAL, PRICE_INTERVAL
+    return (_HOUR, 10 * PRICE_INTERVAL) if span <= 8 * _DAY else (_DAY, _HOUR)
+
 
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
@@ -40,20 +125,8 @@ _VALUE_NAMES = {
 }
 
 
-class Balances:
-    """Computes the balances of an account, in dollars only.
-
-    ``list`` comes last because it hides the builtin within the class.
-    """
-
-    def __init__(
-        self, access: Access, calculator: MarginCalculator, prices: Prices, dialect: Dialect, has: Callable[[str], bool]
-    ) -> None:
-        self._has = has
-        self._access = access
-        self._calculator = calculator
-        self._prices = prices
-        self._dialect = dialect
+class Balances(Handlers):
+    """Computes the balances of an account, in dollars only."""
 
     def get(self, request: ParsedRequest) -> Response:
         """Return the balance in one currency; only dollars are held."""
@@ -114,7 +187,8 @@ class Balances:
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
-        futures = _futures_requirement(account)
+        held = [position for position in account.positions.values() if position.instrument.is_future]
+        futures = sum((abs(each.quantity) * FUTURES[each.instrument.symbol[1:-2]].margin for each in held), _ZERO)
         figures = {
             "available_trading_funds": buying_power,
             "cash_available_to_withdraw": max(_ZERO, min(account.cash, buying_power)),
@@ -163,11 +237,6 @@ class Balances:
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)
-
-
-def _futures_requirement(account: Account) -> Decimal:
-    held = [position for position in account.positions.values() if position.instrument.is_future]
-    return sum((abs(each.quantity) * FUTURES[each.instrument.symbol[1:-2]].margin for each in held), _ZERO)
 
 
 def _dollars(figures: Mapping[str, Decimal]) -> dict[str, Any]:

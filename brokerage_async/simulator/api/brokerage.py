@@ -27,19 +27,47 @@ from ..market.quotes import PriceSource
 from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
-from .orders import broken_rules_error
-from .parsed_request import ParsedRequest
-from .request_parser import RequestParser
-from .routes import Router, request_target, split_target
+from .accounts import Accounts, OAuth, Positions, Transactions
+from .backtests import BacktestHandlers
+from .balances import Balances
+from .handlers import Handlers, ParsedRequest
+from .instruments import Instruments, OptionChains, Search
+from .margin import Margin, Risk
+from .market import MarketData, MarketMetrics, MarketTime
+from .orders import ComplexOrders, Orders, broken_rules_error
+from .request_parser import RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
+from .watchlists import QuoteAlerts, Watchlists
 from .wire import Dialect, RefusedError, WireForm, bare, html
 
-__all__ = ["Brokerage", "ServedRequest"]
+__all__ = ["HANDLERS", "Brokerage", "ServedRequest"]
 
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ANONYMOUS = Customer(0, "")
 
 Handler = Callable[[ParsedRequest], Response]
+
+HANDLERS: Mapping[str, type[Handlers]] = {
+    "accounts": Accounts,
+    "backtests": BacktestHandlers,
+    "balances": Balances,
+    "complex_orders": ComplexOrders,
+    "instruments": Instruments,
+    "margin": Margin,
+    "market_data": MarketData,
+    "market_metrics": MarketMetrics,
+    "market_time": MarketTime,
+    "oauth": OAuth,
+    "option_chains": OptionChains,
+    "orders": Orders,
+    "positions": Positions,
+    "quote_alerts": QuoteAlerts,
+    "risk": Risk,
+    "search": Search,
+    "transactions": Transactions,
+    "watchlists": Watchlists,
+}
+"""Handlers by namespace."""
 
 
 @attrs.frozen
@@ -63,18 +91,19 @@ class _Arrival:
     operation: Operation[Any] | None
     values: Mapping[str, str]
 
-    def is_flat_error(self, refusal: RefusedError) -> bool:
-        """Return whether the error has no envelope, as at the token endpoint for invalid grants."""
+    def error(self, refusal: RefusedError) -> Response:
+        """Return an error as the service of the operation sends it. Other hosts know no 422.
+
+        The token endpoint has no envelope, and puts all problems of a grant into the description.
+        """
         operation = self.operation
         is_token = operation is not None and operation.shape is Shape.BARE and operation.host is None
-        return is_token and refusal.status in (400, 422)
-
-    def error(self, refusal: RefusedError) -> Response:
-        """Return an error as the service of the operation sends it. Other hosts know no 422."""
-        if self.is_flat_error(refusal):
-            return _flat_error(refusal)
+        if is_token and refusal.status in (400, 422):
+            code = "invalid_request" if refusal.code == "validation_error" else refusal.code
+            reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
+            return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)
         response = refusal.response(self.path)
-        is_elsewhere = self.operation is not None and self.operation.host is not None
+        is_elsewhere = operation is not None and operation.host is not None
         return attrs.evolve(response, status=400) if is_elsewhere and response.status == 422 else response
 
 
@@ -111,8 +140,11 @@ class Brokerage:
         self.streams: StreamServer = StreamServer(self.state)
         for symbol, source in self.sources.items():
             self.state.prices.set_source(symbol, source, self.settings.start)
-        namespaces = self.state.namespaces()
-        self._handlers: Mapping[str, Handler] = {name: _handler(namespaces, name) for name in OPERATIONS}
+        namespaces = {namespace: handlers(self.state) for namespace, handlers in HANDLERS.items()}
+        names = {name: name.partition(".") for name in OPERATIONS}
+        self._handlers: Mapping[str, Handler] = {
+            name: getattr(namespaces[namespace], method) for name, (namespace, _, method) in names.items()
+        }
 
     def handle(self, request: Request, now: float) -> Response:
         """Return the response to a request at ``now`` (epoch seconds), ignoring scripted faults."""
@@ -137,7 +169,9 @@ class Brokerage:
         if fault.processed:
             response = self._process(request, now, record)
         else:
-            self._identify_operation(record)
+            found = self._router.find(record.method, split_target(record.target)[0])
+            if found is not None:
+                record.operation, record.effect = found[0].name, found[0].effect.value
         if fault.answer is not None:
             response = fault.answer(response)
             record.status = response.status
@@ -170,18 +204,15 @@ class Brokerage:
         self._build()
         try:
             for entry in entries:
-                if isinstance(entry, ActionEntry):
-                    self._act_again(entry)
-                else:
+                if isinstance(entry, RequestEntry):
                     self._repeat(entry)
+                    continue
+                try:
+                    self.act(entry.name, entry.at, **entry.arguments)
+                except (LookupError, TypeError, ValueError) as error:
+                    raise StateError(f"{entry.name} cannot be repeated: {error}; use the same version") from None
         finally:
             self.rate_limit, self.versions = rate_limit, versions
-
-    def _act_again(self, entry: ActionEntry) -> None:
-        try:
-            self.act(entry.name, entry.at, **entry.arguments)
-        except (LookupError, TypeError, ValueError) as error:
-            raise StateError(f"{entry.name} cannot be repeated: {error}; use the same version") from None
 
     def _repeat(self, entry: RequestEntry) -> None:
         old = entry.record
@@ -224,7 +255,8 @@ class Brokerage:
         if not self._is_within_rate_limit(arrival):
             return Response(status=429, headers={}, body=b"")
         if arrival.path == AUTH_PAGE:
-            return self._redirect_with_code(arrival)
+            target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
+            return Response(status=302, headers={"location": target}, body=b"")
         headers = {name.lower(): value for name, value in arrival.request.headers.items()}
         user_agent = headers.get("user-agent")
         if not user_agent:
@@ -254,11 +286,6 @@ class Brokerage:
         return RefusedError(
             405, "method_not_allowed", f"This address supports {allowed} only", headers={"allow": allowed}
         )
-
-    def _redirect_with_code(self, arrival: _Arrival) -> Response:
-        """Redirect the owner from the authorization page to the application, with a code."""
-        target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
-        return Response(status=302, headers={"location": target}, body=b"")
 
     def _parse(self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str) -> ParsedRequest:
         """Return the request with its query and body validated."""
@@ -309,27 +336,3 @@ class Brokerage:
         for name in bounds:
             self._accepted[name].append(arrival.now)
         return True
-
-    def _identify_operation(self, record: RequestRecord) -> None:
-        found = self._router.find(record.method, split_target(record.target)[0])
-        if found is not None:
-            record.operation, record.effect = found[0].name, found[0].effect.value
-
-
-def _handler(namespaces: Mapping[str, object], name: str) -> Handler:
-    """Return the method that handles an operation.
-
-    A missing one is a bug of the simulator.
-    """
-    namespace, _, method = name.partition(".")
-    handler: Handler | None = getattr(namespaces.get(namespace), method, None)
-    if handler is None:
-        raise NotImplementedError(f"the simulator has no handler for {name}")
-    return handler
-
-
-def _flat_error(refusal: RefusedError) -> Response:
-    """Return an error in the form of the token endpoint, with all problems in its description."""
-    code = "invalid_request" if refusal.code == "validation_error" else refusal.code
-    reasons = "; ".join(str(entry.reason or entry.message) for entry in refusal.errors)
-    return bare(TokenErrorBodyWire(error_code=str(code), error_description=reasons or refusal.message), 400)

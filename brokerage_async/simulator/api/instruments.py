@@ -1,21 +1,166 @@
-"""Handlers of ``instruments``: equities, options, cryptocurrencies, warrants, and what `FutureInstruments` serves."""
+"""Handlers of ``instruments``, ``option_chains`` and ``search``: rows of the catalogue."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import groupby
+from typing import Any, TypeVar
 
-from ..._generated.converters import CurrencyPairWire, QuantityDecimalPrecisionWire
-from ..._generated.models import InstrumentType
+from ..._generated.converters import (
+    CompactOptionChainWire,
+    CurrencyPairWire,
+    DeliverableWire,
+    EquityOptionWire,
+    FutureProductWire,
+    InstrumentSearchHitWire,
+    NestedOptionChainWire,
+    OptionExpirationWire,
+    OptionStrikeWire,
+    QuantityDecimalPrecisionWire,
+    SymbolSearchHitWire,
+    Wire,
+)
+from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.catalogue import Catalogue
+from ..market.equities import tick_rows
+from ..market.future_options import FutureOptionChain, ListedOption
+from ..market.future_products import FUTURES, FutureProduct, product_of
+from ..market.futures import OptionProduct, option_products, product_row
+from ..market.instrument import OPTION_TICKS
 from ..market.row_table import RowTable
-from .futures import FutureInstruments
-from .parsed_request import ParsedRequest
+from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items
 
-__all__ = ["Instruments"]
+__all__ = ["FutureInstruments", "Instruments", "OptionChains", "Search"]
+
+T = TypeVar("T")
+
+
+class FutureInstruments(Handlers):
+    """Serves the futures that are listed on the day of the request, and the option chains of all products."""
+
+    # Futures
+
+    def futures(self, request: ParsedRequest) -> Response:
+        """Return a page of futures: by symbol, product or security id; expired ones only on request."""
+        query, today = request.query, local_date(request.now)
+        table = self._catalogue.futures(today)
+        chosen = table.positions(None)
+        if "symbols" in query:
+            chosen = table.positions(_with_slash(symbol) for symbol in query["symbols"])
+        elif "product_codes" in query:
+            codes = {code.removeprefix("/") for code in query["product_codes"]}
+            chosen = table.select(chosen, lambda row: row.product.code in codes)
+        if "security_ids" in query:
+            ids, exchange = query["security_ids"], query.get("exchange")
+            chosen = table.select(
+                chosen, lambda row: row.security_id in ids and exchange in (None, row.product.exchange)
+            )
+        if query.get("only_active_futures", True):
+            chosen = table.select(chosen, lambda row: row.expires >= today)
+        return _page(table, chosen, request)
+
+    def future(self, request: ParsedRequest) -> Response:
+        """Return one future; the slash of its symbol may be missing."""
+        return _only(self._catalogue.futures(local_date(request.now)), request, _with_slash(request.path["symbol"]))
+
+    # Products
+
+    def future_products(self, request: ParsedRequest) -> Response:
+        """Return a page of futures products with their option products."""
+        return _page_of([*FUTURES.values()], _product_with_options, request)
+
+    def future_product(self, request: ParsedRequest) -> Response:
+        """Return one futures product of an exchange."""
+        product = FUTURES.get(request.path["code"])
+        if product is None or product.exchange != request.path["exchange"]:
+            raise RefusedError.not_found("futures product")
+        return item(_product_with_options(product), request.context)
+
+    def future_option_products(self, request: ParsedRequest) -> Response:
+        """Return a page of products of future options, each with its futures product."""
+        return _page_of([*option_products().values()], OptionProduct.details, request)
+
+    def future_option_product(self, request: ParsedRequest) -> Response:
+        """Return one product of future options by its root, and by its exchange if the path names one."""
+        product = option_products().get(request.path["root_symbol"])
+        if product is None or request.path.get("exchange") not in (None, product.product.exchange):
+            raise RefusedError.not_found("future option product")
+        return item(product.details(), request.context)
+
+    future_option_product_of_exchange = future_option_product
+
+    # Options
+
+    def future_option(self, request: ParsedRequest) -> Response:
+        """Return one future option, by its symbol as listed."""
+        for chain in self._chains([request.path["symbol"]]):
+            positions = chain.table.positions([request.path["symbol"]])
+            if positions:
+                return item(chain.table.rows(positions)[0], request.context)
+        raise RefusedError.not_found("instrument")
+
+    def future_options(self, request: ParsedRequest) -> Response:
+        """Return a page of future options, filtered; without expired ones."""
+        symbols, exchange = request.query.get("symbols"), request.query.get("exchange")
+        query, today = request.query, local_date(request.now)
+        days = {query[name] for name in ("expiration_date", "maturity_date") if name in query}
+        root, strike, ids = query.get("option_root_symbol"), query.get("strike_price"), query.get("security_ids")
+
+        def passes(option: ListedOption) -> bool:
+            expiration = option.expiration
+            return (
+                expiration.day >= today
+                and days <= {expiration.day}
+                and root in (None, expiration.option_product.root)
+                and query.get("option_type") in (None, option.option_type)
+                and (strike is None or Decimal(option.strike) == strike)
+                and (ids is None or option.security_id in ids)
+            )
+
+        chosen: list[tuple[RowTable[ListedOption], int]] = []
+        for chain in self._chains(symbols):
+            if exchange in (None, chain.product.exchange):
+                positions = chain.table.positions(symbols)
+                chosen += [(chain.table, position) for position in chain.table.select(positions, passes)]
+        page = request.slice(len(chosen))
+        rows = (table.rows([position])[0] for table, position in chosen[page.start : page.stop])
+        return items(rows, request.context, page)
+
+    def futures_option_chain(self, request: ParsedRequest) -> Response:
+        """Return the flat option chain of a futures product."""
+        chain = self._catalogue.chain(request.path["symbol"])
+        if chain is None:
+            raise RefusedError.not_found("futures product")
+        return items(chain.table.rows(range(len(chain.table))), request.context)
+
+    def _chains(self, symbols: Iterable[str] | None) -> Iterator[FutureOptionChain]:
+        """Yield the chains of the products of some options, or of all products."""
+        futures = None if symbols is None else (symbol.partition(" ")[0].removeprefix(".") for symbol in symbols)
+        products = FUTURES.values() if futures is None else dict.fromkeys(map(product_of, futures))
+        for product in products:
+            chain = None if product is None else self._catalogue.chain(product.code)
+            if chain is not None:
+                yield chain
+
+
+def _product_with_options(product: FutureProduct) -> FutureProductWire:
+    return product_row(product, [one.row() for one in option_products().values() if one.product is product])
+
+
+def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
+    """Return a page of rows that are rendered each time."""
+    page = request.slice(len(definitions))
+    rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
+    return items(rows, request.context, page)
+
+
+def _with_slash(symbol: str) -> str:
+    return symbol if symbol.startswith("/") else f"/{symbol}"
+
 
 _FIELD_FILTERS = ("is_etf", "is_index", "lendability")
 _CURRENCY_PAIRS = (
@@ -45,39 +190,29 @@ _PLACES = {
 class Instruments(FutureInstruments):
     """Serves rows of the catalogue, most of which are rendered once."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-
     def equities(self, request: ParsedRequest) -> Response:
         """Return a page of equities, all or by symbol, filtered."""
         table = self._catalogue.equities
         query = request.query
-        symbols = query.get("symbols")
-        positions: Iterable[int] = range(len(table)) if symbols is None else table.positions(symbols)
+        positions = table.positions(query.get("symbols"))
         wanted = {name: query[name] for name in _FIELD_FILTERS if name in query}
         if wanted:
             positions = table.select(positions, lambda row: all(getattr(row, n) == wanted[n] for n in wanted))
-        chosen = positions if isinstance(positions, range) else list(positions)
-        page = request.slice(len(chosen))
-        return items(table.rows(chosen[page.start : page.stop]), request.context, page)
+        return _page(table, positions, request)
 
     def equity_options(self, request: ParsedRequest) -> Response:
         """Return equity options, all or by symbol; expired ones only on request."""
         table = self._catalogue.equity_options
         today = local_date(request.now)
-        symbols = request.query.get("symbols")
-        positions: Iterable[int] = range(len(table)) if symbols is None else table.positions(symbols)
+        positions = table.positions(request.query.get("symbols"))
         if not request.query.get("with_expired", False):
             positions = table.select(positions, lambda row: row.expires >= today)
         active = request.query.get("active")
         if active is not None:
             positions = table.select(positions, lambda row: row.active == active)
-        page = None
         if "equity_options_in_pages" in request.behaviours:
-            positions = list(positions)
-            page = request.slice(len(positions))
-            positions = positions[page.start : page.stop]
-        return items(table.rows(positions), request.context, page)
+            return _page(table, positions, request)
+        return items(table.rows(positions), request.context)
 
     def equity(self, request: ParsedRequest) -> Response:
         """Return one equity."""
@@ -89,8 +224,7 @@ class Instruments(FutureInstruments):
         chosen = table.select(
             range(len(table)), lambda row: not row.is_index and lendability in (None, row.lendability)
         )
-        page = request.slice(len(chosen))
-        return items(table.rows(chosen[page.start : page.stop]), request.context, page)
+        return _page(table, chosen, request)
 
     def equity_option(self, request: ParsedRequest) -> Response:
         """Return one equity option; only one with standard terms if asked for active ones."""
@@ -102,9 +236,8 @@ class Instruments(FutureInstruments):
 
     def cryptocurrencies(self, request: ParsedRequest) -> Response:
         """Return cryptocurrencies, all or by symbol."""
-        table, symbols = self._catalogue.cryptocurrencies, request.query.get("symbols")
-        positions = range(len(table)) if symbols is None else table.positions(symbols)
-        return items(table.rows(positions), request.context)
+        table = self._catalogue.cryptocurrencies
+        return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
 
     def cryptocurrency(self, request: ParsedRequest) -> Response:
         """Return one cryptocurrency."""
@@ -112,9 +245,8 @@ class Instruments(FutureInstruments):
 
     def warrants(self, request: ParsedRequest) -> Response:
         """Return warrants, all or by symbol."""
-        table, symbols = self._catalogue.warrants, request.query.get("symbols")
-        positions = range(len(table)) if symbols is None else table.positions(symbols)
-        return items(table.rows(positions), request.context)
+        table = self._catalogue.warrants
+        return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
 
     def warrant(self, request: ParsedRequest) -> Response:
         """Return one warrant."""
@@ -144,9 +276,172 @@ class Instruments(FutureInstruments):
         return items(map(dumps, (*by_symbol, *by_type)), request.context)
 
 
-def _only(table: RowTable[Any], request: ParsedRequest) -> Response:
-    """Return the row of the symbol in the path."""
-    positions = table.positions([request.path["symbol"]])
+def _page(table: RowTable[Any], positions: Sequence[int], request: ParsedRequest) -> Response:
+    """Return the requested page of some rows."""
+    page = request.slice(len(positions))
+    return items(table.rows(positions[page.start : page.stop]), request.context, page)
+
+
+def _only(table: RowTable[Any], request: ParsedRequest, symbol: str | None = None) -> Response:
+    """Return the row of a symbol, by default the one in the path."""
+    positions = table.positions([symbol or request.path["symbol"]])
     if not positions:
         raise RefusedError.not_found("instrument")
     return item(table.rows(positions)[0], request.context)
+
+
+_DEFAULT_LIMIT = 25
+_EXCHANGE = "XNAS"
+
+
+class Search(Handlers):
+    """Searches the equities of the catalogue; other instruments are not found."""
+
+    def instruments(self, request: ParsedRequest) -> Response:
+        """Return the equities whose symbol or description contains the words, in any case."""
+        query = request.query
+        words = query.get("query", "").casefold()
+        if InstrumentType.EQUITY not in query.get("types", (InstrumentType.EQUITY,)) or "categories" in query:
+            return items((), request.context)
+        hits = (
+            InstrumentSearchHitWire(
+                symbol=row.symbol,
+                description=row.description,
+                exchange=_EXCHANGE,
+                instrument_type=InstrumentType.INDEX if row.is_index else InstrumentType.EQUITY,
+            )
+            for row in self._catalogue.equities.definitions
+            if words in row.symbol.casefold() or words in row.description.casefold()
+        )
+        limit = query.get("limit", _DEFAULT_LIMIT)
+        return items((dumps(hit) for hit, _ in zip(hits, range(limit), strict=False)), request.context)
+
+    def symbols(self, request: ParsedRequest) -> Response:
+        """Return the equities whose symbol begins like the given one."""
+        start = request.path["symbol"]
+        rows = (
+            SymbolSearchHitWire(
+                symbol=row.symbol,
+                description=row.description,
+                listed_market=_EXCHANGE,
+                instrument_type=InstrumentType.INDEX if row.is_index else InstrumentType.EQUITY,
+            )
+            for row in self._catalogue.equities.definitions
+            if row.symbol.startswith(start)
+        )
+        return items(map(dumps, rows), request.context)
+
+
+_TICKS = tick_rows(OPTION_TICKS)
+
+
+class OptionChains(Handlers):
+    """Groups the options of the catalogue that have not expired."""
+
+    def flat(self, request: ParsedRequest) -> Response:
+        """Return all options on an underlying, as the list of equity options has them."""
+        return items(self._catalogue.equity_options.rows(self._positions(request)), request.context)
+
+    def compact(self, request: ParsedRequest) -> Response:
+        """Return one row of symbols for each root, chain type and expiration cycle."""
+        options = self._options(request)
+        rows = (_compact(list(group)) for _, group in groupby(sorted(options, key=_chain), key=_chain))
+        return items(map(dumps, rows), request.context)
+
+    def nested(self, request: ParsedRequest) -> Response:
+        """Return one chain for each root and chain type, by expiration and strike."""
+        options = self._options(request)
+        rows = (_nested(list(group)) for _, group in groupby(sorted(options, key=_chain), key=_chain))
+        return items(map(dumps, rows), request.context)
+
+    def nested_futures(self, request: ParsedRequest) -> Response:
+        """Return the option chain of a futures product, by expiration and strike."""
+        chain = self._catalogue.chain(request.path["symbol"])
+        if chain is None:
+            raise RefusedError.not_found("futures product")
+        return item(chain.nested, request.context)
+
+    def _options(self, request: ParsedRequest) -> list[EquityOptionWire]:
+        table = self._catalogue.equity_options
+        return [table.wire(position) for position in self._positions(request)]
+
+    def _positions(self, request: ParsedRequest) -> list[int]:
+        """Return the positions of the options on the underlying; 404 without any."""
+        table, today, symbol = self._catalogue.equity_options, local_date(request.now), request.path["symbol"]
+        found = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
+        if not found:
+            raise RefusedError.not_found("option chain")
+        return found
+
+
+def _chain(option: EquityOptionWire) -> tuple[Any, ...]:
+    return option.root_symbol, option.option_chain_type, option.expiration_type, option.settlement_type
+
+
+def _deliverable(option: EquityOptionWire) -> DeliverableWire:
+    return DeliverableWire(
+        id=1,
+        root_symbol=option.root_symbol,
+        deliverable_type="Shares",
+        description=f"{option.shares_per_contract} shares of {option.underlying_symbol}",
+        amount=f"{option.shares_per_contract}.0",
+        symbol=option.underlying_symbol,
+        instrument_type=InstrumentType.EQUITY,
+        percent="100",
+    )
+
+
+def _compact(options: list[EquityOptionWire]) -> CompactOptionChainWire:
+    first = options[0]
+    return CompactOptionChainWire(
+        underlying_symbol=first.underlying_symbol,
+        root_symbol=first.root_symbol,
+        option_chain_type=first.option_chain_type,
+        settlement_type=first.settlement_type,
+        shares_per_contract=first.shares_per_contract,
+        expiration_type=first.expiration_type,
+        deliverables=[_deliverable(first)],
+        symbols=tuple(option.symbol or "" for option in options),
+        streamer_symbols=tuple(option.streamer_symbol or "" for option in options),
+    )
+
+
+def _nested(options: list[EquityOptionWire]) -> NestedOptionChainWire:
+    first = options[0]
+    return NestedOptionChainWire(
+        underlying_symbol=first.underlying_symbol,
+        root_symbol=first.root_symbol,
+        option_chain_type=first.option_chain_type,
+        shares_per_contract=first.shares_per_contract,
+        tick_sizes=_TICKS,
+        deliverables=[_deliverable(first)],
+        expirations=[
+            OptionExpirationWire(
+                expiration_type=first.expiration_type,
+                expiration_date=day,
+                days_to_expiration=expiring[0].days_to_expiration,
+                settlement_type=first.settlement_type,
+                strikes=list(_strikes(expiring)),
+            )
+            for day, expiring in _by_day(options)
+        ],
+    )
+
+
+def _by_day(options: Iterable[EquityOptionWire]) -> Iterator[tuple[date | None, list[EquityOptionWire]]]:
+    by_day: dict[date | None, list[EquityOptionWire]] = {}
+    for option in options:
+        by_day.setdefault(option.expiration_date, []).append(option)
+    yield from by_day.items()
+
+
+def _strikes(options: Iterable[EquityOptionWire]) -> Iterator[OptionStrikeWire]:
+    """Yield the strikes of one expiration, each with its call and its put."""
+    strikes: dict[str | None, OptionStrikeWire] = {}
+    for option in options:
+        strike = strikes.setdefault(option.strike_price, OptionStrikeWire(strike_price=option.strike_price))
+        if option.option_type is OptionType.CALL:
+            strike.call, strike.call_streamer_symbol = option.symbol, option.streamer_symbol
+        else:
+            strike.put, strike.put_streamer_symbol = option.symbol, option.streamer_symbol
+    yield from strikes.values()

@@ -1,11 +1,9 @@
-"""Handlers of ``margin``: the requirements report and dry-runs.
-
-The arithmetic is in ``accounts``.
-"""
+"""Handlers of ``margin`` and ``risk``: requirements, dry-runs, position limits and SPAN files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date
 from decimal import Decimal
 
 import attrs
@@ -19,43 +17,27 @@ from ..._generated.converters import (
     MarginPositionEntryWire,
     MarginPositionGroupWire,
     MarginRequirementsWire,
+    PositionLimitWire,
+    SpanRowWire,
 )
-from ..._generated.models import MarginOrder, MarginOrderLeg
+from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder, MarginOrderLeg
 from ...protocol.response import Response
 from ..accounts.accounts import Account
-from ..accounts.margin_calculator import UNCOVERED, BuyingPowerImpact, Holding, MarginCalculator, merged
+from ..accounts.margin_calculator import UNCOVERED, BuyingPowerImpact, Holding, merged
+from ..market.calendar import CALENDARS
 from ..market.instrument import Instrument
-from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, fees_of
-from ..trading.order_store import OrderStore
 from ..trading.orders import Leg, Order, Terms
-from ..trading.preflight import Preflight, preflight_error, quantity_errors
-from .access import Access
+from ..trading.preflight import LIMITS, preflight_error, quantity_errors
+from .handlers import Handlers, ParsedRequest
 from .order_wires import order_wire
-from .parsed_request import ParsedRequest
-from .wire import Dialect, RefusedError, item, money, timestamp
+from .wire import RefusedError, dumps, item, items, money, timestamp
 
-__all__ = ["Margin"]
+__all__ = ["Margin", "Risk"]
 
 
-class Margin:
+class Margin(Handlers):
     """Reports the figures of the margin calculator."""
-
-    def __init__(
-        self,
-        access: Access,
-        calculator: MarginCalculator,
-        preflight: Preflight,
-        prices: Prices,
-        order_store: OrderStore,
-        dialect: Dialect,
-    ) -> None:
-        self._access = access
-        self._calculator = calculator
-        self._preflight = preflight
-        self._prices = prices
-        self._order_store = order_store
-        self._dialect = dialect
 
     def effective_requirement(self, request: ParsedRequest) -> Response:
         """Return the rules of the margin calculator for an underlying, as fractions."""
@@ -85,10 +67,7 @@ class Margin:
         account, now = self._access.account(request), request.now
         held = self._calculator.by_underlying(account)
         groups = [self._group(account, underlying, holdings, now) for underlying, holdings in held.items()]
-        equity, required = (
-            self._calculator.equity(account, now),
-            self._calculator.total_required(account, now),
-        )
+        equity, required = self._calculator.equity(account, now), self._calculator.total_required(account, now)
         maintenance = self._calculator.maintenance(required)
         power = self._calculator.buying_power(account, now)
         report = MarginRequirementsWire(
@@ -140,18 +119,13 @@ class Margin:
             leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
             for leg in requested
         ]
-        legs, problems = self._preflight.legs(complete, terms, now)
+        legs, problems = self._state.preflight.legs(complete, terms, now)
         problems += quantity_errors(legs)
         if problems:
             raise preflight_error(problems)
         return legs
 
     def _impact(self, account: Account, legs: Sequence[Leg], terms: Terms, now: float) -> BuyingPowerImpact:
-        if not legs:
-            current, nothing = self._calculator.buying_power(account, now), Decimal(0)
-            return BuyingPowerImpact(
-                current=current, margin_change=nothing, isolated=nothing, fees=Fees(), is_spread=False
-            )
         agreed: dict[str, Decimal] = {}
         if len(legs) == 1 and terms.price is not None:
             agreed[legs[0].instrument.symbol] = terms.price
@@ -168,7 +142,7 @@ class Margin:
         underlying = requested.underlying_symbol
         price_of = self._calculator.pricer(now)
         required = self._calculator.required(account, holdings, underlying, price_of, now)
-        working = [order for order in self._order_store.of([account]) if not order.is_terminal]
+        working = [order for order in self._state.order_store.of([account]) if not order.is_terminal]
         return MarginDryRunResultWire(
             code=underlying,
             description=underlying,
@@ -226,3 +200,50 @@ class Margin:
             option_type=instrument.option_type,
             expiration_date=instrument.expires,
         )
+
+
+_EXCHANGES = {"CME": InstrumentCollection.CME, "CFE": InstrumentCollection.CFE}
+_WIDTH = 80
+
+
+class Risk(Handlers):
+    """Serves the limits that orders are held against, and margin files made from the simulated prices."""
+
+    def position_limit(self, request: ParsedRequest) -> Response:
+        """Return the limits of an account, the same for every one."""
+        limits = PositionLimitWire(
+            account_number=self._access.account(request).number,
+            equity_option_order_size=LIMITS[InstrumentType.EQUITY_OPTION].order,
+            equity_order_size=LIMITS[InstrumentType.EQUITY].order,
+            future_option_order_size=LIMITS[InstrumentType.FUTURE_OPTION].order,
+            future_order_size=LIMITS[InstrumentType.FUTURE].order,
+            equity_option_position_size=LIMITS[InstrumentType.EQUITY_OPTION].position,
+            equity_position_size=LIMITS[InstrumentType.EQUITY].position,
+            future_option_position_size=LIMITS[InstrumentType.FUTURE_OPTION].position,
+            future_position_size=LIMITS[InstrumentType.FUTURE].position,
+        )
+        return item(limits, request.context)
+
+    def span_rows(self, request: ParsedRequest) -> Response:
+        """Return a page of the file of one day; a day without a finished session has none."""
+        exchange, day = request.query["exchange"], request.query["date"]
+        if exchange not in _EXCHANGES:
+            raise RefusedError.invalid([request.problem("exchange", "exchange must be CME or CFE")])
+        session = CALENDARS[_EXCHANGES[exchange]].session(day)
+        lines = list(self._lines(exchange, day, session.close)) if session and session.close <= request.now else []
+        page = request.slice(len(lines))
+        rows = (
+            SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
+            for number in range(page.start, page.stop)
+        )
+        return items(map(dumps, rows), request.context, page)
+
+    def _lines(self, exchange: str, day: date, close: float) -> Iterator[str]:
+        """Yield the header of a file, then the settlement price of every future."""
+        yield f"0 {exchange:<6}{day:%Y%m%d}S".ljust(_WIDTH)
+        for contract in self._catalogue.futures(day).definitions:
+            product = contract.product
+            if product.exchange == exchange and contract.expires >= day:
+                price = self._prices.underlying_price(contract.symbol, close)
+                month = f"{contract.year}{contract.month:02d}"
+                yield f"82{exchange:<6}{product.code:<10}{product.code:<10}FUT{month}{price:>20f}".ljust(_WIDTH)

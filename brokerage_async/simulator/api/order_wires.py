@@ -9,7 +9,7 @@ import msgspec
 
 from ..._generated.converters import NewOrderConditionWire, OrderConditionWire, OrderLegWire, OrderRuleWire, OrderWire
 from ..._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
-from ..trading.orders import Leg, Order, number_of
+from ..trading.orders import Order, number_of
 from .wire import Dialect, dumps, money, timestamp
 
 __all__ = ["order_json", "order_wire"]
@@ -24,7 +24,7 @@ def order_json(order: Order, dialect: Dialect) -> bytes:
 
 def order_wire(order: Order, dialect: Dialect) -> OrderWire:
     """Return the order as a wire struct, without the fields that do not apply."""
-    customer = order.account.customer
+    customer, terms = order.account.customer, order.terms
     wire = OrderWire(
         id=dialect.identifier(order.number or None),
         account_number=order.account.number,
@@ -43,71 +43,34 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
         updated_at=dialect.moment(order.updated_at),
         user_id=str(customer.number),
         username=customer.username,
-        legs=[_leg(leg, dialect) for leg in order.legs],
+        legs=[
+            OrderLegWire(
+                instrument_type=leg.instrument.instrument_type,
+                symbol=leg.instrument.symbol,
+                quantity=dialect.quantity(leg.quantity),
+                remaining_quantity=dialect.quantity(leg.remaining),
+                action=leg.action,
+                fills=leg.fills,
+            )
+            for leg in order.legs
+        ],
+        order_type=terms.order_type,
+        time_in_force=terms.time_in_force,
+        price=money(terms.price),
+        price_effect=terms.price_effect,
+        stop_trigger=money(terms.stop_trigger),
+        value=money(terms.value),
+        value_effect=terms.value_effect,
+        gtc_date=terms.gtc_date,
+        external_identifier=terms.external_identifier if dialect.echoes_identifiers else None,
+        preflight_id=terms.preflight_id,
+        source=terms.source,
+        received_at=timestamp(order.received_at),
+        in_flight_at=timestamp(order.in_flight_at),
+        live_at=timestamp(order.live_at),
+        cancelled_at=timestamp(order.cancelled_at),
+        terminal_at=timestamp(order.terminal_at),
     )
-    _write_terms(wire, order, dialect)
-    _write_history(wire, order)
-    if order.complex_order is not None:
-        _write_membership(wire, order, order.complex_order.number, dialect)
-    if order.cancelled_by_user:
-        wire.cancel_user_id = str(customer.number)
-        wire.cancel_username = customer.username
-    return wire
-
-
-def _write_membership(wire: OrderWire, order: Order, number: int, dialect: Dialect) -> None:
-    """Write the place of the order in its complex order."""
-    transient = order.terms.preflight_id
-    wire.complex_order_id = dialect.identifier(number or None)
-    wire.complex_order_tag = order.tag
-    wire.preflight_id = None
-    if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
-        wire.preflight_id = dialect.identifier(int(transient))
-    if number:
-        wire.global_request_id = f"{number:032x}"
-
-
-def _leg(leg: Leg, dialect: Dialect) -> OrderLegWire:
-    return OrderLegWire(
-        instrument_type=leg.instrument.instrument_type,
-        symbol=leg.instrument.symbol,
-        quantity=dialect.quantity(leg.quantity),
-        remaining_quantity=dialect.quantity(leg.remaining),
-        action=leg.action,
-        fills=leg.fills,
-    )
-
-
-def _write_terms(wire: OrderWire, order: Order, dialect: Dialect) -> None:
-    """Write the terms of the order."""
-    terms = order.terms
-    wire.order_type = terms.order_type
-    wire.time_in_force = terms.time_in_force
-    wire.price = money(terms.price)
-    wire.price_effect = terms.price_effect
-    wire.stop_trigger = money(terms.stop_trigger)
-    wire.value = money(terms.value)
-    wire.value_effect = terms.value_effect
-    wire.gtc_date = terms.gtc_date
-    wire.external_identifier = terms.external_identifier if dialect.echoes_identifiers else None
-    wire.preflight_id = terms.preflight_id
-    wire.source = terms.source
-    if terms.rules is not None:
-        rules = _rules(terms.rules, order, dialect)
-        # Recordings use another key than the document; the schema declares it as an alias.
-        if dialect.form == "documented":
-            wire.order_rule = rules
-        else:
-            wire.order_rule__alias1 = rules
-
-
-def _write_history(wire: OrderWire, order: Order) -> None:
-    """Write the progress of the order."""
-    wire.received_at = timestamp(order.received_at)
-    wire.in_flight_at = timestamp(order.in_flight_at)
-    wire.live_at = timestamp(order.live_at)
-    wire.cancelled_at = timestamp(order.cancelled_at)
-    wire.terminal_at = timestamp(order.terminal_at)
     if order.number:
         wire.global_request_id = f"{order.number:032x}"
         wire.ext_client_order_id = f"{order.number:x}"
@@ -116,9 +79,25 @@ def _write_history(wire: OrderWire, order: Order) -> None:
         wire.ext_exchange_order_number = f"{order.number}"
     if order.status is OrderStatus.CANCELLED:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
+    if terms.rules is not None:
+        _write_rules(wire, terms.rules, order, dialect)
+    if order.complex_order is not None:
+        number, transient = order.complex_order.number, terms.preflight_id
+        wire.complex_order_id = dialect.identifier(number or None)
+        wire.complex_order_tag = order.tag
+        wire.preflight_id = None
+        if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
+            wire.preflight_id = dialect.identifier(int(transient))
+        if number:
+            wire.global_request_id = f"{number:032x}"
+    if order.cancelled_by_user:
+        wire.cancel_user_id = str(customer.number)
+        wire.cancel_username = customer.username
+    return wire
 
 
-def _rules(requested: NewOrderRules, order: Order, dialect: Dialect) -> OrderRuleWire:
+def _write_rules(wire: OrderWire, requested: NewOrderRules, order: Order, dialect: Dialect) -> None:
+    """Write the rules under the keys of recordings or of the document; the schema declares these as aliases."""
     rules = OrderRuleWire(
         cancel_at=None if requested.cancel_at is None else timestamp(requested.cancel_at.timestamp()),
         route_after=None if requested.route_after is None else timestamp(requested.route_after.timestamp()),
@@ -127,10 +106,9 @@ def _rules(requested: NewOrderRules, order: Order, dialect: Dialect) -> OrderRul
     )
     conditions = [_condition(position, one, order, dialect) for position, one in enumerate(order.conditions)]
     if dialect.form == "documented":
-        rules.order_conditions = conditions
+        wire.order_rule, rules.order_conditions = rules, conditions
     else:
-        rules.order_conditions__alias1 = conditions
-    return rules
+        wire.order_rule__alias1, rules.order_conditions__alias1 = rules, conditions
 
 
 def _condition(position: int, requested: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:

@@ -1,24 +1,28 @@
-"""Handlers of ``orders``: everything about single orders."""
+"""Handlers of ``orders`` and ``complex_orders``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 
+import attrs
+
+from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire
+from ..._generated.models import PairsEdit
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..market.calendar import local_date
-from ..trading.order_desk import OrderDesk
-from ..trading.order_store import OrderStore
+from ..state import State
+from ..trading.complex_orders import ComplexOrder, placed_wire
+from ..trading.fees import Fees
 from ..trading.orders import Order
 from ..trading.preflight import Message, preflight_error
-from .access import Access
+from .handlers import Handlers, ParsedRequest
 from .order_wires import order_json
-from .parsed_request import ParsedRequest
 from .request_parser import RequestParser, RequestProblem
-from .wire import Dialect, RefusedError, item, items
+from .wire import RefusedError, dumps, item, items
 
-__all__ = ["Orders", "broken_rules_error"]
+__all__ = ["ComplexOrders", "Orders", "broken_rules_error"]
 
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
@@ -28,26 +32,13 @@ def broken_rules_error(request_parser: RequestParser, problems: Sequence[Request
     return preflight_error([*coded]) if all_coded else request_parser.error(problems)
 
 
-class Orders:
-    """Handles order requests.
+class Orders(Handlers):
+    """Handles order requests."""
 
-    ``list`` comes last because it hides the builtin within the class.
-    """
-
-    def __init__(
-        self,
-        access: Access,
-        order_desk: OrderDesk,
-        order_store: OrderStore,
-        dialect: Dialect,
-        *,
-        eastern_days: bool = True,
-    ) -> None:
-        self._access = access
-        self._order_desk = order_desk
-        self._order_store = order_store
-        self._dialect = dialect
-        self._eastern_days = eastern_days
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._order_desk = state.order_desk
+        self._order_store = state.order_store
         self._live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
@@ -63,6 +54,7 @@ class Orders:
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
         """Check an edit of an order; nothing is changed."""
+        self._check_edit(request)
         result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
@@ -72,6 +64,7 @@ class Orders:
 
     def replace(self, request: ParsedRequest) -> Response:
         """Replace a working order by a new one."""
+        self._check_edit(request)
         new = self._order_desk.replace(self._order(request), request.body, request.now)
         self._record_order(request, new)
         return item(order_json(new, self._dialect), request.context)
@@ -120,6 +113,12 @@ class Orders:
             raise RefusedError.not_found("order")
         return order
 
+    def _check_edit(self, request: ParsedRequest) -> None:
+        """Raise a 422 error for legs in an edit, or rules in its dry-run. That they are refused is a guess."""
+        misplaced = {"legs", "rules"} & request.body.extra.keys()
+        if misplaced and self._has("edits_take_no_legs"):
+            raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
+
     def _record_order(self, request: ParsedRequest, order: Order) -> None:
         request.record.order_ids += (str(order.number),)
         if order.terms.external_identifier is not None:
@@ -133,7 +132,7 @@ class Orders:
         start, end = query.get("start_at"), query.get("end_at")
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
-        day_of = local_date if self._eastern_days else _utc_date
+        day_of = local_date if self._has("order_searches_count_eastern_days") else _utc_date
         for order in orders:
             received = order.received_at or 0.0
             if (
@@ -181,3 +180,81 @@ def _futures_symbols(order: Order) -> frozenset[str]:
     if not order.underlying.startswith("/"):
         return frozenset()
     return frozenset({order.underlying, *(leg.instrument.symbol for leg in order.legs)})
+
+
+class ComplexOrders(Handlers):
+    """Handles requests about complex orders."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._desk = state.complex_order_desk
+
+    def get(self, request: ParsedRequest) -> Response:
+        """Return one complex order."""
+        return item(self._found(request).wire(self._dialect), request.context)
+
+    def dry_run(self, request: ParsedRequest) -> Response:
+        """Check a complex order; nothing is created."""
+        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        return item(result.wire(self._dialect), request.context, 201)
+
+    def submit(self, request: ParsedRequest) -> Response:
+        """Accept a complex order."""
+        result = self._desk.dry_run(self._access.account(request), request.body, request.now)
+        wire = result.wire(self._dialect)
+        accepted = self._desk.accept(result, request.now)
+        wire.complex_order = accepted.wire(self._dialect)
+        for order in accepted.members:
+            request.record.order_ids += (str(order.number),)
+            if order.terms.external_identifier is not None:
+                request.record.external_identifiers += (order.terms.external_identifier,)
+        return item(wire, request.context, 201)
+
+    def cancel(self, request: ParsedRequest) -> Response:
+        """Request the cancellation of every component that works."""
+        found = self._found(request)
+        self._desk.cancel(found, request.now)
+        return item(found.wire(self._dialect), request.context)
+
+    def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
+        """Check a change of the comparator or threshold of a PAIRS order; nothing is changed."""
+        found, edit = self._found(request), request.body or PairsEdit()
+        edited = self._desk.edited(found, edit.ratio_price_comparator, edit.ratio_price_threshold)
+        return item(self._unchanged(edited, request.now), request.context, 201)
+
+    def edit_pairs(self, request: ParsedRequest) -> Response:
+        """Change the comparator or threshold of a PAIRS order.
+
+        Its buying power stays the same.
+        """
+        found, edit = self._found(request), request.body or PairsEdit()
+        self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
+        return item(self._unchanged(found, request.now), request.context)
+
+    def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
+        """Return the response to a change that takes no buying power."""
+        impact = self._calculator.impact(shown.account, (), Fees(), {}, now)
+        return placed_wire(shown, attrs.evolve(impact, is_spread=True), self._dialect)
+
+    def live(self, request: ParsedRequest) -> Response:
+        """Return the complex orders with a component that changed today."""
+        today = local_date(request.now)
+        found = [
+            each
+            for each in self._desk.of(self._access.account(request))
+            if any(order.updated_at is not None and local_date(order.updated_at) == today for order in each.members)
+        ]
+        return items((dumps(each.wire(self._dialect)) for each in found), request.context)
+
+    def _found(self, request: ParsedRequest) -> ComplexOrder:
+        found = self._desk.get(self._access.account(request), request.path["id"])
+        if found is None:
+            raise RefusedError.not_found("complex order")
+        return found
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return a page of the complex orders of an account, newest first."""
+        found = self._desk.of(self._access.account(request))
+        page = request.slice(len(found))
+        rows = (dumps(each.wire(self._dialect)) for each in found[page.start : page.stop])
+        return items(rows, request.context, page)

@@ -1,4 +1,4 @@
-"""Validation of queries and bodies by the documented parameters, fields and rules.
+"""Routing of requests to the generated operations, and validation of queries and bodies.
 
 A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
 Wrongly cased keys of a body are problems too; unknown ones are ignored.
@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import attrs
 import msgspec
@@ -25,7 +25,85 @@ from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Sh
 from ...protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = ["RequestParser", "RequestProblem", "broken_query_rules", "decimal_of", "epoch_of"]
+__all__ = [
+    "RequestParser",
+    "RequestProblem",
+    "Router",
+    "broken_query_rules",
+    "decimal_of",
+    "epoch_of",
+    "request_target",
+    "split_target",
+]
+
+
+def split_target(url: str) -> tuple[str, str]:
+    """Return path and query, still encoded, of an absolute address or a request target."""
+    if not url.startswith("/"):
+        _, _, rest = url.partition("://")
+        url = "/" + rest.partition("/")[2]
+    path, _, query = url.partition("?")
+    return path, query
+
+
+def request_target(url: str) -> str:
+    """Return the request target (path and query) of an absolute address."""
+    path, query = split_target(url)
+    return f"{path}?{query}" if query else path
+
+
+@attrs.frozen
+class _Route:
+    """Path with its variables, and its operations by method."""
+
+    segments: tuple[str, ...]
+    names: tuple[tuple[int, str], ...]
+    operations: dict[str, Operation[Any]] = attrs.field(factory=dict)
+
+    @classmethod
+    def of(cls, path: str) -> _Route:
+        segments = tuple(path.strip("/").split("/"))
+        return cls(segments, tuple((n, name[1:-1]) for n, name in enumerate(segments) if name.startswith("{")))
+
+    def matches(self, segments: list[str]) -> bool:
+        return all(own == given or own.startswith("{") for own, given in zip(self.segments, segments, strict=True))
+
+
+class Router:
+    """Operations by path and method.
+
+    Fixed segments win over variables (``/orders/live`` over ``/orders/{id}``). Operations of another host have its name
+    as their first segment.
+    """
+
+    def __init__(self, operations: Iterable[Operation[Any]]) -> None:
+        self._routes: dict[int, list[_Route]] = {}
+        found: dict[str, _Route] = {}
+        for operation in operations:
+            path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
+            if path not in found:
+                found[path] = route = _Route.of(path)
+                self._routes.setdefault(len(route.segments), []).append(route)
+            found[path].operations[operation.method] = operation
+        for routes in self._routes.values():
+            routes.sort(key=lambda route: [segment.startswith("{") for segment in route.segments])
+
+    def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
+        """Return the operation of an encoded path and its decoded path values, or None."""
+        segments = path.strip("/").split("/")
+        for route in self._routes.get(len(segments), ()):
+            if method in route.operations and route.matches(segments):
+                return route.operations[method], {name: unquote(segments[n]) for n, name in route.names}
+        return None
+
+    def methods(self, path: str) -> list[str]:
+        """Return the methods of the path that fits best, sorted; none for an unknown path."""
+        segments = path.strip("/").split("/")
+        for route in self._routes.get(len(segments), ()):
+            if route.matches(segments):
+                return sorted(route.operations)
+        return []
+
 
 _BOOLEANS = {"true": True, "false": False}
 _AMOUNT = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -100,7 +178,7 @@ def _required(operation: Operation[Any]) -> tuple[Parameter, ...]:
 
 @lru_cache(maxsize=256)
 def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
-    return tuple(map(CompiledRule.of, operation.rules))
+    return tuple(map(CompiledRule.of, (*operation.rules, *operation.service_rules)))
 
 
 def broken_query_rules(operation: Operation[Any], values: Mapping[str, Any]) -> list[RequestProblem]:
@@ -136,6 +214,7 @@ class RequestParser:
             for model, spec in models.items()
         }
         self._dialect = dialect
+        self._has = has
         self._page_maxima = has("pages_have_maxima")
         self._fields = {model: {field.wire: field for field in spec.fields} for model, spec in models.items()}
         # A dry-run and the submission that follows carry the same bytes.
@@ -166,7 +245,9 @@ class RequestParser:
                 values[parameter.name] = value
         missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
         problems += [RequestProblem("required", "is missing", wire) for wire in missing]
-        problems += broken_query_rules(operation, values)
+        broken = broken_query_rules(operation, values)
+        names = [each.rule.behaviour if each.rule is not None else None for each in broken]
+        problems += [each for each, name in zip(broken, names, strict=True) if name is None or self._has(name)]
         if problems:
             raise self.error(problems)
         return values

@@ -1,31 +1,30 @@
-"""Handlers of ``watchlists``: named lists of symbols, those of users and those that the service publishes."""
+"""Handlers of ``watchlists`` and ``quote_alerts``: what users keep, and the lists that the service publishes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
 
+import attrs
+
 from ..._generated.converters import WatchlistEntryWire, WatchlistWire
 from ..._generated.models import InstrumentType, NewWatchlist
 from ...protocol.response import Response
-from ..market.public_watchlists import PublicWatchlist, PublicWatchlists, pairs_watchlists
-from .parsed_request import ParsedRequest
-from .wire import Dialect, RefusedError, dumps, item, items
+from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
+from ..state import State
+from .handlers import Handlers, ParsedRequest
+from .wire import RefusedError, dumps, empty, item, items
 
-__all__ = ["Watchlists", "public_row"]
+__all__ = ["QuoteAlerts", "Watchlists", "public_row"]
 
 _ORDER_INDEX = 9999
 _PUBLIC_INDEX = 100
 
 
-class Watchlists:
-    """Keeps watchlists by customer, and serves the public ones.
+class Watchlists(Handlers):
+    """Keeps watchlists by customer, and serves the public ones."""
 
-    ``list`` comes last because it hides the builtin within the class.
-    """
-
-    def __init__(self, dialect: Dialect, public: PublicWatchlists) -> None:
-        self._dialect = dialect
-        self._public = public
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
         self._rows: dict[int, dict[str, bytes]] = {}
 
     def create(self, request: ParsedRequest) -> Response:
@@ -58,22 +57,23 @@ class Watchlists:
 
     def delete(self, request: ParsedRequest) -> Response:
         """Delete a watchlist and return it a last time."""
-        return item(self._own(request).pop(request.path["watchlist_name"]), request.context)
+        deleted = item(self._own(request).pop(request.path["watchlist_name"]), request.context)
+        return deleted if self._has("deleted_watchlists_are_returned") else attrs.evolve(deleted, body=b"")
 
     def list_public(self, request: ParsedRequest) -> Response:
         """Return every public watchlist: with its entries, or with their number only."""
         if request.query.get("counts_only", False):
             counts = (
                 WatchlistWire(name=one.name, id=one.number, watchlist_entry_count=len(one.entries))
-                for one in self._public.all()
+                for one in self._state.public_watchlists.all()
             )
             return items(map(dumps, counts), request.context)
-        rows = (public_row(one, self._listed_entry) for one in self._public.all())
+        rows = (public_row(one, self._listed_entry) for one in self._state.public_watchlists.all())
         return items(map(dumps, rows), request.context)
 
     def get_public(self, request: ParsedRequest) -> Response:
         """Return one public watchlist."""
-        for one in self._public.all():
+        for one in self._state.public_watchlists.all():
             if one.name == request.path["watchlist_name"]:
                 return item(public_row(one), request.context)
         raise RefusedError.not_found("watchlist")
@@ -131,3 +131,21 @@ def public_row(one: PublicWatchlist, entry: Callable[..., WatchlistEntryWire] = 
         id=one.number,
         user_id=-1,
     )
+
+
+class QuoteAlerts(Handlers):
+    """Handles quote alerts."""
+
+    def create(self, request: ParsedRequest) -> Response:
+        """Create an alert."""
+        alert = self._state.alert_monitor.create(request.customer, request.body, request.now)
+        return item(alert.wire(), request.context, 201)
+
+    def cancel(self, request: ParsedRequest) -> Response:
+        """Remove an alert. Repeating this, or an unknown identifier, changes nothing."""
+        self._state.alert_monitor.cancel(request.customer, request.path["alert_external_id"])
+        return empty(request.operation.status)
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return every alert of the user."""
+        return items((dumps(alert.wire()) for alert in self._state.alert_monitor.of(request.customer)), request.context)

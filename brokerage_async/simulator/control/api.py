@@ -1,25 +1,72 @@
-"""Control API, without I/O: maps a request to a status and a JSON body."""
+"""Control API, without I/O: maps a request to a status and a JSON body, and describes itself as OpenAPI."""
 
 from __future__ import annotations
 
 import hmac
+import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
 import attrs
 import msgspec
 
+from ..._generated.operations import OAUTH_TOKEN
+from ...protocol.request import Request
+from ...protocol.response import Response
 from ..api.brokerage import Brokerage
 from ..clock import Clock
-from . import bodies, views
-from .sender import Sender
+from . import views
 
-__all__ = ["CONTROL_ROUTES", "ControlApi", "Route"]
+__all__ = ["CONTROL_ROUTES", "ControlApi", "Route", "Sender", "description"]
+
+_AGENT = {"User-Agent": "control-api/1", "Content-Type": "application/json", "Accept": "application/json"}
 
 
-@attrs.frozen(kw_only=True)
+class Sender:
+    """Client of the brokerage that scripted faults do not meet."""
+
+    def __init__(self, brokerage: Brokerage) -> None:
+        self._brokerage = brokerage
+        self._token: str | None = None
+
+    def send(self, method: str, target: str, body: str | None, now: float) -> Response:
+        """Return the response to a request; a token that is not valid any more is renewed once.
+
+        Raises:
+            ValueError: ``target`` is not a path with an optional query.
+        """
+        if not target.startswith("/") or not target.isascii() or not target.isprintable() or " " in target:
+            raise ValueError(f"target must be an encoded path such as /watchlists, got {target!r}")
+        content = None if body is None else body.encode()
+        if self._token is None:
+            self._renew(now)
+        response = self._ask(method, target, content, now)
+        if response.status == 401:
+            self._renew(now)
+            response = self._ask(method, target, content, now)
+        return response
+
+    def _ask(self, method: str, target: str, body: bytes | None, now: float) -> Response:
+        authorization = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+        request = Request(method=method.upper(), url=target, headers={**_AGENT, **authorization}, body=body)
+        return self._brokerage.handle(request, now)
+
+    def _renew(self, now: float) -> None:
+        server = self._brokerage.state.authorization_server
+        asked = {
+            "grant_type": "refresh_token",
+            "refresh_token": server.personal.refresh_token,
+            "client_secret": server.application.client_secret,
+        }
+        self._token = None
+        response = self._ask(OAUTH_TOKEN.method, OAUTH_TOKEN.path, json.dumps(asked).encode(), now)
+        self._token = json.loads(response.body).get("access_token") if response.status == 200 else None
+
+
+@attrs.frozen
 class Route:
     """One operation of the control API."""
 
@@ -27,72 +74,73 @@ class Route:
     path: str
     name: str
     summary: str
-    body: type[bodies.Body] | None = None
     answer: Any = None
+    body: type[views.Body] | None = None
 
 
 MAX_ADVANCE: float = 31 * 86400.0
 """Maximum seconds of one call: everything that happens within them is computed before the answer."""
 
 _CLOCK, _PRICE, _ORDER = "/clock", "/prices/{symbol}", "/orders/{order_id}"
+_FAULTS, _ORDERS = list[views.FaultRule], list[views.OrderView]
 CONTROL_ROUTES: tuple[Route, ...] = (
-    Route(method="GET", path="/state", name="state", summary="Everything at a glance.", answer=bodies.StateView),
-    Route(method="GET", path=_CLOCK, name="clock", summary="Simulated time.", answer=bodies.ClockView),
+    Route("GET", "/state", "state", "Everything at a glance.", views.StateView),
+    Route("GET", _CLOCK, "clock", "Simulated time.", views.ClockView),
     Route(
-        method="PATCH", path=_CLOCK, name="change_clock", summary="Advance simulated time, or change its speed.",
-        body=bodies.ClockChange, answer=bodies.ClockView,
+        "PATCH",
+        _CLOCK,
+        "change_clock",
+        "Advance simulated time, or change its speed.",
+        views.ClockView,
+        views.ClockChange,
     ),
-    Route(method="GET", path=_PRICE, name="price", summary="Quote of an underlying.", answer=bodies.PriceView),
+    Route("GET", _PRICE, "price", "Quote of an underlying.", views.PriceView),
+    Route("PUT", _PRICE, "set_price", "Hold a price, or give it back.", views.PriceView, views.PriceChange),
+    Route("GET", "/faults", "faults", "Faults still to come.", _FAULTS),
+    Route("POST", "/faults", "add_fault", "Script a fault.", _FAULTS, views.FaultRule),
+    Route("POST", "/faults/remove", "remove_fault", "Remove a fault.", _FAULTS, views.FaultRemoval),
+    Route("DELETE", "/faults", "clear_faults", "Remove all faults.", _FAULTS),
+    Route("PUT", "/rate-limit", "set_rate_limit", "Limit the requests per second.", views.RateLimit, views.RateLimit),
+    Route("GET", "/orders", "orders", "Newest orders of the owner.", _ORDERS),
+    Route("POST", f"{_ORDER}/fill", "fill_order", "Fill an order, whole or in part.", _ORDERS, views.FillOrder),
     Route(
-        method="PUT", path=_PRICE, name="set_price", summary="Hold a price, or give it back.",
-        body=bodies.PriceChange, answer=bodies.PriceView,
+        "POST",
+        f"{_ORDER}/reject",
+        "reject_order",
+        "Reject a live order, or one on its way.",
+        _ORDERS,
+        views.RejectOrder,
     ),
+    Route("POST", f"{_ORDER}/expire", "expire_order", "Expire a working order.", _ORDERS),
     Route(
-        method="GET", path="/faults", name="faults", summary="Faults still to come.", answer=list[bodies.FaultRule]
-    ),
-    Route(
-        method="POST", path="/faults", name="add_fault", summary="Script a fault.",
-        body=bodies.FaultRule, answer=list[bodies.FaultRule],
-    ),
-    Route(
-        method="POST", path="/faults/remove", name="remove_fault", summary="Remove a fault.",
-        body=bodies.FaultRemoval, answer=list[bodies.FaultRule],
-    ),
-    Route(
-        method="DELETE", path="/faults", name="clear_faults", summary="Remove all faults.",
-        answer=list[bodies.FaultRule],
-    ),
-    Route(
-        method="PUT", path="/rate-limit", name="set_rate_limit", summary="Limit the requests per second.",
-        body=bodies.RateLimit, answer=bodies.RateLimit,
-    ),
-    Route(
-        method="GET", path="/orders", name="orders", summary="Newest orders of the owner.",
-        answer=list[bodies.OrderView],
-    ),
-    Route(
-        method="POST", path=f"{_ORDER}/fill", name="fill_order", summary="Fill an order, whole or in part.",
-        body=bodies.FillOrder, answer=list[bodies.OrderView],
+        "POST",
+        f"{_ORDER}/remove",
+        "remove_order",
+        "Remove an order as an administrator.",
+        _ORDERS,
+        views.OrderStatusChoice,
     ),
     Route(
-        method="POST", path=f"{_ORDER}/reject", name="reject_order", summary="Reject an order that is not live yet.",
-        body=bodies.RejectOrder, answer=list[bodies.OrderView],
+        "POST",
+        f"{_ORDER}/hold",
+        "hold_order",
+        "Keep an order, or all (*), in a status.",
+        _ORDERS,
+        views.OrderStatusChoice,
     ),
+    Route("POST", f"{_ORDER}/release", "release_order", "Let an order, or all (*), go on.", _ORDERS),
+    Route("GET", "/ledger", "ledger", "Newest requests and transitions of orders.", views.LedgerView),
     Route(
-        method="POST", path=f"{_ORDER}/expire", name="expire_order", summary="Expire a working order.",
-        answer=list[bodies.OrderView],
+        "POST",
+        "/requests",
+        "send",
+        "Send a request to the brokerage as its owner.",
+        views.SentAnswer,
+        views.SentRequest,
     ),
-    Route(
-        method="GET", path="/ledger", name="ledger", summary="Newest requests and transitions of orders.",
-        answer=bodies.LedgerView,
-    ),
-    Route(
-        method="POST", path="/requests", name="send", summary="Send a request to the brokerage as its owner.",
-        body=bodies.SentRequest, answer=bodies.SentAnswer,
-    ),
-    Route(method="POST", path="/tokens/expire", name="expire_tokens", summary="Invalidate all access tokens."),
-    Route(method="POST", path="/tokens/revoke", name="revoke", summary="Delete the owner's grant."),
-)  # fmt: skip
+    Route("POST", "/tokens/expire", "expire_tokens", "Invalidate all access tokens."),
+    Route("POST", "/tokens/revoke", "revoke", "Delete the owner's grant."),
+)
 """Operations of the control API; the page and ``/openapi.json`` are not among them."""
 
 
@@ -128,26 +176,33 @@ class ControlApi:
             return _error(405, "method_not_allowed", f"use {', '.join(route.method for _, route in matches)}")
         return _error(404, "not_found", f"unknown address {path}; /openapi.json lists them all")
 
-    def _answer(self, route: Route, values: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        operation: Callable[..., Any] = getattr(self, f"_do_{route.name}")
+    def _answer(self, route: Route, values: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         try:
-            arguments = () if route.body is None else (msgspec.json.decode(body or b"{}", type=route.body),)
+            body = None if route.body is None else msgspec.json.decode(content or b"{}", type=route.body)
             self._brokerage.advance(self._clock.now())
-            return 200, msgspec.json.encode(operation(*arguments, **values))
+            return 200, msgspec.json.encode(self._operate(route.name, body, values))
         except (ValueError, re.error) as error:  # also of msgspec
             return _error(422, "invalid", str(error))
         except LookupError as error:
             return _error(404, "not_found", str(error.args[0] if error.args else error))
 
+    def _operate(self, name: str, body: views.Body | None, values: Mapping[str, str]) -> Any:
+        """Do an operation: a method of this class, else an action of that name with the fields of the body."""
+        method: Callable[..., Any] | None = getattr(self, f"_do_{name}", None)
+        if method is not None:
+            return method(**values) if body is None else method(body, **values)
+        self._act(name, **values, **({} if body is None else msgspec.structs.asdict(body)))
+        return self._do_orders() if "order_id" in values else None
+
     # Operations
 
-    def _do_state(self) -> bodies.StateView:
+    def _do_state(self) -> views.StateView:
         return views.state_view(self._brokerage, self._clock.speed, self._clock.now())
 
-    def _do_clock(self) -> bodies.ClockView:
-        return bodies.ClockView(time=self._clock.time.isoformat(timespec="milliseconds"), speed=self._clock.speed)
+    def _do_clock(self) -> views.ClockView:
+        return views.ClockView(time=self._clock.time.isoformat(timespec="milliseconds"), speed=self._clock.speed)
 
-    def _do_change_clock(self, change: bodies.ClockChange) -> bodies.ClockView:
+    def _do_change_clock(self, change: views.ClockChange) -> views.ClockView:
         if change.advance is not None and change.advance > MAX_ADVANCE:
             raise ValueError(f"advance must be at most {MAX_ADVANCE:g} seconds at a time, got {change.advance:g}")
         if change.speed is not None:
@@ -157,12 +212,12 @@ class ControlApi:
             self._brokerage.advance(self._clock.now())
         return self._do_clock()
 
-    def _do_price(self, symbol: str) -> bodies.PriceView:
+    def _do_price(self, symbol: str) -> views.PriceView:
         if not self._brokerage.state.prices.is_known(symbol):
             raise LookupError(f"unknown underlying {symbol}")
         return views.price_view(self._brokerage.state.prices, symbol, self._clock.now())
 
-    def _do_set_price(self, change: bodies.PriceChange, symbol: str) -> bodies.PriceView:
+    def _do_set_price(self, change: views.PriceChange, symbol: str) -> views.PriceView:
         self._do_price(symbol)
         if change.price is None:
             self._act("release_price", symbol=symbol)
@@ -170,57 +225,39 @@ class ControlApi:
             self._act("set_price", symbol=symbol, price=change.price)
         return self._do_price(symbol)
 
-    def _do_faults(self) -> list[bodies.FaultRule]:
+    def _do_faults(self) -> list[views.FaultRule]:
         return views.fault_views(self._brokerage.faults)
 
-    def _do_add_fault(self, rule: bodies.FaultRule) -> list[bodies.FaultRule]:
+    def _do_add_fault(self, rule: views.FaultRule) -> list[views.FaultRule]:
         self._brokerage.faults.add(rule.method, rule.path, rule.fault, rule.times)
         return self._do_faults()
 
-    def _do_remove_fault(self, removal: bodies.FaultRemoval) -> list[bodies.FaultRule]:
+    def _do_remove_fault(self, removal: views.FaultRemoval) -> list[views.FaultRule]:
         self._brokerage.faults.remove(removal.method, removal.path, removal.fault)
         return self._do_faults()
 
-    def _do_clear_faults(self) -> list[bodies.FaultRule]:
+    def _do_clear_faults(self) -> list[views.FaultRule]:
         self._brokerage.faults.clear()
         return self._do_faults()
 
-    def _do_set_rate_limit(self, limit: bodies.RateLimit) -> bodies.RateLimit:
+    def _do_set_rate_limit(self, limit: views.RateLimit) -> views.RateLimit:
         rate = limit.requests_per_second
         if rate is not None and rate < 0:
             raise ValueError(f"requests_per_second must not be negative, got {rate}")
         self._brokerage.rate_limit = rate
         return limit
 
-    def _do_orders(self) -> list[bodies.OrderView]:
+    def _do_orders(self) -> list[views.OrderView]:
         return views.order_views(self._brokerage.state)
 
-    def _do_fill_order(self, fill: bodies.FillOrder, order_id: str) -> list[bodies.OrderView]:
-        self._act("fill_order", order_id=order_id, quantity=fill.quantity, price=fill.price)
-        return self._do_orders()
+    def _do_ledger(self) -> views.LedgerView:
+        return views.ledger_view(self._brokerage.ledger)
 
-    def _do_reject_order(self, rejection: bodies.RejectOrder, order_id: str) -> list[bodies.OrderView]:
-        self._act("reject_order", order_id=order_id, reason=rejection.reason)
-        return self._do_orders()
-
-    def _do_expire_order(self, order_id: str) -> list[bodies.OrderView]:
-        self._act("expire_order", order_id=order_id)
-        return self._do_orders()
-
-    def _do_ledger(self) -> bodies.LedgerView:
-        return views.ledger_view(self._brokerage.ledger, 0)
-
-    def _do_send(self, sent: bodies.SentRequest) -> bodies.SentAnswer:
+    def _do_send(self, sent: views.SentRequest) -> views.SentAnswer:
         response = self._sender.send(sent.method, sent.target, sent.body, self._clock.now())
-        return bodies.SentAnswer(
+        return views.SentAnswer(
             status=response.status, headers=dict(response.headers), body=response.body.decode("utf-8", "replace")
         )
-
-    def _do_expire_tokens(self) -> None:
-        self._act("expire_tokens")
-
-    def _do_revoke(self) -> None:
-        self._act("revoke")
 
     def _act(self, name: str, **arguments: Any) -> None:
         self._brokerage.act(name, self._clock.now(), **arguments)
@@ -228,3 +265,67 @@ class ControlApi:
 
 def _error(status: int, code: str, message: str) -> tuple[int, bytes]:
     return status, msgspec.json.encode({"error": {"code": code, "message": message}})
+
+
+_JSON = "application/json"
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+        }
+    },
+}
+
+_ERROR_CONTENT = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
+_ERRORS = {
+    "401": "The token is missing or wrong.",
+    "403": "The request comes from a web page.",
+    "404": "The order or underlying is unknown.",
+    "422": "The body is not valid, or the state does not allow it.",
+}
+
+
+@cache
+def description() -> bytes:
+    """Return the description as JSON."""
+    types = [each for route in CONTROL_ROUTES for each in (route.body, route.answer) if each is not None]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    by_type = dict(zip(map(str, types), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for route in CONTROL_ROUTES:
+        answer = {"type": "null"} if route.answer is None else by_type[str(route.answer)]
+        operation: dict[str, Any] = {
+            "operationId": route.name,
+            "summary": route.summary,
+            "parameters": [
+                {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+                for name in re.findall(r"\{(\w+)\}", route.path)
+            ],
+            "responses": {
+                "200": {"description": "Done.", "content": {_JSON: {"schema": answer}}},
+                **{status: {"description": text, "content": _ERROR_CONTENT} for status, text in _ERRORS.items()},
+            },
+        }
+        if route.body is not None:
+            operation["requestBody"] = {"required": True, "content": {_JSON: {"schema": by_type[str(route.body)]}}}
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    document = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Control API of the simulated brokerage",
+            "version": "1",
+            "description": "Steers a running simulator: clock, prices, faults, rate limit, orders, tokens, ledger.",
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**components, "Error": _ERROR},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+    return msgspec.json.encode(document)

@@ -80,6 +80,7 @@ function actions(order) {
     button("Fill", `Fill order ${order.id}`, fill, order.can_fill),
     button("Reject", `Reject order ${order.id}`, () => act(`Rejected order ${order.id}`, "POST", `${path}/reject`, {}), order.can_reject),
     button("Expire", `Expire order ${order.id}`, () => act(`Expired order ${order.id}`, "POST", `${path}/expire`), order.can_expire),
+    button("Remove", `Remove order ${order.id}`, () => act(`Removed order ${order.id}`, "POST", `${path}/remove`, {}), order.can_remove),
   );
 }
 

@@ -6,15 +6,81 @@ Nothing is loaded from anywhere else, so that it works without a network.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from .components import components_of, prose, provenance, resolve, type_text
+__all__ = ["INVENTED_ACCOUNT", "components_of", "prose", "provenance", "reference_page", "resolve", "type_text"]
 
-__all__ = ["INVENTED_ACCOUNT", "reference_page"]
+
+def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the target of a reference within the document, or the node itself."""
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    target: Any = document
+    for part in reference.removeprefix("#/").split("/"):
+        target = target[part]
+    found: Mapping[str, Any] = target
+    return found
+
+
+def provenance(node: Mapping[str, Any], owner: Mapping[str, Any] | None = None) -> str:
+    """Return the source of a fact: its own, else that of its owner, else the service document."""
+    return str(node.get("x-provenance", (owner or {}).get("x-provenance", "documented")))
+
+
+def prose(description: str) -> str:
+    """Return a description as HTML, with code for the parts between backticks."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(description))
+
+
+def type_text(schema: Mapping[str, Any]) -> str:
+    """Return a type in words, as HTML with links to its components."""
+    if "$ref" in schema:
+        name = escape(schema["$ref"].rpartition("/")[2])
+        return f'<a href="#{name}">{name}</a>'
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(type_text(each) for each in schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
+    types = schema.get("type", "any JSON")
+    types = [types] if isinstance(types, str) else types
+    return " or ".join(_single(each, schema) for each in types)
+
+
+def _single(name: str, schema: Mapping[str, Any]) -> str:
+    if name == "array":
+        return f"array of {type_text(schema['items'])}"
+    return str(schema.get("format", name)) if name == "string" else name
+
+
+def components_of(document: Mapping[str, Any], schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """Return the names of all components that the schemas use, directly or through others, in order of first use."""
+    found: dict[str, None] = {}
+    pending = [name for schema in schemas for name in _names(schema)]
+    while pending:
+        name = pending.pop(0)
+        if name not in found:
+            found[name] = None
+            component = document["components"]["schemas"][name]
+            pending += _names(component.get("properties"))
+    return list(found)
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _names(item)
+    elif isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].rpartition("/")[2]
+        for item in value.values():
+            yield from _names(item)
+
 
 INVENTED_ACCOUNT: str = "5WT00001"
 """Account number in the examples of the schema."""
@@ -93,7 +159,7 @@ def _index() -> str:
 def _operation(name: str) -> str:
     method, path, operation = _operations()[name]
     parameters = [resolve(_document(), each) for each in operation.get("parameters", ())]
-    body = _body(operation)
+    body = _schema_of(operation["requestBody"]) if "requestBody" in operation else None
     answers = [(status, resolve(_document(), each)) for status, each in operation["responses"].items()]
     schemas = [*(each["schema"] for each in parameters), body, *(_schema_of(answer) for _, answer in answers)]
     facts = [f"effect: {operation['x-effect']}", f"scope: {operation.get('x-scope', 'none')}", provenance(operation)]
@@ -170,10 +236,6 @@ def _field_rows(schema: Mapping[str, Any]) -> Iterator[str]:
             f'<td class="quiet">{provenance(field, schema)}</td>'
             f'<td class="fill">{prose(str(field.get("description", "")))}</td></tr>'
         )
-
-
-def _body(operation: Mapping[str, Any]) -> dict[str, Any] | None:
-    return _schema_of(operation["requestBody"]) if "requestBody" in operation else None
 
 
 def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:

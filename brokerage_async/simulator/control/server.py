@@ -1,20 +1,29 @@
-"""Loopback server of the control API and its page."""
+"""Loopback server of the control API and its page: a document, a style sheet and two scripts."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 from aiohttp import web
 
-from ..transports.guard import page_behind
-from ..transports.quiet_log import server_log
-from .api import ControlApi
-from .openapi import description
-from .page import PAGE, POLICY, REFERENCE_SCRIPT, SCRIPT, STYLE
+from ..transports.http import listen, page_behind
+from .api import ControlApi, description
 from .reference import reference_page
 
-__all__ = ["ControlServer"]
+__all__ = ["PAGE", "POLICY", "REFERENCE_SCRIPT", "SCRIPT", "STYLE", "ControlServer"]
+
+_FOLDER = Path(__file__).parent
+
+PAGE: str = (_FOLDER / "page.html").read_text("utf-8")
+SCRIPT: str = (_FOLDER / "page.js").read_text("utf-8")
+REFERENCE_SCRIPT: str = (_FOLDER / "reference.js").read_text("utf-8")
+STYLE: str = (_FOLDER / "page.css").read_text("utf-8")
+
+POLICY: str = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+"""Content security policy: nothing from elsewhere, and no inline scripts."""
+
 
 logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
@@ -50,17 +59,8 @@ class ControlServer:
 
     async def start(self) -> None:
         """Listen."""
-        runner = web.ServerRunner(
-            web.Server(self._serve, access_log=None, logger=server_log), handle_signals=False, shutdown_timeout=0.1
-        )
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, HOST, self._port, reuse_address=True).start()
-        except BaseException:
-            await runner.cleanup()
-            raise
-        self._port = runner.addresses[0][1]
-        self._runner = runner
+        self._runner = await listen(self._serve, HOST, self._port)
+        self._port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
         """Stop listening."""

@@ -1,36 +1,258 @@
-"""Views of the state of a simulator, as the control API and the page show it."""
+"""JSON bodies of the control API, and the state of a simulator in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime
 from decimal import Decimal
+
+import msgspec
 
 from ..._generated.models import OrderStatus
 from ..accounts.accounts import Account
 from ..api.brokerage import Brokerage
+from ..api.wire import timestamp
 from ..faults import FaultPlan
 from ..ledger import Ledger
 from ..market.prices import Prices
 from ..state import State
-from ..trading.interventions import Interventions
+from ..trading.order_desk import Interventions
 from ..trading.orders import Order
-from .bodies import (
-    AccountView,
-    AlertView,
-    ClockView,
-    EventView,
-    FaultRule,
-    FillView,
-    LedgerView,
-    OrderView,
-    PositionView,
-    PriceView,
-    RequestView,
-    StateView,
-)
 
-__all__ = ["MAX_ROWS", "fault_views", "ledger_view", "order_views", "price_view", "state_view"]
+__all__ = [
+    "MAX_ROWS",
+    "AccountView",
+    "AlertView",
+    "Body",
+    "ClockChange",
+    "ClockView",
+    "EventView",
+    "FaultRemoval",
+    "FaultRule",
+    "FillOrder",
+    "FillView",
+    "LedgerView",
+    "OrderStatusChoice",
+    "OrderView",
+    "PositionView",
+    "PriceChange",
+    "PriceView",
+    "RateLimit",
+    "RejectOrder",
+    "RequestView",
+    "SentAnswer",
+    "SentRequest",
+    "StateView",
+    "View",
+    "fault_views",
+    "ledger_view",
+    "order_views",
+    "price_view",
+    "state_view",
+]
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of a request; unknown keys are refused."""
+
+
+class View(msgspec.Struct):
+    """Part of a response."""
+
+
+class ClockChange(Body):
+    """Change of simulated time: seconds forward, and simulated seconds per second (0 stops it)."""
+
+    advance: float | None = None
+    speed: float | None = None
+
+
+class PriceChange(Body):
+    """Price to set and hold; null gives it back to its source."""
+
+    price: str | None
+
+
+class FaultRule(Body):
+    """Fault for the next matching requests; ``times`` of null means all."""
+
+    fault: str
+    method: str = "*"
+    path: str = ".*"
+    times: int | None = 1
+
+
+class FaultRemoval(Body):
+    """Fault to remove: all rules with its name, method and path."""
+
+    fault: str
+    method: str = "*"
+    path: str = ".*"
+
+
+class RateLimit(Body):
+    """Requests per second that are accepted; null for no limit."""
+
+    requests_per_second: float | None
+
+
+class FillOrder(Body):
+    """Fill of an order; all that remains, at the market price, unless given."""
+
+    quantity: str | None = None
+    price: str | None = None
+
+
+class RejectOrder(Body):
+    """Rejection of an order that is live or on its way."""
+
+    reason: str = "Rejected by the exchange"
+
+
+class OrderStatusChoice(Body):
+    """Status in which an order is held, by default its own, or that its removal has."""
+
+    status: str | None = None
+
+
+class SentRequest(Body):
+    """Request to the brokerage as its owner: method, encoded target, and the body as it goes over the wire."""
+
+    method: str
+    target: str
+    body: str | None = None
+
+
+class ClockView(View):
+    """Simulated time and its speed."""
+
+    time: str
+    speed: float
+
+
+class PriceView(View):
+    """Quote of an underlying; ``is_held`` while a set price replaces its source.
+
+    ``history`` has the last price of each minute of the past hour, oldest first.
+    """
+
+    symbol: str
+    last: str
+    bid: str
+    ask: str
+    is_held: bool
+    history: list[str] = []
+
+
+class OrderView(View):
+    """Order with its status, its quantities, and the actions that its status allows."""
+
+    id: str
+    account_number: str
+    description: str
+    status: str
+    size: str
+    filled: str
+    is_terminal: bool
+    can_fill: bool
+    can_reject: bool
+    can_expire: bool
+    can_remove: bool
+    received_at: str | None
+    external_identifier: str | None
+
+
+class FillView(View):
+    """Fill of a leg."""
+
+    at: str
+    order_id: str
+    account_number: str
+    action: str
+    symbol: str
+    quantity: str
+    price: str
+
+
+class PositionView(View):
+    """Holding of an instrument."""
+
+    symbol: str
+    quantity: str
+    average_price: str
+    price: str
+
+
+class AccountView(View):
+    """Balances and positions of an account."""
+
+    number: str
+    kind: str
+    cash: str
+    equity: str
+    buying_power: str
+    positions: list[PositionView]
+
+
+class RequestView(View):
+    """Request that arrived; ``milliseconds`` from its arrival to its answer, null while it is under way."""
+
+    seq: int
+    at: str
+    method: str
+    target: str
+    operation: str | None
+    status: int | None
+    fault: str | None
+    processed: bool
+    milliseconds: float | None
+
+
+class EventView(View):
+    """Transition of an order."""
+
+    seq: int
+    at: str
+    order_id: str
+    before: str | None
+    after: str
+
+
+class LedgerView(View):
+    """Requests and transitions, the newest of each."""
+
+    requests: list[RequestView]
+    events: list[EventView]
+
+
+class AlertView(View):
+    """Quote alert."""
+
+    symbol: str
+    condition: str
+    created_at: str
+    triggered_at: str | None
+
+
+class SentAnswer(View):
+    """Answer of the brokerage to a request that was sent for the caller."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+class StateView(View):
+    """All that the page shows at a glance."""
+
+    clock: ClockView
+    rate_limit: float | str | None
+    faults: list[FaultRule]
+    prices: list[PriceView]
+    orders: list[OrderView]
+    fills: list[FillView]
+    accounts: list[AccountView]
+    alerts: list[AlertView]
+    ledger: LedgerView
+
 
 MAX_ROWS: int = 200
 """Maximum rows of each list; the newest ones are shown."""
@@ -42,17 +264,13 @@ _SHOWN = ("AAPL", "MSFT", "SPY")
 """Underlyings whose prices are always shown, beside those that are held or traded."""
 
 
-def _time(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-
-
 def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
     """Return everything that the page shows."""
     state = brokerage.state
-    symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *_traded(state)))
+    symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
     alerts = (state.alert_monitor.of(customer) for customer in (state.owner, state.other_customer))
     return StateView(
-        clock=ClockView(time=_time(now) or "", speed=speed),
+        clock=ClockView(time=timestamp(now), speed=speed),
         rate_limit=brokerage.rate_limit,
         faults=fault_views(brokerage.faults),
         prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_PRICES]],
@@ -63,18 +281,14 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
             AlertView(
                 symbol=alert.symbol,
                 condition=f"{alert.field} {alert.operator} {alert.threshold}",
-                created_at=_time(alert.created_at) or "",
-                triggered_at=_time(alert.triggered_at),
+                created_at=timestamp(alert.created_at),
+                triggered_at=timestamp(alert.triggered_at),
             )
             for held in alerts
             for alert in held[-MAX_ROWS:]
         ],
-        ledger=ledger_view(brokerage.ledger, 0),
+        ledger=ledger_view(brokerage.ledger),
     )
-
-
-def _traded(state: State) -> Iterable[str]:
-    return (order.underlying for order in state.order_store.of(state.accounts.of(state.owner))[-MAX_ROWS:])
 
 
 def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
@@ -92,13 +306,15 @@ def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
 
 def order_views(state: State) -> list[OrderView]:
     """Return the newest orders of the owner, newest first."""
-    orders = state.order_store.of(state.accounts.of(state.owner))
-    return [_order(order, state.interventions) for order in reversed(orders[-MAX_ROWS:])]
+    return [_order(order, state.interventions) for order in reversed(_newest(state))]
+
+
+def _newest(state: State) -> list[Order]:
+    return state.order_store.of(state.accounts.of(state.owner))[-MAX_ROWS:]
 
 
 def _fills(state: State) -> list[FillView]:
     """Return the newest fills of the owner, newest first."""
-    orders = state.order_store.of(state.accounts.of(state.owner))
     found = [
         FillView(
             at=str(fill.filled_at),
@@ -109,7 +325,7 @@ def _fills(state: State) -> list[FillView]:
             quantity=str(fill.quantity),
             price=str(fill.fill_price),
         )
-        for order in orders[-MAX_ROWS:]
+        for order in _newest(state)
         for leg in order.legs
         for fill in leg.fills
     ]
@@ -131,7 +347,8 @@ def _order(order: Order, interventions: Interventions) -> OrderView:
         can_fill=interventions.can_fill(order),
         can_reject=interventions.can_become(order, OrderStatus.REJECTED),
         can_expire=interventions.can_become(order, OrderStatus.EXPIRED),
-        received_at=_time(order.received_at),
+        can_remove=interventions.can_become(order, interventions.removal(order)),
+        received_at=timestamp(order.received_at),
         external_identifier=order.terms.external_identifier,
     )
 
@@ -161,13 +378,13 @@ def fault_views(plan: FaultPlan) -> list[FaultRule]:
     return [FaultRule(method=method, path=path, fault=fault, times=left) for method, path, fault, left in plan.rules()]
 
 
-def ledger_view(ledger: Ledger, after: int) -> LedgerView:
-    """Return the newest requests and transitions whose sequence number is beyond ``after``."""
+def ledger_view(ledger: Ledger) -> LedgerView:
+    """Return the newest requests and transitions."""
     return LedgerView(
         requests=[
             RequestView(
                 seq=record.seq,
-                at=_time(record.at) or "",
+                at=timestamp(record.at),
                 method=record.method,
                 target=record.target,
                 operation=record.operation,
@@ -176,12 +393,12 @@ def ledger_view(ledger: Ledger, after: int) -> LedgerView:
                 processed=record.processed,
                 milliseconds=None if record.elapsed is None else round(record.elapsed * 1000, 1),
             )
-            for record in ledger.requests[max(after, len(ledger.requests) - MAX_ROWS) :]
+            for record in ledger.requests[-MAX_ROWS:]
         ],
         events=[
             EventView(
-                seq=event.seq, at=_time(event.at) or "", order_id=event.order_id, before=event.before, after=event.after
+                seq=event.seq, at=timestamp(event.at), order_id=event.order_id, before=event.before, after=event.after
             )
-            for event in ledger.events[max(after, len(ledger.events) - MAX_ROWS) :]
+            for event in ledger.events[-MAX_ROWS:]
         ],
     )

@@ -13,7 +13,7 @@ from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
 from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
-from ..event_queue import EventQueue, ScheduledEvent
+from ..clock import EventQueue, ScheduledEvent
 from ..keyed_random import KeyedRandom
 from .prices import Prices
 

@@ -37,11 +37,6 @@ def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
     return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
 
 
-def _last_monday(year: int, month: int) -> date:
-    last = date(year, month + 1, 1) - _DAY
-    return last - timedelta(days=last.weekday())
-
-
 def _easter(year: int) -> date:
     """Return Easter Sunday of the Gregorian calendar (anonymous algorithm)."""
     century, rest = divmod(year, 100)
@@ -65,7 +60,7 @@ def holidays(year: int) -> frozenset[date]:
         _nth_weekday(year, 1, 0, 3),
         _nth_weekday(year, 2, 0, 3),
         _easter(year) - 2 * _DAY,
-        _last_monday(year, 5),
+        _nth_weekday(year, 6, 0, 1) - 7 * _DAY,
         _observed(date(year, 6, 19)),
         _observed(date(year, 7, 4)),
         _nth_weekday(year, 9, 0, 1),

@@ -11,8 +11,9 @@ import attrs
 from ..._generated.models import InstrumentType
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date
-from .cryptocurrencies import CRYPTOCURRENCIES, Cryptocurrency
 from .equities import (
+    CRYPTOCURRENCIES,
+    Cryptocurrency,
     EquityDefinition,
     OptionDefinition,
     WarrantDefinition,
@@ -134,7 +135,13 @@ class Catalogue:
                 equity = self.equity(symbol)
                 return None if equity is None or equity.is_index else equity.instrument()
             case InstrumentType.EQUITY_OPTION:
-                return self._find_option(symbol)
+                parsed = parse_occ(symbol)
+                if parsed is None or self.equity(parsed[0]) is None:
+                    return None
+                root, expires, option_type, strike = parsed
+                return OptionDefinition(
+                    symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
+                ).instrument()
             case InstrumentType.FUTURE:
                 return future_instrument(symbol, self.today)
             case InstrumentType.FUTURE_OPTION:
@@ -143,13 +150,3 @@ class Catalogue:
                 return CRYPTOCURRENCIES[symbol].instrument()
             case _:
                 return None
-
-    def _find_option(self, symbol: str) -> Instrument | None:
-        """Return the option of a symbol, for any expiration and strike on a listed equity."""
-        parsed = parse_occ(symbol)
-        if parsed is None or self.equity(parsed[0]) is None:
-            return None
-        root, expires, option_type, strike = parsed
-        return OptionDefinition(
-            symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
-        ).instrument()

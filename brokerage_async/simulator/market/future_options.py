@@ -27,9 +27,8 @@ from ..._generated.converters import (
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import dumps, timestamp
 from .calendar import expiration_day, local_epoch
-from .future_product_rows import MONTH_CODES, OptionProduct
 from .future_products import FutureProduct, product_of
-from .futures import EXPIRATION_HOUR, Contract, contract_after, contracts
+from .futures import EXPIRATION_HOUR, MONTH_CODES, Contract, OptionProduct, contract_after, contracts
 from .instrument import Instrument, day_of
 from .row_table import RowTable
 
@@ -174,7 +173,8 @@ class FutureOptionChain:
             root_symbol=root,
             exercise_style="European",
             expirations=[
-                self._nested(day, list(options)) for day, options in itertools.groupby(self._options, _expiration_of)
+                self._nested(expiration, list(options))
+                for expiration, options in itertools.groupby(self._options, lambda option: option.expiration)
             ],
         )
         futures = [one.chain_row(today, front) for one in contracts(self.product, today) if one.expires >= today]
@@ -200,10 +200,6 @@ class FutureOptionChain:
             tick_sizes=[TickSizeWire(value=_TICK)],
             strikes=list(_strikes_of(options)),
         )
-
-
-def _expiration_of(option: ListedOption) -> Expiration:
-    return option.expiration
 
 
 def _strikes_of(options: Sequence[ListedOption]) -> Iterator[OptionStrikeWire]:

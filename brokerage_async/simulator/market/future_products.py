@@ -142,9 +142,8 @@ _PRODUCTS = {
 }
 
 
-def _product(sector: str, exchange: str, line: str) -> FutureProduct:
-    code, price, multiplier, tick, margin, step, name = line.split(maxsplit=6)
-    return FutureProduct(
+FUTURES: Mapping[str, FutureProduct] = {
+    code: FutureProduct(
         code=code,
         name=name,
         price=Decimal(price),
@@ -155,12 +154,9 @@ def _product(sector: str, exchange: str, line: str) -> FutureProduct:
         sector=sector,
         exchange=exchange,
     )
-
-
-FUTURES: Mapping[str, FutureProduct] = {
-    product.code: product
     for (sector, exchange), lines in _PRODUCTS.items()
-    for product in (_product(sector, exchange, line) for line in lines.strip().splitlines())
+    for line in lines.strip().splitlines()
+    for code, price, multiplier, tick, margin, step, name in [line.split(maxsplit=6)]
 }
 """Futures products by code; the first has the large option chain."""
 

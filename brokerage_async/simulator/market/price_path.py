@@ -1,22 +1,25 @@
-"""Scripted prices: each row holds until the next one."""
+"""Scripted prices: each row, of a program or a file, holds until the next one."""
 
 from __future__ import annotations
 
 import bisect
+import csv
+import os
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from .quotes import Listing, Quote, check_price
 
-__all__ = ["PricePath"]
+__all__ = ["PricePath", "read_prices"]
 
-_FIELDS = frozenset({"time", "price", "bid", "ask", "bid_size", "ask_size", "volume"})
+_FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
 
 
 @attrs.frozen
@@ -73,7 +76,7 @@ class PricePath:
 
 def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
     fields: dict[str, Any] = dict(row) if isinstance(row, Mapping) else dict(zip(("time", "price"), row, strict=True))
-    unknown = ", ".join(sorted(map(str, set(fields) - _FIELDS)))
+    unknown = ", ".join(sorted(map(str, set(fields) - set(_FIELDS))))
     if unknown or not {"time", "price"} <= set(fields):
         problem = f"unknown {unknown}" if unknown else "no time or no price"
         raise ValueError(f"row {number} must have the fields {', '.join(sorted(_FIELDS))}, got {problem}")
@@ -105,3 +108,54 @@ def _decimal(number: int, name: str, value: object) -> Decimal:
         return Decimal(str(value))
     except InvalidOperation:
         raise ValueError(f"{name} of row {number} must be a number, got {value!r}") from None
+
+
+def read_prices(path: str | os.PathLike[str]) -> PricePath:
+    """Return the rows of a file as a price source.
+
+    The columns are ``time`` and ``price``, and optionally ``bid``, ``ask``, ``bid_size``, ``ask_size`` and ``volume``;
+    others are ignored. A time is in ISO 8601 with a zone, in Parquet also a timestamp (UTC if it has no zone).
+
+    Args:
+        path: a file whose name ends in ``.csv`` or ``.parquet``.
+
+    Raises:
+        ValueError: the file has another name, or a row is not valid.
+        ImportError: pyarrow is needed for Parquet: ``pip install 'brokerage-async[arrow]'``.
+    """
+    file = Path(path)
+    match file.suffix.lower():
+        case ".csv":
+            with file.open(encoding="utf-8-sig", newline="") as lines:
+                rows = [_known(row) for row in csv.DictReader(lines)]
+        case ".parquet":
+            rows = [_known(row) for row in _parquet_rows(file)]
+        case suffix:
+            raise ValueError(f"prices must be in a .csv or .parquet file, got {suffix or 'no suffix'}: {file.name}")
+    try:
+        return PricePath(rows)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None
+
+
+def _parquet_rows(file: Path) -> Iterable[Mapping[str, Any]]:
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'brokerage-async[arrow]'") from None
+    rows: list[Mapping[str, Any]] = parquet.read_table(file).to_pylist()
+    return rows
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known columns that have a value."""
+    found = {name: row[name] for name in _FIELDS if row.get(name) not in (None, "")}
+    time = found.get("time")
+    if isinstance(time, str):
+        try:
+            found["time"] = datetime.fromisoformat(time)
+        except ValueError:
+            raise ValueError(f"time must be in ISO 8601 with a zone, got {time!r}") from None
+    elif isinstance(time, datetime) and time.tzinfo is None:
+        found["time"] = time.replace(tzinfo=UTC)
+    return found

@@ -16,8 +16,7 @@ from ..keyed_random import KeyedRandom
 from .calendar import local_date
 from .catalogue import Catalogue
 from .instrument import Instrument
-from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
-from .random_walk import RandomWalk
+from .quotes import Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
 
 __all__ = ["IMPLIED_VOLATILITY", "PRICE_INTERVAL", "Prices"]
 

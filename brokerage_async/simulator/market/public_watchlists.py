@@ -10,8 +10,7 @@ import attrs
 from ..._generated.converters import PairsEquationWire, PairsWatchlistWire
 from ..._generated.models import InstrumentType
 from .catalogue import Catalogue
-from .cryptocurrencies import CRYPTOCURRENCIES
-from .equities import EquityDefinition
+from .equities import CRYPTOCURRENCIES, EquityDefinition
 from .future_products import FUTURES
 from .futures import contract_after
 
@@ -104,17 +103,20 @@ def _equities(catalogue: Catalogue, keep: Callable[[EquityDefinition], bool]) ->
 def pairs_watchlists() -> list[PairsWatchlistWire]:
     """Return the lists of pairs as wire structs: the left side bought, the right side sold."""
     return [
-        PairsWatchlistWire(name=name, pairs_equations=[_equation(*pair) for pair in pairs], order_index=number)
+        PairsWatchlistWire(
+            name=name,
+            pairs_equations=[
+                PairsEquationWire(
+                    left_action="Buy",
+                    left_symbol=left,
+                    left_quantity=bought,
+                    right_action="Sell",
+                    right_symbol=right,
+                    right_quantity=sold,
+                )
+                for left, bought, right, sold in pairs
+            ],
+            order_index=number,
+        )
         for number, (name, pairs) in enumerate(_PAIRS.items(), start=1)
     ]
-
-
-def _equation(left: str, left_quantity: int, right: str, right_quantity: int) -> PairsEquationWire:
-    return PairsEquationWire(
-        left_action="Buy",
-        left_symbol=left,
-        left_quantity=left_quantity,
-        right_action="Sell",
-        right_symbol=right,
-        right_quantity=right_quantity,
-    )

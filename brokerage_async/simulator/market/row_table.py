@@ -37,9 +37,11 @@ class RowTable(Generic[T]):
         position = self._index.get(symbol)
         return None if position is None else self.definitions[position]
 
-    def positions(self, symbols: Iterable[str]) -> list[int]:
-        """Return the positions of known symbols, each once, in the order of the table."""
+    def positions(self, symbols: Iterable[str] | None) -> Sequence[int]:
+        """Return the positions of known symbols, each once, in the order of the table; all for None."""
         index = self._index
+        if symbols is None:
+            return range(len(self.definitions))
         return sorted({index[symbol] for symbol in symbols if symbol in index})
 
     def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
@@ -54,8 +56,10 @@ class RowTable(Generic[T]):
     def rows(self, positions: Iterable[int]) -> list[bytes]:
         """Return the JSON of the rows at ``positions``."""
         rows = self._rows
-        return [rows[position] or self._write(position) for position in positions]
-
-    def _write(self, position: int) -> bytes:
-        row = self._rows[position] = dumps(self._render(self.definitions[position]))
-        return row
+        found: list[bytes] = []
+        for position in positions:
+            row = rows[position]
+            if row is None:
+                row = rows[position] = dumps(self._render(self.definitions[position]))
+            found.append(row)
+        return found

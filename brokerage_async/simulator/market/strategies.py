@@ -1,11 +1,12 @@
-"""Strategies as positions of past days: strikes and expirations by rule, worth and delta by the simulated prices."""
+"""Strategies of backtests: their rules, their positions by the simulated prices, and their trials over past days."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from math import exp, log, sqrt
 from statistics import NormalDist
 
@@ -16,16 +17,32 @@ from ..._generated.models import (
     BacktestLeg,
     BacktestLegType,
     BacktestSide,
+    EntryConditions,
+    EntryFrequency,
+    ExitConditions,
+    InstrumentCollection,
     InstrumentType,
+    MaximumTrialsBehavior,
+    NewBacktest,
     OptionType,
     StrikeSelection,
 )
-from .calendar import local_date, monthly_expiration
+from .calendar import CALENDARS, TradingSession, local_date, monthly_expiration
 from .equities import OptionDefinition, strike_step
 from .instrument import Instrument, occ_symbol
 from .prices import IMPLIED_VOLATILITY, Prices
 
-__all__ = ["BY_OTHER_LEG", "HeldLeg", "Strategies", "is_option_leg"]
+__all__ = [
+    "BY_OTHER_LEG",
+    "HeldLeg",
+    "Results",
+    "Snapshot",
+    "Strategies",
+    "Trial",
+    "TrialRun",
+    "is_option_leg",
+    "problems_of",
+]
 
 BY_OTHER_LEG = frozenset(
     {
@@ -92,7 +109,9 @@ class Strategies:
                 return None
             strikes[number] = strike
         instruments = (
-            _option(symbol, expirations[number], _right(leg), strikes[number]) if number in strikes else _shares(symbol)
+            _option(symbol, expirations[number], _right(leg), strikes[number])
+            if number in strikes
+            else Instrument(symbol=symbol, instrument_type=InstrumentType.EQUITY, underlying=symbol)
             for number, leg in enumerate(legs)
         )
         return [
@@ -176,13 +195,192 @@ def _right(leg: BacktestLeg) -> OptionType:
     return OptionType.CALL if leg.side == BacktestSide.CALL else OptionType.PUT
 
 
-def _shares(symbol: str) -> Instrument:
-    return Instrument(symbol=symbol, instrument_type=InstrumentType.EQUITY, underlying=symbol)
-
-
 def _option(symbol: str, expires: date, right: OptionType, strike: Decimal) -> Instrument:
     occ = occ_symbol(symbol.replace("/", ""), expires, right, strike)
     option = OptionDefinition(
         symbol=occ, underlying=symbol, expires=expires, option_type=right, strike=strike, active=True
     )
     return option.instrument()
+
+
+_MAX_CONTRACTS = 10
+_MAX_DOLLARS = 50_000
+_MAX_DAYS = 1_100
+"""Days of the longest listed options, about three years."""
+
+_OFFSET = "current_price_offset", "currentPriceOffset", Decimal(-_MAX_DOLLARS), Decimal(_MAX_DOLLARS)
+_DISTANCE = "percentage_otm", "percentageOTM", Decimal(-1), Decimal(1)
+_NEEDED: Mapping[StrikeSelection, tuple[str, str, Decimal, Decimal]] = {
+    StrikeSelection.DELTA: ("delta", "delta", Decimal(1), Decimal(100)),
+    StrikeSelection.PERCENTAGE_OTM: _DISTANCE,
+    StrikeSelection.PERCENTAGE_OTM_RELATIVE: _DISTANCE,
+    StrikeSelection.CURRENT_PRICE_OFFSET: _OFFSET,
+    StrikeSelection.CURRENT_PRICE_OFFSET_RELATIVE: _OFFSET,
+    StrikeSelection.CURRENT_PRICE_EXACT_OFFSET_RELATIVE: _OFFSET,
+    StrikeSelection.PREMIUM: ("premium", "premium", Decimal(0), Decimal(_MAX_DOLLARS)),
+}
+"""Field that each way of choosing a strike needs: attribute, key, and bounds."""
+
+
+def problems_of(requested: NewBacktest, first: date, last: date) -> Iterator[tuple[str, str]]:
+    """Yield field and problem of each broken rule; ``first`` and ``last`` bound the days that can be tested."""
+    start, end = requested.start_date, requested.end_date
+    if start < first or last < end:
+        yield "startDate" if start < first else "endDate", f"must be from {first} to {last}"
+    elif end < start:
+        yield "endDate", "must not be before startDate"
+    elif not CALENDARS[InstrumentCollection.EQUITY].between(start, end):
+        yield "endDate", "must leave at least one trading day"
+    for number, leg in enumerate(requested.legs):
+        if is_option_leg(leg):
+            yield from ((f"legs[{number}].{name}", problem) for name, problem in _option_problems(requested, leg))
+    entry = requested.entry_conditions
+    if entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK and not entry.specific_days:
+        yield "entryConditions.specificDays", "must name at least one day for this frequency"
+    if entry.maximum_active_trials is not None and entry.maximum_active_trials < 1:
+        yield "entryConditions.maximumActiveTrials", "must be at least 1"
+
+
+def _option_problems(requested: NewBacktest, leg: BacktestLeg) -> Iterator[tuple[str, str]]:
+    if leg.quantity is not None and leg.quantity > _MAX_CONTRACTS:
+        yield "quantity", f"must be at most {_MAX_CONTRACTS} for options"
+    if leg.days_until_expiration is None or not 0 <= leg.days_until_expiration <= _MAX_DAYS:
+        yield "daysUntilExpiration", f"must be from 0 to {_MAX_DAYS}"
+    if leg.strike_selection is None:
+        return
+    attribute, name, least, most = _NEEDED[leg.strike_selection]
+    value: Decimal | None = getattr(leg, attribute)
+    if value is None or not least <= value <= most:
+        yield name, f"must be from {least} to {most} for the strikeSelection {leg.strike_selection}"
+    if leg.strike_selection in BY_OTHER_LEG and not _has_base(requested, leg):
+        yield "strikeRelativeLeg", "must be the index of an option leg with a strikeSelection that is not relative"
+
+
+def _has_base(requested: NewBacktest, leg: BacktestLeg) -> bool:
+    number = leg.strike_relative_leg
+    if number is None or not 0 <= number < len(requested.legs):
+        return False
+    base = requested.legs[number]
+    return is_option_leg(base) and base.strike_selection not in BY_OTHER_LEG
+
+
+_MAX_ACTIVE = 50
+"""Bound of the trials that are open at a time, whatever a test asks for."""
+
+_VOLATILITY = "VIX"
+_CENT = Decimal("0.01")
+
+
+@attrs.define(eq=False)
+class Trial:
+    """One trial: its positions, their cost, and the sessions of its entry and exit."""
+
+    opened: TradingSession
+    legs: Sequence[HeldLeg]
+    cost: Decimal
+    closed: TradingSession
+    profit: Decimal = Decimal(0)
+
+    @cached_property
+    def expires(self) -> date | None:
+        """Day of the first expiration, None without options."""
+        return min((leg.instrument.expires for leg in self.legs if leg.instrument.expires is not None), default=None)
+
+
+@attrs.frozen
+class Snapshot:
+    """Profit of all trials so far, and the price of the underlying."""
+
+    at: float
+    profit: Decimal
+    price: Decimal
+
+
+@attrs.frozen
+class Results:
+    """Trials in the order of their entries, the course of the profit, and notices for humans."""
+
+    trials: Sequence[Trial]
+    snapshots: Sequence[Snapshot]
+    notices: Sequence[str]
+
+    def statistics(self) -> Iterator[tuple[str, Decimal | int]]:
+        """Yield the figures of the trials by name; without a trial only their number."""
+        profits = [trial.profit for trial in self.trials]
+        yield "Number of trials", len(profits)
+        if profits:
+            wins = sum(profit > 0 for profit in profits)
+            yield "Number of trials with a profit", wins
+            yield "Total profit", sum(profits, Decimal(0))
+            yield "Average profit", (sum(profits, Decimal(0)) / len(profits)).quantize(_CENT)
+            yield "Highest profit", max(profits)
+            yield "Lowest profit", min(profits)
+
+
+class TrialRun:
+    """Runs strategies over past days, at the closing prices of each."""
+
+    def __init__(self, prices: Prices) -> None:
+        self._prices = prices
+        self._strategies = Strategies(prices)
+
+    def run(self, requested: NewBacktest, sessions: Sequence[TradingSession]) -> Results:
+        """Return the trials of a strategy; those that are open on the last day end then."""
+        entry, exit_ = requested.entry_conditions, requested.exit_conditions
+        closes_oldest = entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
+        limit = min(entry.maximum_active_trials or _MAX_ACTIVE, _MAX_ACTIVE)
+        trials: list[Trial] = []
+        active: list[Trial] = []
+        snapshots: list[Snapshot] = []
+        notices: list[str] = []
+        for session in sessions:
+            self._value(active, session)
+            active = [trial for trial in active if not self._ends(trial, exit_, session)]
+            has_room = closes_oldest or len(active) < limit
+            if has_room and session is not sessions[-1] and self._enters(entry, session):
+                exact = entry.frequency == EntryFrequency.ON_EXACT_DAYS_TO_EXPIRATION_MATCH
+                legs = self._strategies.enter(requested.symbol, requested.legs, session.close, exact=exact)
+                if legs is not None:  # its instruments are listed
+                    opened = Trial(session, legs, self._strategies.worth(legs, session.close), session)
+                    trials.append(opened)
+                    active = [*active, opened][-limit:]
+            price = self._prices.underlying_price(requested.symbol, session.close)
+            snapshots.append(Snapshot(session.close, sum((trial.profit for trial in trials), Decimal(0)), price))
+        if active:
+            notices.append(f"Trials that were open on the last day, and end at its prices: {len(active)}.")
+        if limit != entry.maximum_active_trials:
+            notices.append(f"Trials that are active at a time are limited to {limit}.")
+        return Results(trials, snapshots, notices)
+
+    def _value(self, active: Sequence[Trial], session: TradingSession) -> None:
+        """Mark the trials at the close of a session, which is that of the exit until the next one."""
+        for trial in active:
+            trial.closed = session
+            trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
+
+    def _enters(self, entry: EntryConditions, session: TradingSession) -> bool:
+        is_bound = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
+        if is_bound and session.day.isoweekday() not in (entry.specific_days or ()):
+            return False
+        volatility = self._volatility(session)
+        least, most = entry.minimum_vix, entry.maximum_vix
+        return (least is None or volatility >= least) and (most is None or volatility <= most)
+
+    def _ends(self, trial: Trial, exit_: ExitConditions, session: TradingSession) -> bool:
+        """Return whether a trial ends by a condition, or by an expiration."""
+        percent = 100 * trial.profit / abs(trial.cost) if trial.cost else Decimal(0)
+        expires, days_left = trial.expires, max(0, exit_.at_days_to_expiration or 0)
+        return (
+            (expires is not None and (expires - session.day).days <= days_left)
+            or _reaches(percent, exit_.take_profit_percentage)
+            or _reaches(-percent, exit_.stop_loss_percentage)
+            or _reaches((session.day - trial.opened.day).days, exit_.after_days_in_trade)
+            or _reaches(self._volatility(session), exit_.minimum_vix)
+        )
+
+    def _volatility(self, session: TradingSession) -> Decimal:
+        return self._prices.underlying_price(_VOLATILITY, session.close)
+
+
+def _reaches(value: Decimal | int, limit: int | None) -> bool:
+    return limit is not None and value >= limit

@@ -11,7 +11,7 @@ import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
 from ..accounts.accounts import Customer
-from ..quote_tokens import QuoteTokens
+from ..authorization_server import QuoteTokens
 from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
@@ -136,7 +136,13 @@ class DxLinkSession(Session):
             del self._channels[channel]
             self.push({"type": "CHANNEL_CLOSED", "channel": channel})
         elif kind == "FEED_SETUP":
-            self._configure(found, message)
+            found.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
+            period = message.get("acceptAggregationPeriod")
+            if isinstance(period, int | float) and period >= 0 and self._host.has("dxlink_aggregation"):
+                found.aggregation = period
+            fields = message.get("acceptEventFields")
+            found.fields |= fields if isinstance(fields, dict) else {}
+            self._announce(found)
         elif kind == "FEED_SUBSCRIPTION":
             self._subscribe(found, message, now)
         else:
@@ -191,15 +197,6 @@ class DxLinkSession(Session):
         else:
             self._channels[number] = _Channel(number, str(parameters["contract"]))
             self.push({"type": "CHANNEL_OPENED", "channel": number, "service": "FEED", "parameters": parameters})
-
-    def _configure(self, channel: _Channel, message: dict[str, Any]) -> None:
-        channel.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
-        period = message.get("acceptAggregationPeriod")
-        if isinstance(period, int | float) and period >= 0 and self._host.has("dxlink_aggregation"):
-            channel.aggregation = period
-        fields = message.get("acceptEventFields")
-        channel.fields |= fields if isinstance(fields, dict) else {}
-        self._announce(channel)
 
     def _announce(self, channel: _Channel, kinds: Iterable[str] = ()) -> None:
         config: dict[str, Any] = {
@@ -264,7 +261,7 @@ class DxLinkSession(Session):
             data: list[Any] = some
             if channel.is_compact:
                 names = channel.fields.setdefault(kind, list(some[0]))
-                data = [kind, [_value(row, name) for row in some for name in names]]
+                data = [kind, [row.get("VWAP" if name == "vwap" else name, _NAN) for row in some for name in names]]
             elif kind in channel.fields and self._host.has("dxlink_full_fields"):
                 named = {"eventType", "eventSymbol", *channel.fields[kind]}
                 data = [{name: value for name, value in row.items() if name in named} for row in some]
@@ -285,7 +282,3 @@ def _entries(message: dict[str, Any], key: str) -> list[dict[str, Any]]:
         for each in (found if isinstance(found, list) else ())
         if isinstance(each, dict) and isinstance(each.get("type"), str) and isinstance(each.get("symbol"), str)
     ]
-
-
-def _value(row: dict[str, Any], name: str) -> Any:
-    return row.get("VWAP" if name == "vwap" else name, _NAN)

@@ -45,11 +45,6 @@ class MarketRows:
             "Underlying": self._underlying,
         }
 
-    def rest_symbol(self, streamer_symbol: str) -> str | None:
-        """Return the symbol of the underlying or instrument behind a streamer symbol, None for an unknown form."""
-        instrument = self._instrument(streamer_symbol)
-        return None if instrument is None else instrument.symbol
-
     def underlying(self, streamer_symbol: str) -> str | None:
         """Return the underlying whose price moves the events of a symbol."""
         match = _CANDLE.fullmatch(streamer_symbol)

@@ -8,23 +8,20 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Account, Customer
-from ..accounts.day_trades import day_trade_count
-from ..accounts.transactions import Transaction
+from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
 from ..api.order_wires import order_json
-from ..event_queue import ScheduledEvent
+from ..clock import ScheduledEvent
 from ..market.alerts import Alert
 from ..market.instrument import Instrument
-from ..market.prices import PRICE_INTERVAL
 from ..market.public_watchlists import PublicWatchlist
+from ..market.quotes import next_minute
 from ..state import State
 from ..trading.orders import Order
-from .account_session import AccountSession
 from .account_views import AccountViews
 from .dxlink_session import DxLinkSession
 from .faults import StreamFaults
 from .market_rows import MarketRows
-from .session import Session
+from .session import AccountSession, Session
 
 __all__ = ["ACCOUNT_PATH", "MARKET_PATH", "StreamServer"]
 
@@ -126,7 +123,7 @@ class StreamServer:
     def _schedule(self, now: float) -> None:
         """Look after silent clients and moving prices once a minute, while there are connections."""
         if self._tick is None:
-            self._tick = self._state.event_queue.at((now // PRICE_INTERVAL + 1) * PRICE_INTERVAL, self._minute)
+            self._tick = self._state.event_queue.at(next_minute(now), self._minute)
 
     def _minute(self, now: float) -> None:
         self._tick = None

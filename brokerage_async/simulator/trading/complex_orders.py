@@ -1,19 +1,36 @@
-"""Complex orders: orders that depend on each other."""
+"""Complex orders: their checks, the requests for them, and what follows from fills and ends of their components."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import ComplexOrderWire, RelatedOrderWire
-from ..._generated.models import Comparator, ComplexOrderType
+from ..._generated.converters import ComplexOrderWire, PlacedOrderResponseWire, RelatedOrderWire
+from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderStatus
 from ..accounts.accounts import Account
+from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.order_wires import order_wire
-from ..api.wire import Dialect, timestamp
-from .orders import Order, number_of
+from ..api.wire import Dialect, RefusedError, money, timestamp
+from ..clock import EventQueue
+from ..market.prices import Prices
+from ..market.quotes import next_minute
+from .exchange import Exchange
+from .fees import Fees
+from .orders import Order, OrderStore, Terms, number_of
+from .preflight import Message, Preflight, PreflightResult, closing_wire, preflight_error
 
-__all__ = ["EXCLUSIVE", "ComplexOrder", "tag_of"]
+__all__ = [
+    "EXCLUSIVE",
+    "ComplexOrder",
+    "ComplexOrderDesk",
+    "ComplexPreflightResult",
+    "check_complex",
+    "placed_wire",
+    "tag_of",
+]
 
 EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
 """Types of which a fill of one order cancels the other."""
@@ -89,3 +106,275 @@ class ComplexOrder:
             replacing_order_id=None if replaced_by is None else str(replaced_by),
             status=order.status,
         )
+
+
+_SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
+
+
+@attrs.frozen(kw_only=True)
+class ComplexPreflightResult:
+    """Result of checking a complex order.
+
+    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take buying power
+    of their own: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
+    one is executed.
+    """
+
+    draft: ComplexOrder
+    components: Sequence[PreflightResult]
+    counted: Sequence[PreflightResult]
+
+    @property
+    def impact(self) -> BuyingPowerImpact:
+        """Effect of the whole complex order."""
+        impacts = [result.impact for result in self.counted]
+        return BuyingPowerImpact(
+            current=self.components[0].impact.current,
+            margin_change=sum((impact.margin_change for impact in impacts), Decimal(0)),
+            isolated=sum((impact.isolated for impact in impacts), Decimal(0)),
+            fees=sum((impact.fees for impact in impacts), Fees()),
+            is_spread=any(impact.is_spread for impact in impacts),
+        )
+
+    @property
+    def errors(self) -> list[tuple[int, Message]]:
+        """Errors with the preflight identifiers of their components."""
+        found = [(number, error) for number, result in enumerate(self.components) for error in result.errors]
+        impact = self.impact
+        if not found and impact.new < 0 and impact.change < 0:
+            found.append((0, _SHORT))
+        return found
+
+    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
+        """Return the placed-order response."""
+        warnings = [(number, warning) for number, result in enumerate(self.components) for warning in result.warnings]
+        wire = placed_wire(self.draft, self.impact, dialect)
+        wire.warnings = [warning.wire(dialect.identifier(number)) for number, warning in warnings]
+        wire.errors = [error.wire(dialect.identifier(number)) for number, error in self.errors]
+        wire.closing_fee_calculation = closing_wire(sum((each.closing_fees for each in self.counted), Fees()), dialect)
+        wire.order_costs = money(self.impact.fees.total)
+        return wire
+
+
+def placed_wire(shown: ComplexOrder, impact: BuyingPowerImpact, dialect: Dialect) -> PlacedOrderResponseWire:
+    """Return a placed-order response without messages."""
+    return PlacedOrderResponseWire(
+        complex_order=shown.wire(dialect),
+        warnings=[],
+        errors=[],
+        notes=[],
+        buying_power_effect=impact.wire(),
+        fee_calculation=impact.fees.wire(),
+    )
+
+
+def check_complex(
+    preflight: Preflight, account: Account, requested: NewComplexOrder, now: float
+) -> ComplexPreflightResult:
+    """Check a whole complex order. Raise RefusedError for an instrument that is not served."""
+    kind = requested.type
+    draft = ComplexOrder(
+        number=0,
+        account=account,
+        type=kind,
+        comparator=requested.ratio_price_comparator,
+        threshold=requested.ratio_price_threshold,
+        is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
+    )
+    components = list[PreflightResult]()
+    if requested.trigger_order is not None:
+        components.append(_component(preflight, draft, requested.trigger_order, 0, now, tag_of(kind, trigger=True)))
+        draft.trigger = components[0].order
+    for number, order in enumerate(requested.orders, start=len(components)):
+        components.append(_component(preflight, draft, order, number, now, tag_of(kind)))
+        draft.orders.append(components[-1].order)
+    return ComplexPreflightResult(draft=draft, components=components, counted=_counted(draft, components))
+
+
+def _component(
+    preflight: Preflight, draft: ComplexOrder, requested: NewOrder, number: int, now: float, tag: str
+) -> PreflightResult:
+    """Check one component. One that waits for the trigger order is not held against the positions of today."""
+    terms = attrs.evolve(Terms.of(requested), preflight_id=str(number))
+    legs, problems = preflight.legs(requested.legs, terms, now)
+    if problems:
+        raise preflight_error(problems)
+    order = Order(number=0, account=draft.account, legs=legs, terms=terms)
+    order.complex_order, order.tag = draft, tag
+    return preflight.check(order, now, deferred=draft.trigger is not None)
+
+
+def _counted(draft: ComplexOrder, components: Sequence[PreflightResult]) -> list[PreflightResult]:
+    first = [result for result in components if result.order is draft.trigger]
+    rest = [result for result in components[len(first) :] if not first or result.order.opens]
+    if rest and draft.type in EXCLUSIVE:
+        rest = [min(rest, key=lambda result: result.impact.change)]
+    return first + rest
+
+
+_HOLD = 0.1
+"""Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
+
+
+@attrs.define(eq=False, repr=False)
+class ComplexOrderDesk:
+    """Accepts, cancels and edits complex orders, and releases their components."""
+
+    _order_store: OrderStore
+    _exchange: Exchange
+    _preflight: Preflight
+    _prices: Prices
+    _event_queue: EventQueue
+    _dialect: Dialect
+    _complex_orders: dict[str, ComplexOrder] = attrs.field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._order_store.on_change(self._changed)
+        self._exchange.on_fill(self._executed)
+
+    def get(self, account: Account, identifier: str) -> ComplexOrder | None:
+        """Return a complex order of an account by its identifier, or None."""
+        found = self._complex_orders.get(identifier)
+        return found if found is not None and found.account is account else None
+
+    def of(self, account: Account) -> list[ComplexOrder]:
+        """Return the complex orders of an account, newest first."""
+        return [each for each in reversed(self._complex_orders.values()) if each.account is account]
+
+    # Requests
+
+    def check(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+        """Check a new complex order."""
+        return check_complex(self._preflight, account, requested, now)
+
+    def dry_run(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+        """Check a new complex order. Raise RefusedError if it cannot be accepted."""
+        result = self.check(account, requested, now)
+        if result.errors:
+            raise preflight_error([error for _, error in result.errors], result.wire(self._dialect))
+        return result
+
+    def accept(self, checked: ComplexPreflightResult, now: float) -> ComplexOrder:
+        """Accept a checked complex order. Nothing is deduplicated.
+
+        Every component is `Contingent` at first, the trigger order included.
+        """
+        draft = checked.draft
+        new = attrs.evolve(draft, number=self._order_store.number(), orders=[], trigger=None, related=[])
+        self._complex_orders[str(new.number)] = new
+        for result in checked.components:
+            asked = result.order
+            order = self._order_store.add(new.account, asked.legs, asked.terms, now)
+            order.complex_order, order.tag = new, asked.tag
+            if asked is draft.trigger:
+                new.trigger = order
+            else:
+                new.orders.append(order)
+            if result in checked.counted:
+                self._order_store.release(order, max(Decimal(0), -result.impact.change))
+            self._exchange.hold(order, now)
+        self._event_queue.at(now + _HOLD, functools.partial(self._begin, new))
+        return new
+
+    def cancel(self, found: ComplexOrder, now: float) -> None:
+        """Request the cancellation of every component that works.
+
+        Raise RefusedError if none of them can be cancelled any more, or if one is on its way. What the service does
+        with the others then is not published, so none is cancelled.
+        """
+        working = [order for order in found.members if order.is_cancellable]
+        if not working or any(order.is_on_its_way and not order.is_cancellable for order in found.members):
+            raise RefusedError(422, "cannot_update_order", "This complex order cannot be cancelled now")
+        for order in reversed(working):  # the trigger order last: its end would cancel the others by itself
+            if order.is_cancellable:
+                self._exchange.cancel(order, now, by_user=True)
+
+    def edited(self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None) -> ComplexOrder:
+        """Return a copy of a PAIRS order with another condition.
+
+        Raise RefusedError unless it is one that still waits.
+        """
+        if found.type is not ComplexOrderType.PAIRS:
+            raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
+        if found.released or found.terminal_at is not None:
+            raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
+        if threshold is not None and threshold <= 0:
+            raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
+        return attrs.evolve(
+            found,
+            comparator=comparator or found.comparator,
+            threshold=found.threshold if threshold is None else threshold,
+        )
+
+    def edit_pairs(
+        self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
+    ) -> None:
+        """Change the condition of a PAIRS order. Raise RefusedError unless it is one that still waits."""
+        edited = self.edited(found, comparator, threshold)
+        found.comparator, found.threshold = edited.comparator, edited.threshold
+        for order in found.orders:
+            self._order_store.changed(order, now)
+
+    # Follow-ups
+
+    def parent_of(self, order: Order) -> ComplexOrder | None:
+        """Return the complex order that an order is part of, or None."""
+        return None if order.complex_order is None else self._complex_orders.get(str(order.complex_order.number))
+
+    def _begin(self, parent: ComplexOrder, now: float) -> None:
+        """Release the orders that wait for nothing else."""
+        if parent.type is ComplexOrderType.PAIRS:
+            self._watch_ratio(parent, now)
+            return
+        for order in [parent.trigger] if parent.trigger is not None else parent.orders:
+            if order.is_held:
+                self._exchange.unhold(order, now)
+
+    def _executed(self, order: Order, now: float) -> None:
+        """Cancel the other exclusive order at the first execution, so that both cannot be filled."""
+        parent = self.parent_of(order)
+        if parent is not None and parent.type in EXCLUSIVE and order in parent.orders:
+            self._cancel_rest(parent, order, now)
+
+    def _changed(self, order: Order, now: float) -> None:
+        """Follow up on a change of a component."""
+        parent = self.parent_of(order)
+        if parent is None or not order.is_terminal:
+            return
+        if order is parent.trigger and order.status is OrderStatus.FILLED:
+            if all(leg.remaining == 0 for leg in order.legs):  # the others close what it opened (a guess)
+                self._release(parent, now)
+        elif order.replaced_by is None and (order is parent.trigger or parent.waits_for_ratio):
+            self._cancel_rest(parent, order, now)
+        if all(member.is_terminal for member in parent.members) and parent.terminal_at is None:
+            parent.terminal_at = now
+
+    def _release(self, parent: ComplexOrder, now: float) -> None:
+        parent.released = True
+        for order in parent.orders:
+            if order.is_held:
+                if parent.trigger is not None:
+                    self._preflight.reopen(order)
+                self._exchange.unhold(order, now)
+
+    def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:
+        for order in parent.orders:
+            if order is not except_for and not order.is_terminal:
+                self._exchange.cancel(order, now, by_user=False)
+
+    def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
+        """Release a pair once the ratio of its prices meets the threshold."""
+        if parent.released or parent.terminal_at is not None or parent.threshold is None:
+            return
+        first, second = (self._value(order, parent, now) for order in parent.orders[:2])
+        ratio = first / second
+        if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
+            self._release(parent, now)
+        else:
+            self._event_queue.at(next_minute(now), functools.partial(self._watch_ratio, parent))
+
+    def _value(self, order: Order, parent: ComplexOrder, now: float) -> Decimal:
+        """Return the price of the first leg, or its amount in a ratio of amounts."""
+        leg = order.legs[0]
+        price = self._prices.price(leg.instrument, now)
+        return price * leg.quantity * leg.instrument.multiplier if parent.is_notional else price

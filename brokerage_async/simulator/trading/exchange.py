@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
+
+import attrs
 
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
-from ..event_queue import EventQueue
+from ...protocol.order_status import TRANSITIONS
+from ..clock import EventQueue
 from ..keyed_random import KeyedRandom
 from ..market import trading_hours
 from ..market.calendar import CALENDARS, local_epoch
 from ..market.prices import Prices
 from .bookkeeping import Bookkeeping
+from .chances import Chances
 from .liquidity import Liquidity
-from .order_store import OrderStore
-from .orders import Leg, Order
+from .orders import Leg, Order, OrderStore
 
 __all__ = ["Exchange", "reject_reason"]
 
-_ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE = range(1, 7)
-_DELAYS = {_ROUTE: (0.05, 0.25), _LIVE: (0.05, 0.3), _FILL: (0.2, 1.5), _CONFIRM: (0.1, 0.5)}
+_ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE, _FLY, _LEG, _REMOVE = range(1, 10)
+_DELAYS = {
+    _ROUTE: (0.05, 0.25), _FLY: (0.02, 0.1), _LIVE: (0.03, 0.2), _FILL: (0.2, 1.5), _LEG: (0.05, 0.8),
+    _CONFIRM: (0.1, 0.5), _REMOVE: (0.5, 5.0),
+}  # fmt: skip
 _MAX_FILLS = 3
 _MIL = Decimal("0.001")
 
@@ -38,28 +45,26 @@ def reject_reason(order: Order) -> str | None:
     return None
 
 
+@attrs.define(eq=False, repr=False)
 class Exchange:
     """Moves orders from status to status as time passes."""
 
-    def __init__(
-        self,
-        order_store: OrderStore,
-        bookkeeping: Bookkeeping,
-        prices: Prices,
-        event_queue: EventQueue,
-        random: KeyedRandom,
-        has: Callable[[str], bool],
-    ) -> None:
-        self._has = has
-        self._order_store = order_store
-        self._bookkeeping = bookkeeping
-        self._prices = prices
-        self._liquidity = Liquidity(prices)
-        self._event_queue = event_queue
-        self._random = random
-        self._live: dict[int, Order] = {}
-        self._fill_listeners: list[Callable[[Order, float], None]] = []
-        prices.on_price(self._price_was_set)
+    _order_store: OrderStore
+    _bookkeeping: Bookkeeping
+    _prices: Prices
+    _event_queue: EventQueue
+    _random: KeyedRandom
+    _chances: Chances
+    _has: Callable[[str], bool]
+    _liquidity: Liquidity = attrs.field(init=False)
+    _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
+    _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
+    _live: dict[int, Order] = attrs.field(init=False, factory=dict)
+    _fill_listeners: list[Callable[[Order, float], None]] = attrs.field(init=False, factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._liquidity = Liquidity(self._prices)
+        self._prices.on_price(self._price_was_set)
 
     def on_fill(self, listener: Callable[[Order, float], None]) -> None:
         """Call ``listener(order, now)`` after every execution."""
@@ -103,16 +108,38 @@ class Exchange:
     def cancel(self, order: Order, now: float, *, by_user: bool) -> None:
         """Cancel an order.
 
-        This happens at once if the order is not at the exchange yet, otherwise once that confirms.
+        This happens at once if the order is not at the exchange yet, otherwise once that confirms. Until then a
+        request of the user may lose to a fill. What the brokerage itself cancels is not filled any more (a guess).
         """
+        if not by_user and order.replaces is not None and order.replaces.status is OrderStatus.REPLACE_REQUESTED:
+            self._withdraw(order.replaces)
+        if not order.is_stoppable:
+            self._withdraw(order)
+            return
         order.cancelled_by_user = by_user
         if not order.is_at_exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
-        self._live.pop(order.number, None)
-        self._unschedule(order, "next", "evaluate")
+        may_fill = by_user and order.number in self._live and self._has("fills_after_cancel_requests")
+        if not may_fill:
+            self._withdraw(order)
         self._order_store.move(order, OrderStatus.CANCEL_REQUESTED, now)
-        self._schedule(order, "next", now + self._delay(order, _CONFIRM), self._confirmed)
+        late = self._chances.delay("cancels_confirmed_late", order)
+        self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
+        beaten = self._chances.delay("fills_after_cancel_requests", order)
+        if may_fill and beaten is not None:
+            self._schedule(order, "beaten", now + beaten, self._beat)
+
+    def _beat(self, order: Order, now: float) -> None:
+        """Fill an order at its limit before the exchange hears of its cancellation."""
+        is_limit = order.terms.is_limited and len(order.legs) == 1 and (order.triggered or not order.terms.is_stop)
+        if is_limit and trading_hours.is_open(order.legs[0].instrument, now, hours=self._hours(order)):
+            self.fill(order, order.units, now, order.terms.price)
+
+    def _withdraw(self, order: Order) -> None:
+        """Take an order out of the book, so that it is not filled any more."""
+        self._live.pop(order.number, None)
+        self._unschedule(order, "next", "evaluate", "beaten")
 
     def begin_replacement(self, order: Order, now: float) -> None:
         """Cancel an order in favor of another one, unless a fill comes first."""
@@ -120,11 +147,12 @@ class Exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
         self._order_store.move(order, OrderStatus.REPLACE_REQUESTED, now)
-        self._schedule(order, "replace", now + self._delay(order, _CONFIRM), self._confirmed)
+        late = self._chances.delay("cancels_confirmed_late", order)
+        self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
 
     def abandon_replacement(self, order: Order, now: float) -> None:
         """Keep an order working after its replacement was abandoned."""
-        self._unschedule(order, "replace")
+        self._unschedule(order, "confirm")
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
@@ -135,7 +163,27 @@ class Exchange:
 
     def _schedule(self, order: Order, name: str, when: float, action: Callable[[Order, float], None]) -> None:
         self._unschedule(order, name)
-        order.scheduled[name] = self._event_queue.at(when, lambda now: action(order, now))
+        order.scheduled[name] = self._event_queue.at(when, partial(self._run, order, action))
+
+    def _run(self, order: Order, action: Callable[[Order, float], None], now: float) -> None:
+        """Do what is due, or keep it until the order is released."""
+        if {(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen:
+            self._waiting.append((order, order.status, action))
+        else:
+            action(order, now)
+
+    def freeze(self, number: str, status: OrderStatus) -> None:
+        """Let nothing that is scheduled happen to an order, or to any (`*`), while it is in a status."""
+        self._frozen.add((number, status.value))
+
+    def thaw(self, number: str, now: float) -> None:
+        """Undo `freeze` for an order, or for all (`*`), and do at once what was due meanwhile."""
+        self._frozen = {each for each in self._frozen if number not in ("*", each[0])}
+        due = [each for each in self._waiting if number in ("*", str(each[0].number))]
+        self._waiting = [each for each in self._waiting if each not in due]
+        for order, status, action in due:
+            if order.status is status:
+                self._run(order, action, now)
 
     def _unschedule(self, order: Order, *names: str) -> None:
         for name in names:
@@ -171,29 +219,74 @@ class Exchange:
         reason = reject_reason(order)
         if reason is None and self._has("off_tick_rejected_at_routing") and _is_off_tick(order):
             reason = "The price is between two ticks (text of the simulator)"
+        if reason is None and self._chances.is_offline(now):
+            reason = "Session offline"
         if reason is not None:
             order.reject_reason = reason
             self._order_store.move(order, OrderStatus.REJECTED, now)
             return
+        if self._chances.delay("orders_can_be_dead", order) is not None:
+            self._order_store.move(order, OrderStatus.DEAD, now)
+            return
         self._order_store.move(order, OrderStatus.ROUTED, now)
+        if self._has("orders_pass_in_flight"):
+            self._schedule(order, "next", now + self._delay(order, _FLY), self._took_off)
+        else:
+            self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
+
+    def _took_off(self, order: Order, now: float) -> None:
+        self._order_store.move(order, OrderStatus.IN_FLIGHT, now)
         self._schedule(order, "next", now + self._delay(order, _LIVE), self._went_live)
 
     def _went_live(self, order: Order, now: float) -> None:
         self.make_live(order, now)
         self.evaluate(order, now)
+        for behaviour, action in (
+            ("live_orders_can_be_rejected", self._reject_live),
+            ("administrators_remove_orders", self._remove_live),
+        ):
+            delay = self._chances.delay(behaviour, order)
+            if delay is not None:
+                self._schedule(order, behaviour, now + delay, action)
 
     def make_live(self, order: Order, now: float) -> None:
-        """Let an order that was routed work from now on."""
+        """Let an order work from now on, through every status before."""
         self._live[order.number] = order
-        # An order that is being replaced works until it is cancelled, without another status.
-        if order.status is OrderStatus.ROUTED:
-            self._order_store.move(order, OrderStatus.LIVE, now)
+        skipped = () if self._has("orders_pass_in_flight") else (OrderStatus.IN_FLIGHT,)
+        for status in (OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE):
+            if status in TRANSITIONS[order.status] and status not in skipped:
+                self._order_store.move(order, status, now)
+
+    def _reject_live(self, order: Order, now: float) -> None:
+        if order.status is OrderStatus.LIVE and not order.is_touched:
+            self.reject(order, "Rejected by the exchange", now)
+
+    def reject(self, order: Order, reason: str, now: float) -> None:
+        """Reject an order."""
+        self._withdraw(order)
+        order.reject_reason = reason
+        self._order_store.move(order, OrderStatus.REJECTED, now)
+
+    def _remove_live(self, order: Order, now: float) -> None:
+        if order.status is OrderStatus.LIVE:
+            self.remove(order, OrderStatus.REMOVE_PENDING, now)
+            self._schedule(order, "next", now + self._delay(order, _REMOVE), self._removed)
+
+    def _removed(self, order: Order, now: float) -> None:
+        self.remove(order, OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED, now)
+
+    def remove(self, order: Order, status: OrderStatus, now: float) -> None:
+        """Take an order out of the book as an administrator: it has ``status`` from now on."""
+        self._withdraw(order)
+        self._order_store.move(order, status, now)
 
     def evaluate(self, order: Order, now: float) -> None:
-        """Schedule the next step of a live order.
+        """Schedule the next step of an order in the book.
 
         That is a fill if the order is marketable, another evaluation otherwise.
         """
+        if order.number not in self._live:
+            return
         self._unschedule(order, "next", "evaluate")
         instrument = order.legs[0].instrument
         hours = self._hours(order)
@@ -251,17 +344,27 @@ class Exchange:
     def fill(self, order: Order, part: int, now: float, price: Decimal | None = None) -> None:
         """Execute some of the remaining units of an order, at ``price`` or at market prices."""
         units = order.units
-        for leg in order.legs:
-            self._execute(order, leg, leg.remaining * part / units, now, price)
+        is_last, later = part == units, []
+        for position, leg in enumerate(order.legs):
+            buys, quantity = leg.sign > 0, leg.remaining * part / units
+            paid = self._prices.trade_price(leg.instrument, now, buys=buys) if price is None else price
+            self._liquidity.take(leg.instrument, quantity, now, buys=buys)
+            if is_last and position and self._has("filled_with_fills_to_come"):
+                later.append(partial(self._execute_later, leg, quantity, paid))
+            else:
+                self._execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
         for listener in self._fill_listeners:
             listener(order, now)
-        if all(leg.remaining == 0 for leg in order.legs):
-            self._live.pop(order.number, None)
-            self._order_store.move(order, OrderStatus.FILLED, now)
-        else:
+        if not is_last:
             self._order_store.changed(order, now)
+            return
+        self._live.pop(order.number, None)
+        self._order_store.move(order, OrderStatus.FILLED, now)
+        for turn, action in enumerate(later):
+            late = self._chances.delay("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
+            self._schedule(order, f"leg {turn}", now + late, action)
 
     def _part(self, order: Order, units: int) -> int:
         """Return how many of the remaining units are filled this time."""
@@ -271,32 +374,36 @@ class Exchange:
             return units
         return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
-    def _execute(self, order: Order, leg: Leg, quantity: Decimal, now: float, price: Decimal | None) -> None:
-        if price is None:
-            price = self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0)
-        self._liquidity.take(leg.instrument, quantity, now, buys=leg.sign > 0)
+    def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
         leg.remaining -= quantity
         leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
 
+    def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
+        """Execute a further leg of an order that is filled already."""
+        self._execute(order, leg, quantity, price, now)
+        for listener in self._fill_listeners:
+            listener(order, now)
+        self._order_store.changed(order, now)
+
     def _confirmed(self, order: Order, now: float) -> None:
+        self._withdraw(order)
         self._order_store.move(order, OrderStatus.CANCELLED, now)
 
     def expire(self, order: Order, now: float) -> None:
-        """Expire an order, unless it is about to be cancelled."""
-        if order.status is OrderStatus.CANCEL_REQUESTED:
+        """Expire an order, unless it is about to be cancelled or removed."""
+        if OrderStatus.EXPIRED not in TRANSITIONS[order.status]:
             return
         self._live.pop(order.number, None)
         self._order_store.move(order, OrderStatus.EXPIRED, now)
 
     def _cancel_by_rule(self, order: Order, now: float) -> None:
-        if order.is_cancellable:
+        if order.is_stoppable:
             order.cancelled_by_rule_at = now
             self.cancel(order, now, by_user=False)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in [order for order in self._live.values() if order.underlying == symbol]:
-            if order.status is OrderStatus.LIVE:
-                self.evaluate(order, now)
+            self.evaluate(order, now)
 
     # Conditions
 

@@ -1,32 +1,36 @@
-"""Handles order requests: checks, accepts, cancels and replaces orders."""
+"""Handles requests for orders, and interventions in their life by a test or the control API."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import attrs
 
-from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderStatus
+from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderEditDryRun, OrderStatus
+from ...protocol.order_status import TRANSITIONS
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, RefusedError
 from .exchange import Exchange
-from .order_store import OrderStore
-from .orders import Leg, Order, Terms
+from .orders import Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, preflight_error
 
-__all__ = ["OrderDesk"]
+__all__ = ["Interventions", "OrderDesk"]
 
 
+@attrs.define(eq=False, repr=False)
 class OrderDesk:
     """Accepts, cancels and replaces orders."""
 
-    def __init__(self, preflight: Preflight, order_store: OrderStore, exchange: Exchange, dialect: Dialect) -> None:
-        self._preflight = preflight
-        self._order_store = order_store
-        self._exchange = exchange
-        self._dialect = dialect
-        exchange.on_fill(self._abort_replacement)
-        order_store.on_change(self._follow_replaced)
+    _preflight: Preflight
+    _order_store: OrderStore
+    _exchange: Exchange
+    _dialect: Dialect
+    _has: Callable[[str], bool]
+
+    def __attrs_post_init__(self) -> None:
+        self._exchange.on_fill(self._abort_replacement)
+        self._order_store.on_change(self._follow_replaced)
 
     def dry_run(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
         """Check a new order. Raise RefusedError if it cannot be accepted."""
@@ -51,22 +55,22 @@ class OrderDesk:
     def cancel(self, order: Order, now: float) -> None:
         """Request a cancellation.
 
-        Raise RefusedError if the order cannot be cancelled any more.
+        Raise RefusedError if the order cannot be cancelled any more, or not yet.
         """
         if not order.is_cancellable:
-            raise RefusedError(422, "cannot_update_order", "This order can no longer be cancelled")
+            raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
         self._exchange.cancel(order, now, by_user=True)
 
-    def dry_run_edit(self, order: Order, edit: OrderEdit, now: float) -> PreflightResult:
+    def dry_run_edit(self, order: Order, edit: OrderEdit | OrderEditDryRun, now: float) -> PreflightResult:
         """Check an edit of a working order.
 
         Raise RefusedError if it is not possible.
         """
         if not order.is_editable:
-            raise RefusedError(422, "cannot_update_order", "This order can no longer be changed")
+            raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
         terms = self._edited_terms(order, edit)
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
-        if edit.legs:
+        if isinstance(edit, OrderEditDryRun) and edit.legs:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
             if problems or [(leg.instrument, leg.action) for leg in requested] != [
                 (leg.instrument, leg.action) for leg in legs
@@ -88,19 +92,23 @@ class OrderDesk:
         order.set_aside = order.reserved
         self._order_store.release(order, Decimal(0))
         self._reserve(new, result)
+        if order.is_at_exchange and self._has("replacements_wait_for_the_cancel"):
+            self._exchange.hold(new, now)
         self._exchange.begin_replacement(order, now)
         return new
 
-    def _edited_terms(self, order: Order, edit: OrderEdit) -> Terms:
-        """Return the terms after an edit, with omitted fields kept where they still apply."""
+    def _edited_terms(self, order: Order, edit: OrderEdit | OrderEditDryRun) -> Terms:
+        """Return the terms after an edit, with omitted fields kept where they still apply (a guess).
+
+        The external identifier is the one that was sent: nothing published says that the old one is inherited.
+        """
         terms = Terms.of(edit)
         old = order.terms
         return attrs.evolve(
             terms,
             price_effect=terms.price_effect or old.price_effect,
-            external_identifier=terms.external_identifier or old.external_identifier,
             source=terms.source or old.source,
-            rules=old.rules,
+            rules=terms.rules or old.rules,
             advanced_instructions=old.advanced_instructions,
         )
 
@@ -114,12 +122,16 @@ class OrderDesk:
             return
         if order.status is OrderStatus.CANCELLED:
             held = order.contingent_status is ContingentStatus.PENDING_ORDER
-            (self._exchange.hold if held else self._exchange.receive)(new, now)
+            accept = self._exchange.unhold if new.is_held else self._exchange.receive
+            (self._exchange.hold if held else accept)(new, now)
         else:
             self._order_store.move(new, OrderStatus.EXPIRED, now)
 
     def _abort_replacement(self, order: Order, now: float) -> None:
-        """Reject a replacement whose original was filled."""
+        """Reject a replacement whose original was filled.
+
+        That the replacement ends is published. Its status, and that the original works on, are guesses.
+        """
         new = order.replaced_by
         if order.status is not OrderStatus.REPLACE_REQUESTED or new is None:
             return
@@ -140,3 +152,97 @@ class OrderDesk:
         if result.errors:
             raise preflight_error(result.errors, result.wire(self._dialect))
         return result
+
+
+_FILLABLE = (
+    OrderStatus.RECEIVED, OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE,
+    OrderStatus.CANCEL_REQUESTED, OrderStatus.REPLACE_REQUESTED,
+)  # fmt: skip
+_REMOVALS = (OrderStatus.REMOVED, OrderStatus.PARTIALLY_REMOVED, OrderStatus.REMOVE_PENDING, OrderStatus.DEAD)
+_SCHEDULED = (*_FILLABLE, OrderStatus.CONTINGENT, OrderStatus.REMOVE_PENDING, OrderStatus.FILLED)
+
+
+class Interventions:
+    """Moves orders whatever the market does. Each method raises ValueError where the status does not allow it."""
+
+    def __init__(self, order_store: OrderStore, exchange: Exchange) -> None:
+        self._order_store = order_store
+        self._exchange = exchange
+
+    def can_fill(self, order: Order) -> bool:
+        """Return whether an order can be filled now."""
+        return order.status in _FILLABLE
+
+    def can_become(self, order: Order, status: OrderStatus) -> bool:
+        """Return whether an order can be rejected, expire or be removed now."""
+        return status in TRANSITIONS[order.status]
+
+    def removal(self, order: Order) -> OrderStatus:
+        """Return the status of an order that an administrator removes."""
+        return OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED
+
+    def find(self, order_id: str) -> Order:
+        """Return an order by its identifier, or raise LookupError."""
+        order = self._order_store.find(order_id)
+        if order is None:
+            raise LookupError(f"unknown order {order_id}")
+        return order
+
+    def fill(self, order: Order, quantity: Decimal | None, price: Decimal | None, now: float) -> None:
+        """Fill an order now, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
+        if not self.can_fill(order):
+            raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
+        if price is not None and len(order.legs) > 1:
+            raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
+        units = _units_of(order, quantity)
+        if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
+            self._exchange.make_live(order, now)
+        self._exchange.fill(order, units, now, price)
+        if not order.is_terminal:
+            self._exchange.evaluate(order, now)
+
+    def reject(self, order: Order, reason: str, now: float) -> None:
+        """Reject an order that is live or on its way."""
+        self._require(order, OrderStatus.REJECTED)
+        self._exchange.reject(order, reason, now)
+
+    def expire(self, order: Order, now: float) -> None:
+        """Expire a working order."""
+        self._require(order, OrderStatus.EXPIRED)
+        self._exchange.expire(order, now)
+
+    def remove(self, order: Order, status: str | None, now: float) -> None:
+        """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
+        wanted = self.removal(order) if status is None else OrderStatus(status)
+        if wanted not in _REMOVALS:
+            raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
+        self._require(order, wanted)
+        self._exchange.remove(order, wanted, now)
+
+    def hold(self, order_id: str, status: str | None) -> None:
+        """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
+
+        In `Filled`, the fills of further legs wait.
+        """
+        if order_id != "*":
+            status = status or self.find(order_id).status
+        if status not in _SCHEDULED:
+            raise ValueError(f"status must be one of {', '.join(_SCHEDULED)}, got {status!r}")
+        self._exchange.freeze(order_id, OrderStatus(status))
+
+    def release(self, order_id: str, now: float) -> None:
+        """Undo `hold` for an order, or all (`*`); what was due meanwhile happens now."""
+        self._exchange.thaw(order_id, now)
+
+    def _require(self, order: Order, status: OrderStatus) -> None:
+        if not self.can_become(order, status):
+            raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
+
+
+def _units_of(order: Order, quantity: Decimal | None) -> int:
+    """Return the units that a quantity of the first leg makes, all that remain for None."""
+    remaining, units = order.legs[0].remaining, order.units
+    part = units if quantity is None else quantity * units / remaining
+    if not 0 < part <= units or part != int(part):
+        raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {quantity}")
+    return int(part)

@@ -1,8 +1,8 @@
-"""Orders and the transitions between their statuses."""
+"""Orders, the transitions between their statuses, and the store of all orders of the environment."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from math import gcd
@@ -20,35 +20,27 @@ from ..._generated.models import (
     NewOrderCondition,
     NewOrderRules,
     OrderEdit,
+    OrderEditDryRun,
     OrderStatus,
     OrderType,
     PriceEffect,
     TimeInForce,
 )
+from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..accounts.accounts import Account
-from ..event_queue import ScheduledEvent
+from ..clock import ScheduledEvent
+from ..keyed_random import KeyedRandom
+from ..ledger import Ledger
+from ..market.calendar import local_date
 from ..market.instrument import Instrument
 
-__all__ = ["TERMINAL", "TRANSITIONS", "IllegalTransitionError", "Leg", "Order", "ParentOrder", "Terms", "number_of"]
+__all__ = ["IllegalTransitionError", "Leg", "Order", "OrderStore", "ParentOrder", "Terms", "number_of"]
 
 S = OrderStatus
 
-TERMINAL = frozenset({S.FILLED, S.CANCELLED, S.EXPIRED, S.REJECTED, S.REMOVED, S.PARTIALLY_REMOVED})
-"""Statuses that an order never leaves."""
-
-TRANSITIONS: Mapping[OrderStatus, frozenset[OrderStatus]] = {
-    S.CONTINGENT: frozenset({S.RECEIVED, S.CANCELLED, S.EXPIRED, S.REJECTED}),
-    S.RECEIVED: frozenset({S.CONTINGENT, S.ROUTED, S.CANCELLED, S.EXPIRED, S.REJECTED}),
-    S.ROUTED: frozenset({S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED, S.EXPIRED, S.REJECTED}),
-    S.LIVE: frozenset({S.FILLED, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED, S.CANCELLED, S.EXPIRED}),
-    S.REPLACE_REQUESTED: frozenset({S.LIVE, S.FILLED, S.CANCELLED, S.EXPIRED}),
-    S.CANCEL_REQUESTED: frozenset({S.CANCELLED}),
-}
-"""Statuses that may follow each status."""
-
-_CANCELLABLE = frozenset({S.CONTINGENT, S.RECEIVED, S.ROUTED, S.LIVE})
-_EDITABLE = frozenset({S.RECEIVED, S.ROUTED, S.LIVE})
+_EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
+_ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
 
 
 class IllegalTransitionError(RuntimeError):
@@ -109,7 +101,7 @@ class Terms:
     advanced_instructions: AdvancedInstructions | None = None
 
     @classmethod
-    def of(cls, requested: NewOrder | OrderEdit | MarginOrder) -> Terms:
+    def of(cls, requested: NewOrder | OrderEdit | OrderEditDryRun | MarginOrder) -> Terms:
         """Return the terms of a request, as far as it has them."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
@@ -129,24 +121,21 @@ class Terms:
         """Whether it waits for a trigger price."""
         return self.order_type in (OrderType.STOP, OrderType.STOP_LIMIT)
 
-    @property
-    def is_multi_day(self) -> bool:
-        """Whether it works for more than one day."""
-        return self.time_in_force.startswith(("GTC", "GTD"))
-
 
 @attrs.define(kw_only=True, eq=False)
 class Order:
     """One order.
 
     Times are epoch seconds; ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
-    ``set_aside`` what it held before its replacement took over.
+    ``set_aside`` what it held before its replacement took over. While it is on its way to the exchange, it is
+    ``locked`` against requests.
     """
 
     number: int
     account: Account
     legs: Sequence[Leg]
     terms: Terms
+    locked: bool = True
     status: OrderStatus = S.RECEIVED
     received_at: float | None = None
     in_flight_at: float | None = None
@@ -191,13 +180,28 @@ class Order:
         return self.status in TERMINAL
 
     @property
+    def is_working(self) -> bool:
+        """Whether it may trade, without a requested cancellation."""
+        return not self.is_terminal and self.status is not S.CANCEL_REQUESTED
+
+    @property
+    def is_stoppable(self) -> bool:
+        """Whether the brokerage itself can cancel it."""
+        return self.status in _NOT_AT_EXCHANGE or S.CANCEL_REQUESTED in TRANSITIONS[self.status]
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether it was routed and is not live yet."""
+        return self.status in _ON_ITS_WAY
+
+    @property
     def is_cancellable(self) -> bool:
-        """Whether it is working, without a requested cancellation."""
-        return self.status in _CANCELLABLE
+        """Whether a request can cancel it now."""
+        return self.is_stoppable and not (self.locked and self.is_on_its_way)
 
     @property
     def is_editable(self) -> bool:
-        """Whether it is working or on its way, not yet replaced, and not waiting for its original."""
+        """Whether it is live or not routed yet, not yet replaced, and not waiting for its original."""
         waits = self.replaces is not None and not self.replaces.is_terminal
         return (self.status in _EDITABLE or self.is_held) and self.replaced_by is None and not waits
 
@@ -217,11 +221,11 @@ class Order:
         Raises:
             IllegalTransitionError: ``status`` cannot follow the current one.
         """
-        if status not in TRANSITIONS.get(self.status, ()):
+        if status not in TRANSITIONS[self.status]:
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
         match status:
-            case S.ROUTED:
+            case S.ROUTED | S.IN_FLIGHT:
                 self.in_flight_at = now
             case S.LIVE if self.live_at is None:
                 self.live_at = now
@@ -277,6 +281,11 @@ class Order:
         return price if paid else -price
 
     @property
+    def is_touched(self) -> bool:
+        """Whether it has a fill."""
+        return any(leg.fills for leg in self.legs)
+
+    @property
     def opens(self) -> bool:
         """Whether any leg opens a position."""
         return any(leg.opens for leg in self.legs)
@@ -290,3 +299,131 @@ class Order:
 def number_of(order: Order | None) -> int | None:
     """Return the number of an order, None for None."""
     return None if order is None else order.number
+
+
+_FIRST_NUMBER = 400_000_000
+
+
+class OrderStore:
+    """Stores orders, finds them, and notifies the ledger and listeners of every change."""
+
+    def __init__(self, ledger: Ledger, random: KeyedRandom, has: Callable[[str], bool]) -> None:
+        self._ledger = ledger
+        self._orders: dict[str, Order] = {}
+        self._by_account: dict[str, list[Order]] = {}
+        self._lists_working = has("live_lists_keep_working_orders")
+        self._locks = has("no_change_before_live")
+        self._working: dict[str, dict[int, Order]] = {}
+        self._today: dict[str, tuple[date, dict[int, Order]]] = {}
+        self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
+        self._listeners: list[Callable[[Order, float], None]] = []
+        self.version: int = 0
+
+    def on_change(self, listener: Callable[[Order, float], None]) -> None:
+        """Call ``listener(order, now)`` after every transition and fill."""
+        self._listeners.append(listener)
+
+    def number(self) -> int:
+        """Return a number for a new order or complex order."""
+        self._last_number += 1
+        return self._last_number
+
+    def add(
+        self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
+    ) -> Order:
+        """Create an order, received at ``now``."""
+        order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms, locked=self._locks)
+        order.received_at = now
+        if replaces is not None:
+            order.replaces, order.edited = replaces, True
+        self._orders[str(order.number)] = order
+        self._by_account.setdefault(account.number, []).append(order)
+        order.touch(now)
+        self._record(order, None, now)
+        return order
+
+    def move(self, order: Order, status: OrderStatus, now: float) -> None:
+        """Change the status of an order.
+
+        A final one releases its reserved buying power.
+        """
+        before = order.status
+        order.move(status, now)
+        if order.is_terminal:
+            self.release(order, Decimal(0))
+            for event in order.scheduled.values():
+                event.cancel()
+            order.scheduled.clear()
+        self._record(order, before, now)
+
+    def changed(self, order: Order, now: float) -> None:
+        """Record a change without a new status, such as a partial fill."""
+        order.touch(now)
+        self._notify(order, now)
+
+    def release(self, order: Order, keep: Decimal) -> None:
+        """Reduce the reserved buying power of an order to ``keep`` dollars."""
+        order.account.reserved += keep - order.reserved
+        order.reserved = keep
+
+    # Lookup
+
+    def get(self, account: Account, identifier: str) -> Order | None:
+        """Return an order of an account by its identifier, or None."""
+        order = self._orders.get(identifier)
+        return order if order is not None and order.account is account else None
+
+    def find(self, identifier: str) -> Order | None:
+        """Return an order of any account by its identifier, or None."""
+        return self._orders.get(identifier)
+
+    def of(self, accounts: Iterable[Account]) -> list[Order]:
+        """Return orders of accounts, oldest first."""
+        lists = [self._by_account.get(account.number, []) for account in accounts]
+        if len(lists) == 1:
+            return lists[0]
+        return sorted((order for orders in lists for order in orders), key=lambda order: order.number)
+
+    def live(self, accounts: Iterable[Account], now: float) -> list[Order]:
+        """Return orders of accounts that work, or were created or updated today, oldest first."""
+        orders: dict[int, Order] = {}
+        for account in accounts:
+            orders |= self._orders_of_day(account.number, local_date(now))
+            if self._lists_working:
+                orders |= self._working.get(account.number, {})
+        return [orders[number] for number in sorted(orders)]
+
+    def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
+        cached_day, orders = self._today.get(account_number, (day, {}))
+        if cached_day != day:
+            orders = {number: order for number, order in orders.items() if _day_of(order) == day}
+        self._today[account_number] = day, orders
+        return orders
+
+    def _record(self, order: Order, before: OrderStatus | None, now: float) -> None:
+        self._ledger.transition(
+            now=now,
+            order_id=str(order.number),
+            account_number=order.account.number,
+            external_identifier=order.terms.external_identifier,
+            before=None if before is None else before.value,
+            after=order.status.value,
+            terminal=order.is_terminal,
+            replaces_order_id=None if order.replaces is None else str(order.replaces.number),
+        )
+        self._notify(order, now)
+
+    def _notify(self, order: Order, now: float) -> None:
+        self.version += 1
+        self._orders_of_day(order.account.number, local_date(now))[order.number] = order
+        working = self._working.setdefault(order.account.number, {})
+        if order.is_terminal:
+            working.pop(order.number, None)
+        else:
+            working[order.number] = order
+        for listener in self._listeners:
+            listener(order, now)
+
+
+def _day_of(order: Order) -> date | None:
+    return None if order.updated_at is None else local_date(order.updated_at)

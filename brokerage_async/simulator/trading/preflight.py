@@ -26,15 +26,54 @@ from ..api.wire import Dialect, RefusedError, money
 from ..market import trading_hours
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
-from ..market.instrument import Instrument
 from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
-from .limits import exceeded_limits
-from .order_store import OrderStore
-from .orders import Leg, Order, Terms
+from .orders import Leg, Order, OrderStore, Terms
 
-__all__ = ["Message", "Preflight", "PreflightResult", "closing_wire", "preflight_error", "quantity_errors"]
+__all__ = [
+    "LIMITS",
+    "Message",
+    "Preflight",
+    "PreflightResult",
+    "SizeLimit",
+    "closing_wire",
+    "exceeded_limits",
+    "preflight_error",
+    "quantity_errors",
+]
+
+
+@attrs.frozen
+class SizeLimit:
+    """Maximum quantity of an instrument in one order, and held."""
+
+    order: int
+    position: int
+
+
+LIMITS: Mapping[InstrumentType, SizeLimit] = {
+    InstrumentType.EQUITY: SizeLimit(50_000, 200_000),
+    InstrumentType.EQUITY_OPTION: SizeLimit(5_000, 20_000),
+    InstrumentType.FUTURE: SizeLimit(500, 5_000),
+    InstrumentType.FUTURE_OPTION: SizeLimit(500, 5_000),
+}
+"""Limits by instrument type; others have none."""
+
+
+def exceeded_limits(order: Order) -> Iterator[str]:
+    """Yield the limits that the opening legs of an order exceed. A position can always be closed."""
+    for leg in order.legs:
+        instrument = leg.instrument
+        limit = LIMITS.get(instrument.instrument_type)
+        if limit is None or leg.action.endswith("to Close"):
+            continue
+        if leg.quantity > limit.order:
+            yield f"An order may have at most {limit.order} of {instrument.symbol}"
+        held = abs(order.account.held(instrument.symbol) + leg.signed)
+        if held > limit.position:
+            yield f"A position in {instrument.symbol} may have at most {limit.position}"
+
 
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
@@ -89,22 +128,15 @@ def closing_wire(fees: Fees, dialect: Dialect) -> FeeCalculationWire | str:
     return fees.wire() if dialect.form == "observed" else money(fees.total)
 
 
+@attrs.define(eq=False, repr=False)
 class Preflight:
     """Checks orders before they are accepted."""
 
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        prices: Prices,
-        margin_calculator: MarginCalculator,
-        order_store: OrderStore,
-        has: Callable[[str], bool],
-    ) -> None:
-        self._order_store = order_store
-        self._has = has
-        self._catalogue = catalogue
-        self._prices = prices
-        self._margin_calculator = margin_calculator
+    _catalogue: Catalogue
+    _prices: Prices
+    _margin_calculator: MarginCalculator
+    _order_store: OrderStore
+    _has: Callable[[str], bool]
 
     def legs(
         self, requested: Sequence[NewOrderLeg | MarginOrderLeg], terms: Terms, now: float
@@ -117,13 +149,12 @@ class Preflight:
             if instrument is None:
                 problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
                 continue
-            quantity = self._bought_for(terms.value, instrument, now) if leg.quantity is None else leg.quantity
+            quantity = leg.quantity
+            if quantity is None:  # what the amount of money buys
+                price = self._prices.price(instrument, now)
+                quantity = ((terms.value or Decimal(0)) / price).quantize(_NOTIONAL_PLACES)
             legs.append(Leg(instrument, leg.action, quantity, quantity))
         return legs, problems
-
-    def _bought_for(self, value: Decimal | None, instrument: Instrument, now: float) -> Decimal:
-        """Return the quantity of an instrument that an amount of money buys."""
-        return ((value or Decimal(0)) / self._prices.price(instrument, now)).quantize(_NOTIONAL_PLACES)
 
     def check(
         self,
@@ -140,7 +171,9 @@ class Preflight:
         """
         reopened = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed = self._agreed_prices(order)
-        impact = self._impact(order, agreed, freed, now)
+        trades = [(leg.instrument, leg.signed) for leg in order.legs]
+        impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
+        impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
         strict = order.terms.is_strict and not deferred and order.replaces is None
         errors = [*self._leg_errors(order, strict, now), *self._term_errors(order, now)]
         errors += self._fraction_errors(order, now)
@@ -171,11 +204,6 @@ class Preflight:
                 leg.action = LegAction.BUY_TO_OPEN if leg.sign > 0 else LegAction.SELL_TO_OPEN
                 warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
         return warnings if self._has("closing_with_no_position") else []
-
-    def _impact(self, order: Order, agreed: Mapping[str, Decimal], freed: Decimal, now: float) -> BuyingPowerImpact:
-        trades = [(leg.instrument, leg.signed) for leg in order.legs]
-        impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
-        return attrs.evolve(impact, current=impact.current + freed) if freed else impact
 
     def _agreed_prices(self, order: Order) -> dict[str, Decimal]:
         """Return the limit price by symbol, if it is the price of one instrument."""
@@ -247,7 +275,7 @@ class Preflight:
             others = [
                 (other, each)
                 for other in self._order_store.of([order.account])
-                if other.is_cancellable and not other.is_held and not other.shares_fate_with(order)
+                if other.is_working and not other.is_held and not other.shares_fate_with(order)
                 for each in other.legs
                 if each.instrument.symbol == symbol
             ]

@@ -1,28 +1,142 @@
-"""Loopback server: the brokerage behind real HTTP."""
+"""Loopback server: the brokerage behind real HTTP and WebSockets, guarded against web pages."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Container, Iterable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
-from aiohttp import web
+from aiohttp import WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from ...protocol.request import Request
 from ...protocol.response import Response
 from ..api.brokerage import Brokerage, ServedRequest
-from ..api.routes import request_target
+from ..api.request_parser import request_target
 from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
-from .guard import page_behind
+from ..streams.session import Session
 from .pump import Pump
-from .quiet_log import server_log
-from .web_socket import serve_socket
 
-__all__ = ["LoopbackServer"]
+__all__ = ["LoopbackServer", "listen", "page_behind", "serve_socket", "server_log"]
+
+
+def _without_request(record: logging.LogRecord) -> bool:
+    """Drop the description of a malformed request, which quotes the line that is wrong."""
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.exc_info = None
+    return True
+
+
+server_log: logging.Logger = logging.getLogger("brokerage_async.simulator.http")
+server_log.addFilter(_without_request)
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def _name_of(host: str) -> str:
+    """Return the name in a ``Host`` header, in lower case, without port and brackets."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def page_behind(host: str | None, origin: str | None, bound: str, names: Container[str] = frozenset()) -> str | None:
+    """Return what shows that a request comes from a web page, None for a request of a program.
+
+    Args:
+        host: header ``Host``. It must name the address that the server listens on, or the loopback interface. A server
+            that listens on other interfaces has names that it cannot know: there any name will do.
+        origin: header ``Origin``, which browsers send and programs do not. It must be the server itself.
+        bound: address that the server listens on.
+        names: further names of the server, in lower case.
+    """
+    if host is not None and _is_loopback(bound):
+        name = _name_of(host)
+        if name != bound.lower() and name not in names and not _is_loopback(name):
+            return f"Host must name this simulator, got {host}"
+    if origin is not None and origin.lower() not in {f"{scheme}://{host}".lower() for scheme in ("http", "https")}:
+        return f"Origin must be this simulator, got {origin}"
+    return None
+
+
+async def serve_socket(
+    http: web.BaseRequest, brokerage: Brokerage, clock: Clock, pump: Pump, session: Session
+) -> web.StreamResponse:
+    """Serve one WebSocket until either side closes it."""
+    socket = web.WebSocketResponse(autoping=False, max_msg_size=1 << 20, timeout=0.5)
+    await socket.prepare(http)
+    loop = asyncio.get_running_loop()
+    outgoing: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def send(message: str, delay: float) -> None:
+        if delay > 0:
+            loop.call_later(delay, outgoing.put_nowait, message)
+        else:
+            outgoing.put_nowait(message)
+
+    session.connect(send, lambda: outgoing.put_nowait(None))
+    pump.start()
+    writer = loop.create_task(_write(socket, outgoing))
+    try:
+        await _read(socket, brokerage, clock, session)
+    finally:
+        brokerage.streams.forget(session)
+        pump.check()
+        writer.cancel()
+        await asyncio.wait({writer})
+    return socket
+
+
+async def _read(socket: web.WebSocketResponse, brokerage: Brokerage, clock: Clock, session: Session) -> None:
+    async for message in socket:
+        now = clock.now()
+        if message.type == WSMsgType.PING:
+            session.hear(now)
+            await socket.pong(message.data)
+        elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+            brokerage.advance(now)
+            session.receive(message.data, now)
+
+
+async def _write(socket: web.WebSocketResponse, outgoing: asyncio.Queue[str | None]) -> None:
+    """Send messages until the session is closed."""
+    while (message := await outgoing.get()) is not None:
+        try:
+            await socket.send_str(message)
+        except ConnectionError:
+            return
+    await socket.close()
+
 
 logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
+
+
+async def listen(
+    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], host: str, port: int
+) -> web.ServerRunner:
+    """Return the runner of a new server that listens."""
+    runner = web.ServerRunner(
+        web.Server(answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
+        handle_signals=False,
+        shutdown_timeout=0.1,
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port, reuse_address=True).start()
+    except BaseException:
+        await runner.cleanup()
+        raise
+    return runner
 
 
 class LoopbackServer:
@@ -67,20 +181,9 @@ class LoopbackServer:
 
         A port that the system chose at the first start is kept for later ones.
         """
-        runner = web.ServerRunner(
-            web.Server(self._answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
-            handle_signals=False,
-            shutdown_timeout=0.1,
-        )
-        await runner.setup()
-        site = web.TCPSite(runner, self._host, self._port, reuse_address=True)
-        try:
-            await site.start()
-        except BaseException:
-            await runner.cleanup()
-            raise
-        self._bound, self._port = runner.addresses[0][:2]  # 127.1 and other names of the loopback interface resolved
-        self._runner = runner
+        self._runner = await listen(self._answer, self._host, self._port)
+        # 127.1 and other names of the loopback interface resolved
+        self._bound, self._port = self._runner.addresses[0][:2]
         self._has_listened = True
 
     async def stop(self) -> None:

@@ -100,7 +100,7 @@ REMOVED = '"204": {description: "Bed removed."}'
 
 @pytest.mark.parametrize(
     ("items", "result", "annotation"),
-    [('{$ref: "#/schemas/Bed"}', "Bed", "Operation[list[Bed]]"), ("{type: string}", "str", "Operation[list[str]]")],
+    [('{$ref: "#/schemas/Bed"}', "Bed", "models.Bed"), ("{type: string}", "str", "str")],
 )
 def test_read_operations_bare_array_is_a_list(items: str, result: str, annotation: str, toy: Path) -> None:
     body = (
@@ -111,8 +111,8 @@ def test_read_operations_bare_array_is_a_list(items: str, result: str, annotatio
     [remove] = [operation for operation in spec.operations if operation.name == "garden.remove"]
     assert (remove.status, remove.shape, remove.result) == (200, "bare_many", result)
     source = render(spec)["operations.py"]
-    assert f"GARDEN_REMOVE: {annotation} = Operation(" in source
-    assert f"shape=Shape.BARE_MANY,\n    result={result}," in source
+    assert f"GARDEN_REMOVE: Operation[list[{annotation}]] = Operation(" in source
+    assert f"shape=Shape.BARE_MANY,\n    result={annotation}," in source
 
 
 def test_read_operations_several_successes_with_the_same_content_are_one(toy: Path) -> None:

@@ -226,22 +226,6 @@ def test_one_long_row_is_not_counted_to_its_end(monkeypatch: pytest.MonkeyPatch)
     assert steps >= 2  # between reading and building
 
 
-def test_first_row_too_long_to_look_at_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[int] = []
-    first_row = chunks.Chunker.first_row
-
-    def looking(self: chunks.Chunker) -> Any:
-        looked.append(1)
-        return first_row(self)
-
-    monkeypatch.setattr(chunks.Chunker, "first_row", looking)
-    body = json.dumps({"data": {"items": [{"symbol": "A" * 500}]}}).encode()
-    for _ in range(3):
-        codec.decode(CHAIN, body)
-        run(body)
-    assert len(looked) == 1
-
-
 def test_rows_with_different_first_keys_are_cut_as_well() -> None:
     rows = [{"symbol": "A"}, *rows_of(50), {"sx-id": "0"}, *({f"k{n}": [{}, {"a": "]"}]} for n in range(20))]
     body = json.dumps({"data": {"items": rows}}, separators=(",", ":")).encode()

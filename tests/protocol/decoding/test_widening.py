@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async._generated.converters import WIRES, OrderLegWire, OrderWire
+from brokerage_async._generated.converters import WIRES, OrderWire
 from brokerage_async.operation import Operation
-from brokerage_async.protocol.decoding import codec, widening
+from brokerage_async.protocol.decoding import codec, fields
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
-from brokerage_async.protocol.decoding.fields import WireField, fitting, wire_fields
+from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import parse, structure_one, structure_rows
-from brokerage_async.protocol.decoding.widening import Kept
 from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of
 
 Case = tuple[type[Any], list[dict[str, Any]]]
@@ -77,7 +76,7 @@ def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, othe
     rows = [row for row in rows if not has_alias_pairs(WIRES[model], row)]
     operation = operation_of(model)
     bodies = [ENCODER.encode({"data": {"items": items}}) for items in (rows, rows[:1], rows[1:], rows[::-1])]
-    expected = [outcome(operation, body, DecoderRegistry(widens=False)) for body in bodies]
+    expected = [outcome(operation, body, DecoderRegistry(adapts=False)) for body in bodies]
     registry = DecoderRegistry()
     for _ in range(2):
         for body in bodies:
@@ -96,22 +95,17 @@ KINDS = list({str(field.type): (wire, field) for wire, field in SCALARS}.values(
 
 @settings(max_examples=2000)
 @given(kind=st.sampled_from(KINDS), raw=ODDITIES)
-def test_shortcuts_give_what_thorough_reading_gives(kind: tuple[Any, WireField], raw: Any) -> None:
+def test_values_read_alone_are_those_of_their_row(kind: tuple[Any, WireField], raw: Any) -> None:
     wire, field = kind
     raw = parse(ENCODER.encode(raw))
     if raw is None:
         return
-    registry = DecoderRegistry()
-    registry.widen(wire, field, untyped=True)
-    [place] = registry.plan(wire).places
-    [column] = place.columns
-    read = column.readers.get(type(raw), column.other)
-    value = raw if read is None else read(raw)
-    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry(widens=False)).value
+    value = read(field, raw)
+    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry(adapts=False)).value
     if isinstance(value, Kept):
-        assert expected.extra == {field.key: raw}
-    else:
-        assert wire(**{field.attribute: value}).build() == expected
+        assert expected.extra == value.extra == {field.key: raw}
+        value = value.value
+    assert getattr(wire(**{field.attribute: value}).build(), field.target) == getattr(expected, field.target)
 
 
 def _one(wire: Any) -> Operation[Any]:
@@ -188,30 +182,6 @@ def test_a_key_beside_its_alias_is_kept_raw() -> None:
         assert models.converter.unstructure(order) == {"order-rule": rule, "rules": other, "price": "?"}
 
 
-def test_places_name_the_path_to_a_widened_field() -> None:
-    registry = DecoderRegistry()
-    registry.widen(OrderLegWire, wire_fields(OrderLegWire)["symbol"])
-    assert [place.path for place in registry.plan(OrderWire).places] == [".legs[]"]
-    assert [place.path for place in registry.plan(OrderLegWire).places] == [""]
-
-
-def test_rejected_strings_are_bounded_in_number_and_length() -> None:
-    field = wire_fields(OrderWire)["price"]
-    thorough: Callable[[Any], Any] = widening._thorough_reader(OrderWire, field)
-    read = widening._decimal_reader(thorough)
-    for number in range(1000):
-        assert isinstance(read(f"{number} USD"), Kept)
-    assert isinstance(read("x" * 1000), Kept)
-    [rejected] = [cell.cell_contents for cell in read.__closure__ or () if isinstance(cell.cell_contents, set)]
-    assert 0 < len(rejected) <= widening.MAX_REJECTED
-    assert max(map(len, rejected)) <= widening.MAX_CACHED_LENGTH
-
-
-def test_fitting_takes_a_date_time_without_offset_as_utc() -> None:
-    field = wire_fields(OrderWire)["received-at"]
-    assert fitting(OrderWire, field, "2026-01-02T03:04:05") == "2026-01-02T03:04:05Z"
-
-
 @pytest.mark.parametrize(
     ("odd", "row", "expected"),
     [
@@ -253,5 +223,21 @@ def test_a_list_that_fits_is_read_whole_after_its_field_was_widened(untyped: lis
 @pytest.mark.parametrize("offset", ["", "Z", "+00:00"])
 def test_a_date_time_is_read_with_its_offset_or_as_utc_after_its_field_was_widened(offset: str) -> None:
     field = wire_fields(OrderWire)["received-at"]
-    read = widening._moment_reader(widening._thorough_reader(OrderWire, field))
-    assert read(f"2026-01-02T03:04:05{offset}") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert read(field, f"2026-01-02T03:04:05{offset}") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_values_that_are_remembered_are_bounded_in_number_and_length() -> None:
+    field = wire_fields(OrderWire)["price"]
+    before = fields._read_once.cache_info()
+    for raw in ("x" * 1000, 1 << 1000, Decimal("1." + "0" * 1000), ["x"], {"x": "y"}):
+        for _ in range(2):
+            assert not isinstance(read(field, raw), Kept) or read(field, raw).extra == {"price": raw}
+    assert fields._read_once.cache_info().currsize == before.currsize
+    assert before.maxsize == 8192
+
+
+def test_numbers_that_are_equal_keep_their_own_digits() -> None:
+    field = wire_fields(OrderWire)["price"]
+    assert [read(field, Decimal(digits)) for digits in ("1.1", "1.10", "1.100")] == ["1.1", "1.10", "1.100"]
+    account = wire_fields(OrderWire)["account-number"]
+    assert [read(account, 1), read(account, True).raw, read(account, Decimal(1)).raw] == ["1", True, Decimal(1)]

@@ -12,7 +12,7 @@ from brokerage_async import models
 from brokerage_async._secrets import Secret, revealed
 from brokerage_async.protocol.streams.dxlink import DxLinkConnection, Subscription
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
-from brokerage_async.simulator.transports.memory_socket import MemorySocket
+from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.dxlink_server import CLIENT, SERVER, DxLinkServer, problems
 from tests.loops import on_virtual_time
 from tests.stream.world import drain, world

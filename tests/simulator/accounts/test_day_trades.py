@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brokerage_async.simulator.accounts.day_trades import day_trade_count
+from brokerage_async.simulator.accounts.accounts import day_trade_count
 from tests.simulator.harness import Harness, leg, market
 
 

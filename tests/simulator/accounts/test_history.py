@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from brokerage_async.simulator.accounts.accounts import Account
-from brokerage_async.simulator.accounts.history import opened_at, replay
+from brokerage_async.simulator.accounts.accounts import Account, opened_at, replay
 from tests.simulator.harness import Harness, leg, market
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.simulator import Simulator
+from brokerage_async.simulator import Simulator, faults
 from tests.simulator.harness import Harness, option_leg, strategy
 from tests.tables import for_each
 
@@ -199,3 +199,15 @@ def test_backtest_survives_a_restart(tmp_path: Any) -> None:
     assert read_all(again.sim) == kept
     assert again.sim._file is not None
     again.sim._file.close()
+
+
+async def test_log_of_a_backtest_is_raw(harness: Harness) -> None:
+    """Whatever form the service gives it, its bytes arrive."""
+    identifier = harness.backtest()
+    assert harness.ask("GET", f"/backtester/backtests/{identifier}/logs").status == 200
+    assert harness.ask("GET", "/backtester/backtests/00000000000000000000000000000000/logs").status == 404
+    for log in (b"09:30 opened\n", b'{"entries": []}', b""):
+        harness.sim.faults.add("GET", "/logs$", faults.body(log))
+        async with harness.sim.client(transport=harness.sim.transport()) as client:
+            assert (await client.with_raw_response.backtests.logs(identifier)).body == log
+            assert await client.backtests.logs(identifier) is None

@@ -2,22 +2,14 @@
 
 import json
 
-import pytest
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect
-from brokerage_async.simulator.api.brokerage import _handler
 from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 
 
 def test_every_operation_has_a_handler(harness: Harness) -> None:
     assert set(harness.brokerage._handlers) == set(OPERATIONS)
-
-
-def test_operation_without_handler_raises(harness: Harness) -> None:
-    with pytest.raises(NotImplementedError, match=r"orders\.explode"):
-        _handler(harness.state.namespaces(), "orders.explode")
 
 
 def test_missing_user_agent_gets_an_html_page(harness: Harness) -> None:

@@ -1,10 +1,12 @@
 """Reading complex orders and moving the threshold of a pair."""
 
+import json
+
 import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import Harness
+from tests.simulator.harness import COMPLEX_ORDERS, Harness
 
 
 @pytest.mark.parametrize("kind", ["OTOCO", "OCO"])
@@ -39,3 +41,14 @@ def test_list_and_live_hold_every_complex_order_newest_first(harness: Harness) -
     assert codec.decode(OPERATIONS["complex_orders.live"], body, strict=True).value == listed.value
     assert len(harness.rows(f"/accounts/{account}/complex-orders?per-page=2&page-offset=1")) == 1
     assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
+
+
+def test_complex_order_of_an_evening_is_of_today_until_midnight_in_new_york(harness: Harness) -> None:
+    live = f"/accounts/{harness.account}/complex-orders/live"
+    harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
+    response = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", COMPLEX_ORDERS["OTOCO"])
+    placed = json.loads(response.body)["data"]["complex-order"]["id"]
+    harness.ask("DELETE", f"/accounts/{harness.account}/complex-orders/{placed}")
+    for moment, listed in (("2026-06-10T23:59:00-04:00", [placed]), ("2026-06-11T00:01:00-04:00", [])):
+        harness.wait_until(moment)
+        assert [row["id"] for row in harness.rows(live)] == listed

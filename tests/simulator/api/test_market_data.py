@@ -32,6 +32,13 @@ def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness
     assert rows["SPX"].bid is None
 
 
+def test_kinds_of_closing_prices_are_written_as_recorded(production: Harness) -> None:
+    target = "/market-data/Equity/AAPL"
+    row = production.get(target)["data"]
+    assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
+    assert decoded(production, "market_data.get", target).close_price_type == "REGULAR"  # as streams write it
+
+
 def test_get_returns_one_row(production: Harness) -> None:
     row = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
     assert row.symbol == "AAPL"

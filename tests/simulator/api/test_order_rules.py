@@ -129,3 +129,53 @@ def test_order_rules_invented_codes_say_so() -> None:
         answer = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
         (entry,) = json.loads(answer.body)["error"]["errors"]
         assert entry["message"].endswith(" (code invented by the simulator)") is invented
+
+
+THREE = [*exits(), exits()[1]]
+PAIR = [limit(), limit("90.00", leg("MSFT"))]
+FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("price_terms_by_order_type", limit(value="10")),
+    ("fractions_are_small_market_orders", NOTIONAL | {"legs": [leg(quantity="1")]}),
+    ("legs_are_distinct_and_few", limit("1.00", CALL, CALL)),
+    (
+        "legs_are_distinct_and_few",
+        limit("1.00", *(leg(f"{CALL['symbol']}{n}", kind="Equity Option") for n in range(5))),
+    ),
+    ("legs_are_distinct_and_few", limit("1.00", leg(), leg("MSFT"))),
+    ("oco_orders_have_two_components", {"type": "OCO", "orders": THREE}),
+)
+"""Orders of a form that the service refuses, by a rule without a code of its own."""
+
+
+def form_is_refused(harness: Harness, body: dict[str, Any]) -> bool:
+    path = "complex-orders" if "type" in body else "orders"
+    answer = harness.ask("POST", f"/accounts/{harness.account}/{path}/dry-run", body)
+    return answer.status == 422 and json.loads(answer.body)["error"]["code"] == "validation_error"
+
+
+def test_order_forms_broken_are_refused_unless_switched_off() -> None:
+    combination = "oco_orders_are_a_limit_and_a_stop"
+    usual = Harness(without=[combination]).login()
+    wrong = [(name, body) for name, body in FORMS if not form_is_refused(usual, body)]
+    for name, body in FORMS:
+        if form_is_refused(Harness(without=[name, combination]).login(), body):
+            wrong.append((f"without {name}", body))
+    assert wrong == []
+
+
+def test_complex_orders_without_their_components_are_refused() -> None:
+    pairs = {"type": "PAIRS", "orders": PAIR, "ratio-price-comparator": "gte", "ratio-price-threshold": "1.5"}
+    broken: tuple[dict[str, Any], ...] = (
+        {"type": "OTO", "orders": exits()},
+        {"type": "OTOCO", "orders": exits()},
+        {"type": "OCO", "orders": exits(), "trigger-order": limit()},
+        {"type": "OCO", "orders": exits()[:1]},
+        {"type": "OTOCO", "orders": THREE, "trigger-order": limit()},
+        {"type": "OTO", "orders": [*exits(), *exits()], "trigger-order": limit()},
+        pairs | {"orders": PAIR[:1]},
+        without(pairs, "ratio-price-threshold"),
+        without(pairs, "ratio-price-comparator"),
+    )
+    harness = Harness().login()
+    assert [body for body in broken if not form_is_refused(harness, body)] == []
+    assert not form_is_refused(harness, pairs)

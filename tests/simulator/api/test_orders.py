@@ -177,3 +177,20 @@ def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) 
     response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
     assert response.status == 201
     assert b"colour" not in response.body
+
+
+def test_searches_take_three_underlying_types() -> None:
+    name, answers = "order_searches_take_three_underlying_types", {}
+    for without in ((), (name,)):
+        harness = Harness(without=without).login()
+        paths = (
+            f"/accounts/{harness.account}/orders?start-date=2026-06-01",
+            f"/accounts/{harness.account}/orders/live?per-page=10",
+            f"/customers/me/orders?account-numbers[]={harness.account}&start-date=2026-06-01",
+        )
+        for kind in ("Equity", "Future", "Cryptocurrency", "Warrant", "Equity%20Option"):
+            asked = [harness.ask("GET", f"{path}&underlying-instrument-type={kind}") for path in paths]
+            answers[kind, without] = {answer.status for answer in asked}
+    refused = {("Warrant", ()), ("Equity%20Option", ())}
+    assert {key for key, statuses in answers.items() if statuses != {200}} == refused
+    assert all(answers[key] <= {400, 422} for key in refused)

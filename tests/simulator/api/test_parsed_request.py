@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.api.parsed_request import ParsedRequest
+from brokerage_async.simulator.api.handlers import ParsedRequest
 from brokerage_async.simulator.ledger import RequestRecord
 from tests.simulator.factories import OWNER, START
 from tests.tables import for_each

@@ -1,7 +1,7 @@
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.operation import Effect, Operation, Shape
 from brokerage_async.protocol.request import encode_path
-from brokerage_async.simulator.api.routes import Router, split_target
+from brokerage_async.simulator.api.request_parser import Router, split_target
 from tests.tables import for_each
 
 ROUTER = Router(OPERATIONS.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 from brokerage_async.models import NetLiqRange, TimeOfDay
-from brokerage_async.simulator.api.snapshots import Interval, intervals, snapshots
+from brokerage_async.simulator.api.balances import Interval, intervals, snapshots
 from tests.tables import for_each
 
 

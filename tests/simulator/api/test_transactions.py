@@ -59,3 +59,16 @@ def test_filters_by_subtype_currency_future_and_partition(harness: Harness) -> N
     assert harness.rows(f"{target}?sub-type[]=Dividend") == []
     assert harness.rows(f"{target}?currency=EUR") == harness.rows(f"{target}?futures-symbol=/ESZ6") == []
     assert harness.rows(f"{target}?partition-key=other") == []
+
+
+def test_transaction_of_an_evening_belongs_to_its_eastern_day(harness: Harness) -> None:
+    harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
+    harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="25")
+    found = [
+        day
+        for day in ("2026-06-09", "2026-06-10", "2026-06-11")
+        if harness.rows(f"/accounts/{harness.account}/transactions?start-date={day}&end-date={day}")
+    ]
+    assert found == ["2026-06-10"]
+    (row,) = harness.rows(f"/accounts/{harness.account}/transactions?start-date=2026-06-10")
+    assert (row["transaction-date"], row["executed-at"][:10]) == ("2026-06-10", "2026-06-11")

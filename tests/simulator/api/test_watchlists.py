@@ -86,3 +86,16 @@ def test_pairs_are_read_together_and_one_by_one(harness: Harness) -> None:
         assert harness.state.prices.is_known(pair.left_symbol)
         assert harness.state.prices.is_known(pair.right_symbol)
     assert harness.ask("GET", "/pairs-watchlists/NOSUCH").status == 404
+
+
+async def test_deleted_watchlist_comes_back_or_nothing_does() -> None:
+    """The client takes either for a success."""
+    for without, is_returned in (((), True), (["deleted_watchlists_are_returned"], False)):
+        harness = Harness(without=without).login()
+        for name in ("One", "Two"):
+            harness.ask("POST", "/watchlists", {"name": name, "watchlist-entries": [{"symbol": "AAPL"}]})
+        answer = harness.ask("DELETE", "/watchlists/One")
+        assert (answer.status, b'"One"' in answer.body) == (200, is_returned)
+        async with harness.sim.client(transport=harness.sim.transport()) as client:
+            assert await client.watchlists.delete("Two") is None
+            assert await client.watchlists.list() == []

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.actions import ACTIONS
 from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi
 from tests.simulator.harness import Harness, limit, market
 from tests.tables import for_each
@@ -116,6 +117,20 @@ def test_rate_limit_is_set_and_lifted(remote: Remote) -> None:
     assert remote.refused("PUT", "/rate-limit", {"requests_per_second": -1})[0] == 422
 
 
+def test_orders_are_held_released_and_removed(remote: Remote) -> None:
+    identifier = remote.harness.place(limit("100.00"))
+    remote.call("POST", f"/orders/{identifier}/hold", {"status": "In Flight"})
+    remote.call("PATCH", "/clock", {"advance": 60})
+    (held,) = [each for each in remote.call("GET", "/orders") if each["id"] == identifier]
+    assert (held["status"], held["can_remove"]) == ("In Flight", True)
+    remote.call("POST", f"/orders/{identifier}/release")
+    remote.call("PATCH", "/clock", {"advance": 5})
+    after = remote.call("POST", f"/orders/{identifier}/remove", {})
+    assert next(each["status"] for each in after if each["id"] == identifier) == "Removed"
+    assert remote.refused("POST", "/orders/*/hold", {})[0] == 422
+    assert remote.refused("POST", "/orders/7/remove", {}) == (404, "unknown order 7")
+
+
 def test_orders_are_filled_in_part_rejected_and_expired(remote: Remote) -> None:
     filled, rejected, expired = (remote.harness.place(limit("100.00")) for _ in range(3))
     remote.call("POST", f"/orders/{filled}/fill", {"quantity": "4", "price": "99"})
@@ -185,5 +200,5 @@ def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:
 def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
     sim = Simulator()
     api = ControlApi(sim.brokerage, sim.clock, TOKEN)
-    assert all(callable(getattr(api, f"_do_{route.name}")) for route in CONTROL_ROUTES)
+    assert all(callable(getattr(api, f"_do_{route.name}", ACTIONS.get(route.name))) for route in CONTROL_ROUTES)
     assert [api.is_token(token) for token in (TOKEN, "made-u", "", "é")] == [True, False, False, False]

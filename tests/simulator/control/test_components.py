@@ -1,4 +1,4 @@
-from brokerage_async.simulator.control.components import components_of, prose, provenance, resolve, type_text
+from brokerage_async.simulator.control.reference import components_of, prose, provenance, resolve, type_text
 from tests.tables import for_each
 
 DOCUMENT = {

@@ -2,8 +2,7 @@ import json
 
 from openapi_spec_validator import validate
 
-from brokerage_async.simulator.control.api import CONTROL_ROUTES
-from brokerage_async.simulator.control.openapi import description
+from brokerage_async.simulator.control.api import CONTROL_ROUTES, description
 
 
 def test_description_is_valid_and_complete() -> None:

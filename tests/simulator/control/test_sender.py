@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from brokerage_async.simulator.control.sender import Sender
+from brokerage_async.simulator.control.api import Sender
 from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.calendar import local_date
-from brokerage_async.simulator.market.company_events import CompanyEvents
 from brokerage_async.simulator.market.equities import known_equities
+from brokerage_async.simulator.market.metrics import CompanyEvents
 
 NOW = 1_781_100_000.0
 DAY = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from brokerage_async.simulator.market.cryptocurrencies import CRYPTOCURRENCIES
+from brokerage_async.simulator.market.equities import CRYPTOCURRENCIES
 
 
 def test_pairs_have_numbers_and_prices_of_their_own() -> None:

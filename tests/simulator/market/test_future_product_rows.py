@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from brokerage_async.simulator.market.future_product_rows import OptionProduct, option_products, product_row
 from brokerage_async.simulator.market.future_products import FUTURES
+from brokerage_async.simulator.market.futures import OptionProduct, option_products, product_row
 
 
 def test_product_row_embeds_option_products_on_request_only() -> None:

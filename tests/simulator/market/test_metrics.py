@@ -6,9 +6,8 @@ from decimal import Decimal
 
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
-from brokerage_async.simulator.market.company_events import CompanyEvents
 from brokerage_async.simulator.market.equities import known_equities
-from brokerage_async.simulator.market.metrics import Metrics
+from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
 from brokerage_async.simulator.market.prices import IMPLIED_VOLATILITY, Prices
 
 NOW = 1_781_100_000.0

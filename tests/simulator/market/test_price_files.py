@@ -9,7 +9,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.price_files import read_prices
+from brokerage_async.simulator.market.price_path import read_prices
 from brokerage_async.simulator.market.quotes import Listing
 
 NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)

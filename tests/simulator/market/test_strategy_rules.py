@@ -7,7 +7,7 @@ from typing import Any
 
 from brokerage_async import models
 from brokerage_async.models import converter
-from brokerage_async.simulator.market.strategy_rules import problems_of
+from brokerage_async.simulator.market.strategies import problems_of
 from tests.simulator.harness import option_leg, strategy
 from tests.tables import for_each
 

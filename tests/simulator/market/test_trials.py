@@ -14,7 +14,7 @@ from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
-from brokerage_async.simulator.market.trials import Results, TrialRun
+from brokerage_async.simulator.market.strategies import Results, TrialRun
 from tests.simulator.harness import option_leg, strategy
 from tests.tables import for_each
 

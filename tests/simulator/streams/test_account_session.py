@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.simulator.streams.account_session import AccountSession
 from brokerage_async.simulator.streams.server import ACCOUNT_PATH
+from brokerage_async.simulator.streams.session import AccountSession
 from tests.simulator.harness import Harness
 
 

@@ -103,9 +103,3 @@ def test_present_candle_has_the_index_of_the_newest_in_the_history(harness: Harn
 )
 def test_candles_bear_their_symbol_in_normal_form(rows: MarketRows, harness: Harness, asked: str, sent: str) -> None:
     assert {row["eventSymbol"] for row in candles(rows, harness, 60, asked)} == {sent}
-
-
-def test_rest_symbol_of_a_streamer_symbol(harness: Harness, rows: MarketRows) -> None:
-    assert rows.rest_symbol("AAPL") == "AAPL"
-    assert rows.rest_symbol(option_of(harness)) == harness.state.catalogue.equity_options.definitions[0].symbol
-    assert rows.rest_symbol("NOSUCH") is None

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from brokerage_async import models
-from brokerage_async.simulator.streams.order_chains import order_chain
+from brokerage_async.simulator.streams.account_views import order_chain
 from tests.simulator.harness import Harness, leg, market
 
 

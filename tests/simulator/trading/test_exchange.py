@@ -8,21 +8,82 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brokerage_async._generated.models import OrderStatus
-from brokerage_async.simulator.trading.orders import TRANSITIONS
+from brokerage_async.protocol.order_status import TRANSITIONS
 from tests.simulator.harness import EDIT, Harness, leg, limit, market
 
 
-def test_marketable_order_is_received_routed_live_and_filled(harness: Harness) -> None:
+def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: Harness) -> None:
     identifier = harness.place(market())
     assert harness.status(identifier) == "Received"
     harness.wait(10)
     order = harness.order(identifier)
-    assert harness.history(identifier) == ["Received", "Routed", "Live", "Filled"]
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Filled"]
     assert (order["cancellable"], order["editable"]) == (False, False)
     assert order["received-at"] < order["in-flight-at"] < order["live-at"] < order["terminal-at"]
     (filled,) = order["legs"]
     assert filled["remaining-quantity"] == 0
     assert sum(fill["quantity"] for fill in filled["fills"]) == 10
+
+
+def test_order_is_not_in_flight_where_that_is_switched_off() -> None:
+    harness = Harness(without=["orders_pass_in_flight"]).login()
+    identifier = harness.place(market())
+    harness.wait(10)
+    assert harness.history(identifier) == ["Received", "Routed", "Live", "Filled"]
+
+
+def test_fill_beats_a_requested_cancellation() -> None:
+    """The request is on its way to the exchange while a trade happens there, for the whole order or for a part."""
+    seen = set()
+    for without in ((), ("fills_after_cancel_requests",)):
+        for seed in range(12):
+            harness = Harness(seed=seed, equities=20, without=without).login()
+            identifier = harness.place(limit("250.00"))
+            while harness.status(identifier) != "Live":
+                harness.wait(0.01)
+            harness.wait(0.15)
+            assert harness.cancel(identifier).status == 200
+            harness.wait(25)
+            history = harness.history(identifier)
+            (traded,) = harness.order(identifier)["legs"]
+            assert history[-2] == "Cancel Requested"
+            assert (history[-1] == "Filled") is (traded["remaining-quantity"] == 0)
+            seen.add((without, history[-1], bool(traded["fills"])))
+    assert {("Filled", True), ("Cancelled", False)} <= {found[1:] for found in seen if not found[0]}
+    assert {found[1:] for found in seen if found[0]} == {("Cancelled", False)}
+
+
+def test_cancelled_order_does_not_trade_when_its_price_comes(harness: Harness) -> None:
+    identifier = harness.place(limit("100.00"))
+    harness.wait(10)
+    assert harness.cancel(identifier).status == 200
+    harness.wait(25)
+    harness.sim.set_price("AAPL", "99.00")
+    harness.wait(10)
+    assert harness.history(identifier)[-2:] == ["Cancel Requested", "Cancelled"]
+    assert harness.order(identifier)["legs"][0]["fills"] == []
+
+
+def test_spread_is_filled_before_its_last_fills() -> None:
+    legs = [
+        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+    ]
+    for without, open_at_first in (((), 1), (("filled_with_fills_to_come",), 0)):
+        harness = Harness(without=without).login()
+        identifier = harness.place(limit("50.00", *legs))
+        while (order := harness.order(identifier))["status"] != "Filled":
+            harness.wait(0.02)
+        assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
+        account = harness.state.accounts.get(harness.account)
+        assert account is not None
+        assert len(account.positions) == 2 - open_at_first
+        before = order["updated-at"]
+        harness.wait(21)
+        order = harness.order(identifier)
+        assert [each["remaining-quantity"] for each in order["legs"]] == [0, 0]
+        assert len(account.positions) == 2
+        assert (order["updated-at"] > before) is bool(open_at_first)
 
 
 def test_unmarketable_order_rests_until_the_close(harness: Harness) -> None:
@@ -31,7 +92,7 @@ def test_unmarketable_order_rests_until_the_close(harness: Harness) -> None:
     harness.login()
     assert harness.status(identifier) == "Live"
     harness.wait_until("2026-06-10T20:00:01+00:00")
-    assert harness.history(identifier) == ["Received", "Routed", "Live", "Expired"]
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
     assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
 
 

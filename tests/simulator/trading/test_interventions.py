@@ -33,20 +33,113 @@ def test_resting_order_is_filled_in_parts_at_a_price(harness: Harness) -> None:
 def test_order_on_its_way_is_filled_through_every_status(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     act(harness, "fill_order", identifier, quantity="3")
-    assert harness.history(identifier) == ["Received", "Routed", "Live"]
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
     harness.wait(60)
-    assert harness.history(identifier) == ["Received", "Routed", "Live"]
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
     assert [quantity for quantity, _ in fills(harness, identifier)] == [3]
 
 
-def test_order_is_rejected_before_it_is_live_only(harness: Harness) -> None:
+def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     act(harness, "reject_order", identifier, reason="no")
     assert (harness.status(identifier), harness.order(identifier)["reject-reason"]) == ("Rejected", "no")
+    with pytest.raises(ValueError, match=f"order {identifier} cannot become Rejected, it is Rejected"):
+        act(harness, "reject_order", identifier)
     live = harness.place(limit("100.00"))
     harness.wait(5)
-    with pytest.raises(ValueError, match=f"order {live} cannot become Rejected, it is Live"):
-        act(harness, "reject_order", live)
+    act(harness, "reject_order", live)
+    assert harness.history(live)[-2:] == ["Live", "Rejected"]
+    harness.sim.clock.speed = 0
+    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.wait(5)
+    assert harness.status(live) == "Rejected"
+
+
+def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None:
+    for quantity, status, expected in (
+        (None, None, "Removed"),
+        ("4", None, "Partially Removed"),
+        (None, "Remove Pending", "Remove Pending"),
+        (None, "Removed", "Removed"),
+    ):
+        identifier = harness.place(limit("100.00"))
+        harness.wait(5)
+        if quantity:
+            act(harness, "fill_order", identifier, quantity=quantity)
+        act(harness, "remove_order", identifier, status=status)
+        assert harness.status(identifier) == expected
+        assert harness.cancel(identifier).status == 422
+    on_its_way = harness.place(limit("100.00"))
+    act(harness, "remove_order", on_its_way, status="Dead")
+    assert harness.history(on_its_way) == ["Received", "Dead"]
+    for wrong, message in (("Filled", "status must be one of Removed, "), ("Removed", "cannot become Removed")):
+        with pytest.raises(ValueError, match=message):
+            act(harness, "remove_order", on_its_way, status=wrong)
+
+
+def test_pending_removal_ends_with_a_second_call(harness: Harness) -> None:
+    identifier = harness.place(limit("100.00"))
+    harness.wait(5)
+    act(harness, "remove_order", identifier, status="Remove Pending")
+    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.wait(60)
+    assert harness.status(identifier) == "Remove Pending"
+    act(harness, "remove_order", identifier)
+    assert harness.status(identifier) == "Removed"
+
+
+def test_order_is_held_in_a_status_until_it_is_released(harness: Harness) -> None:
+    for status in ("Received", "Routed", "In Flight"):
+        identifier = harness.place(limit("100.00"))
+        act(harness, "hold_order", identifier, status=status)
+        harness.wait(60)
+        assert harness.history(identifier)[-1] == status
+        act(harness, "release_order", identifier)
+        harness.wait(5)
+        assert harness.status(identifier) == "Live"
+    act(harness, "hold_order", "*", status="Routed")
+    first, second = harness.place(limit("100.00")), harness.place(limit("100.00"))
+    harness.wait(60)
+    assert harness.status(first) == harness.status(second) == "Routed"
+    act(harness, "release_order", "*")
+    harness.wait(5)
+    assert harness.status(first) == harness.status(second) == "Live"
+
+
+def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -> None:
+    for quantity, ends in ((None, "Filled"), ("4", "Cancelled")):
+        identifier = harness.place(limit("100.00"))
+        act(harness, "hold_order", identifier, status="Cancel Requested")
+        harness.wait(5)
+        assert harness.cancel(identifier).status == 200
+        harness.wait(60)
+        assert harness.status(identifier) == "Cancel Requested"
+        act(harness, "fill_order", identifier, quantity=quantity, price="100")
+        act(harness, "release_order", identifier)
+        assert harness.status(identifier) == ends
+        assert [filled for filled, _ in fills(harness, identifier)] == [Decimal(quantity or 10)]
+
+
+def test_fills_of_further_legs_are_held(harness: Harness) -> None:
+    legs = [
+        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+    ]
+    identifier = harness.place(limit("50.00", *legs))
+    act(harness, "hold_order", identifier, status="Filled")
+    harness.wait(600)
+    assert (harness.status(identifier), len(fills(harness, identifier))) == ("Filled", 1)
+    act(harness, "release_order", identifier)
+    assert len(fills(harness, identifier)) == 2
+
+
+def test_hold_of_an_unknown_order_or_status_is_refused(harness: Harness) -> None:
+    identifier = harness.place(limit("100.00"))
+    for name, status in ((identifier, "Cancelled"), ("*", None), (identifier, "lost")):
+        with pytest.raises(ValueError, match="status must be one of Received, "):
+            act(harness, "hold_order", name, status=status)
+    with pytest.raises(LookupError, match="unknown order 1"):
+        act(harness, "hold_order", "1")
 
 
 def test_order_expires(harness: Harness) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from brokerage_async.simulator.accounts.accounts import Position
-from brokerage_async.simulator.trading.limits import LIMITS
+from brokerage_async.simulator.trading.preflight import LIMITS
 from tests.simulator.harness import Harness, leg, limit
 
 

@@ -56,7 +56,7 @@ def test_unknown_order_is_not_found(harness: Harness) -> None:
 def test_replacement_is_a_new_order_that_references_the_original(harness: Harness, method: str) -> None:
     old = harness.place(limit("100.00", external_identifier="mine"))
     harness.wait(2)
-    response = harness.ask(method, f"/accounts/{harness.account}/orders/{old}", EDIT)
+    response = harness.ask(method, f"/accounts/{harness.account}/orders/{old}", EDIT | {"external-identifier": "mine"})
     new = json.loads(response.body)["data"]
     assert response.status == 200
     assert (str(new["replaces-order-id"]), new["edited"], new["price"]) == (old, True, "101.00")
@@ -88,11 +88,29 @@ def test_terminal_order_cannot_be_replaced(harness: Harness) -> None:
 
 def test_replacement_with_another_instrument_is_rejected(harness: Harness) -> None:
     identifier = harness.place(limit())
-    body = {**EDIT, "legs": [leg("MSFT")]}
-    assert harness.ask("PUT", f"/accounts/{harness.account}/orders/{identifier}", body).status == 422
-    assert (
-        harness.ask("PUT", f"/accounts/{harness.account}/orders/{identifier}", {**EDIT, "legs": [leg()]}).status == 200
-    )
+    target = f"/accounts/{harness.account}/orders/{identifier}/dry-run"
+    assert harness.ask("POST", target, {**EDIT, "legs": [leg("MSFT")]}).status == 422
+    assert harness.ask("POST", target, {**EDIT, "legs": [leg()]}).status == 201
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_edit_takes_what_belongs_to_it(method: str) -> None:
+    """Legs belong to the dry-run, rules to the edit, and the identifier is the one that was sent."""
+    rules = {"cancel-at": "2026-06-10T15:00:00Z"}
+    for without, statuses in (((), (422, 422)), (("edits_take_no_legs",), (200, 201))):
+        harness = Harness(without=without).login()
+        first, second = (harness.place(limit(external_identifier="mine")) for _ in range(2))
+        harness.wait(2)
+        target = f"/accounts/{harness.account}/orders/{first}"
+        dry_run = harness.ask("POST", f"{target}/dry-run", EDIT | {"rules": rules})
+        edited = harness.ask(method, target, EDIT | {"legs": [leg()]})
+        assert (edited.status, dry_run.status) == statuses
+        target = f"/accounts/{harness.account}/orders/{second}"
+        edited = harness.ask(method, target, EDIT | {"rules": rules})
+        shown = json.loads(edited.body)["data"]
+        assert "external-identifier" not in shown
+        harness.wait_until("2026-06-10T15:00:30+00:00")
+        assert harness.status(str(shown["id"])) == "Cancelled"
 
 
 def test_fill_of_the_original_rejects_its_replacement(harness: Harness) -> None:
@@ -128,7 +146,7 @@ def test_replacement_never_trades_beside_its_original() -> None:
     for seed in range(60):
         harness = Harness(seed=seed, equities=20).login()
         old = harness.place(limit("250.00", leg(quantity="7")))
-        while harness.status(old) == "Received":
+        while harness.status(old) != "Live":
             harness.wait(0.01)
         replaced(harness, old, price="260.00")
         harness.wait(30)
@@ -137,13 +155,56 @@ def test_replacement_never_trades_beside_its_original() -> None:
         assert account.held("AAPL") == 7
 
 
-def test_order_being_replaced_keeps_its_status(harness: Harness) -> None:
+def test_order_on_its_way_takes_no_change_yet(harness: Harness) -> None:
+    identifier = harness.place(limit())
+    target = f"/accounts/{harness.account}/orders/{identifier}"
+    for status in ("Routed", "In Flight"):
+        harness.brokerage.act("hold_order", harness.now, order_id=identifier, status=status)
+        harness.wait(5)
+        order = harness.order(identifier)
+        assert (order["status"], order["cancellable"], order["editable"]) == (status, False, False)
+        for method, path in (("DELETE", target), ("PUT", target), ("PATCH", target), ("POST", f"{target}/dry-run")):
+            response = harness.ask(method, path, None if method == "DELETE" else EDIT)
+            assert (response.status, json.loads(response.body)["error"]["code"]) == (422, "cannot_update_order")
+        harness.brokerage.act("release_order", harness.now, order_id=identifier)
+    harness.wait(1)
+    assert harness.order(identifier)["cancellable"]
+    assert harness.cancel(identifier).status == 200
+    lenient = Harness(without=["no_change_before_live"]).login()
+    identifier = lenient.place(limit())
+    lenient.brokerage.act("hold_order", lenient.now, order_id=identifier, status="Routed")
+    lenient.wait(5)
+    assert lenient.order(identifier)["cancellable"]
+    assert lenient.cancel(identifier).status == 200
+    lenient.wait(1)
+    assert lenient.history(identifier) == ["Received", "Routed", "Cancel Requested", "Cancelled"]
+
+
+def test_replacement_is_contingent_until_the_original_is_cancelled() -> None:
+    for without, waits in (((), "Contingent"), (("replacements_wait_for_the_cancel",), "Received")):
+        harness = Harness(without=without).login()
+        old = harness.place(limit())
+        harness.wait(2)
+        harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+        new = replaced(harness, old)
+        harness.wait(60)
+        assert (harness.status(old), harness.status(new)) == ("Replace Requested", waits)
+        harness.brokerage.act("release_order", harness.now, order_id=old)
+        harness.wait(2)
+        assert (harness.status(old), harness.status(new)) == ("Cancelled", "Live")
+
+
+@pytest.mark.parametrize(("quantity", "becomes"), [("4", "Live"), (None, "Filled")])
+def test_any_fill_of_the_original_ends_its_replacement(harness: Harness, quantity: str | None, becomes: str) -> None:
     old = harness.place(limit())
-    while harness.status(old) == "Received":
-        harness.wait(0.01)
-    replaced(harness, old)
-    harness.wait(3)
-    assert harness.history(old) == ["Received", "Routed", "Replace Requested", "Cancelled"]
+    harness.wait(2)
+    harness.brokerage.act("hold_order", harness.now, order_id=old, status="Replace Requested")
+    new = replaced(harness, old)
+    harness.brokerage.act("fill_order", harness.now, order_id=old, quantity=quantity, price="100")
+    harness.brokerage.act("release_order", harness.now, order_id=old)
+    harness.wait(5)
+    assert (harness.status(old), harness.history(new)) == (becomes, ["Received", "Contingent", "Rejected"])
+    assert "replacing-order-id" not in harness.order(old)
 
 
 def test_waiting_replacement_cannot_be_replaced(harness: Harness) -> None:
@@ -171,12 +232,12 @@ def test_partial_fill_of_the_original_keeps_its_own_reservation(harness: Harness
     for _ in range(40):
         old = harness.place(limit("250.00", leg(quantity="7")))
         reserved = working(harness, old).reserved
-        while harness.status(old) in ("Received", "Routed"):
+        while harness.status(old) in ("Received", "Routed", "In Flight"):
             harness.wait(0.01)
         if harness.status(old) == "Live":
             new = replaced(harness, old, price="101.00")
             assert working(harness, old).reserved == 0
-            while working(harness, new).status == "Received":
+            while working(harness, new).status == "Contingent":
                 harness.wait(0.01)
             left = working(harness, old).legs[0].remaining
             if not working(harness, old).is_terminal:

@@ -7,24 +7,23 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async._generated.models import OrderStatus
-from brokerage_async.simulator.event_queue import EventQueue
+from brokerage_async.simulator.clock import EventQueue
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.ledger import Ledger
-from brokerage_async.simulator.trading.order_store import OrderStore
-from brokerage_async.simulator.trading.orders import IllegalTransitionError
+from brokerage_async.simulator.trading.orders import IllegalTransitionError, OrderStore
 from tests.simulator.factories import START, account, legs, terms
 
 DAY = 86400.0
 
 
 def order_store() -> OrderStore:
-    return OrderStore(Ledger(), KeyedRandom(0))
+    return OrderStore(Ledger(), KeyedRandom(0), lambda behaviour: True)
 
 
 def test_numbers_increase_and_depend_on_the_seed() -> None:
     first, second = order_store(), order_store()
     assert [first.number(), first.number()] == [second.number(), second.number()]
-    assert first.number() == second.number() == OrderStore(Ledger(), KeyedRandom(0)).number() + 2
+    assert first.number() == second.number() == order_store().number() + 2
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,7 @@ def test_of_several_accounts_is_ordered_by_creation() -> None:
 
 def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
     for lists_working in (True, False):
-        kept, own = OrderStore(Ledger(), KeyedRandom(0), lists_working=lists_working), account()
+        kept, own = OrderStore(Ledger(), KeyedRandom(0), lambda _, on=lists_working: on), account()
         first, second, third = (kept.add(own, legs(), terms(), START) for _ in range(3))
         assert kept.live([own], START) == [first, second, third]
         kept.move(third, OrderStatus.REJECTED, START)
@@ -61,7 +60,7 @@ def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
 
 def test_every_change_reaches_listeners_and_ledger() -> None:
     ledger = Ledger()
-    kept, heard = OrderStore(ledger, KeyedRandom(0)), []
+    kept, heard = OrderStore(ledger, KeyedRandom(0), lambda behaviour: True), []
     kept.on_change(lambda order, now: heard.append((order.status, now)))
     order = kept.add(account(), legs(), terms(external_identifier="mine"), START)
     kept.move(order, OrderStatus.ROUTED, START + 1)

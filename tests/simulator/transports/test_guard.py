@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brokerage_async.simulator.transports.guard import page_behind
+from brokerage_async.simulator.transports.http import page_behind
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ async def test_orders_advance_with_the_loop_clock() -> None:
     identifier = str(json.loads((await caller.place("a")).body)["data"]["order"]["id"])
     await asyncio.sleep(3)
     caller.sim.settle()
-    assert caller.harness.history(identifier) == ["Received", "Routed", "Live"]
+    assert caller.harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,279 @@
+"""Handlers of ``market_time``, ``market_metrics`` and ``market_data``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import cast
+
+from ..._generated.converters import (
+    CurrentMarketSessionWire,
+    DividendWire,
+    EarningsReportWire,
+    HolidayCalendarWire,
+    MarketDataSnapshotWire,
+    MarketSessionWire,
+    QuoteTokenWire,
+)
+from ..._generated.models import ClosePriceType, InstrumentCollection, InstrumentType, MarketState
+from ...protocol.response import Response
+from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_days, holidays, local_date
+from ..market.equities import EquityDefinition
+from ..market.metrics import CompanyEvents, Metrics
+from ..state import State
+from .handlers import Handlers, ParsedRequest
+from .request_parser import broken_query_rules
+from .wire import RefusedError, dumps, item, items, money, timestamp
+
+__all__ = ["MarketData", "MarketMetrics", "MarketTime"]
+
+_FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
+
+
+def _session(calendar: Calendar, session: TradingSession) -> MarketSessionWire:
+    return MarketSessionWire(
+        instrument_collection=calendar.collection,
+        session_date=session.day,
+        start_at=timestamp(session.start),
+        open_at=timestamp(session.open),
+        close_at=timestamp(session.close),
+        close_at_ext=timestamp(session.close_ext),
+    )
+
+
+def current_session(calendar: Calendar, now: float) -> CurrentMarketSessionWire:
+    """Return the current session and its neighbors.
+
+    On a day without a session the answer has only the neighbors and ``Closed``.
+    """
+    session = calendar.current(now)
+    day = local_date(now) if session is None else session.day
+    wire = CurrentMarketSessionWire(
+        instrument_collection=calendar.collection,
+        state=MarketState.CLOSED if session is None else session.state(now),
+        next_session=_session(calendar, calendar.following(day)),
+        previous_session=_session(calendar, calendar.preceding(day)),
+    )
+    if session is not None:
+        wire.session_date = session.day
+        wire.start_at, wire.open_at = timestamp(session.start), timestamp(session.open)
+        wire.close_at, wire.close_at_ext = timestamp(session.close), timestamp(session.close_ext)
+    return wire
+
+
+class MarketTime(Handlers):
+    """Serves the calendars."""
+
+    def sessions(self, request: ParsedRequest) -> Response:
+        """Return one session per trading day of a range, by default from today."""
+        first: date = request.query.get("from_date", local_date(request.now))
+        last: date = request.query["to_date"]
+        problems = broken_query_rules(request.operation, {**request.query, "from_date": first})
+        if problems:
+            raise RefusedError.invalid(self._dialect.problem(one.code, one.message, one.domain) for one in problems)
+        if last < first:
+            message = f"{request.wire('to_date')} is before {request.wire('from_date')}"
+            raise RefusedError.invalid([self._dialect.problem("invalid", message, request.wire("to_date"))])
+        calendar = CALENDARS[request.query.get("instrument_collection", InstrumentCollection.EQUITY)]
+        rows = (dumps(_session(calendar, session)) for session in calendar.between(first, last))
+        return items(rows, request.context)
+
+    def current_sessions(self, request: ParsedRequest) -> Response:
+        """Return the current session of each requested collection."""
+        requested = dict.fromkeys(request.query["instrument_collections"])
+        rows = [current_session(CALENDARS[collection], request.now) for collection in requested]
+        if self._dialect.form == "documented" and len(rows) == 1:
+            return item(rows[0], request.context)
+        return items(map(dumps, rows), request.context)
+
+    def equity_session(self, request: ParsedRequest) -> Response:
+        """Return the current session of the stock exchanges, or that of another time."""
+        now = request.query.get("current_time", request.now)
+        _require_sessions(request, "current_time", local_date(now))
+        return item(current_session(CALENDARS[InstrumentCollection.EQUITY], now), request.context)
+
+    def next_equity_session(self, request: ParsedRequest) -> Response:
+        """Return the first session of the stock exchanges on or after a day."""
+        return self._next(request, InstrumentCollection.EQUITY)
+
+    def previous_equity_session(self, request: ParsedRequest) -> Response:
+        """Return the last session of the stock exchanges before a day."""
+        return self._previous(request, InstrumentCollection.EQUITY)
+
+    def futures_sessions(self, request: ParsedRequest) -> Response:
+        """Return the current session of each futures exchange."""
+        rows = (current_session(CALENDARS[collection], request.now) for collection in _FUTURES)
+        return items(map(dumps, rows), request.context)
+
+    def futures_session(self, request: ParsedRequest) -> Response:
+        """Return the current session of one futures exchange."""
+        return item(current_session(CALENDARS[_futures_exchange(request)], request.now), request.context)
+
+    def next_futures_session(self, request: ParsedRequest) -> Response:
+        """Return the first session of a futures exchange on or after a day."""
+        return self._next(request, _futures_exchange(request))
+
+    def previous_futures_session(self, request: ParsedRequest) -> Response:
+        """Return the last session of a futures exchange before a day."""
+        return self._previous(request, _futures_exchange(request))
+
+    def futures_holidays(self, request: ParsedRequest) -> Response:
+        """Return the holidays of a futures exchange, which are those of the stock exchanges."""
+        _futures_exchange(request)
+        return self.equity_holidays(request)
+
+    def _next(self, request: ParsedRequest, collection: InstrumentCollection) -> Response:
+        calendar, day = CALENDARS[collection], _day(request)
+        return item(_session(calendar, calendar.session(day) or calendar.following(day)), request.context)
+
+    def _previous(self, request: ParsedRequest, collection: InstrumentCollection) -> Response:
+        calendar, day = CALENDARS[collection], _day(request)
+        return item(_session(calendar, calendar.preceding(day)), request.context)
+
+    def equity_holidays(self, request: ParsedRequest) -> Response:
+        """Return holidays and half days of two years."""
+        first = local_date(self._state.settings.start).year
+        years = (first, first + 1)
+        calendar = HolidayCalendarWire(
+            market_half_days=[day for year in years for day in sorted(half_days(year))],
+            market_holidays=[day for year in years for day in sorted(holidays(year))],
+        )
+        if self._dialect.form == "documented":
+            return items([dumps(calendar)], request.context)
+        return item(calendar, request.context)
+
+
+def _futures_exchange(request: ParsedRequest) -> InstrumentCollection:
+    """Return the futures exchange in the path; 404 for any other collection."""
+    collection = InstrumentCollection(request.path["instrument_collection"])
+    if collection not in _FUTURES:
+        raise RefusedError.not_found("instrument collection")
+    return collection
+
+
+def _day(request: ParsedRequest) -> date:
+    """Return the day asked for, by default today; 422 outside of the years of the calendars."""
+    day: date = request.query.get("date", local_date(request.now))
+    _require_sessions(request, "date", day)
+    return day
+
+
+def _require_sessions(request: ParsedRequest, name: str, day: date) -> None:
+    """Raise a 422 error for a day without sessions around it."""
+    if day.year not in YEARS[1:-1]:
+        raise RefusedError.invalid([request.problem(name, f"{request.wire(name)} is out of range")])
+
+
+class MarketMetrics(Handlers):
+    """Serves figures and events of equities."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__(state)
+        self._events = CompanyEvents(state.random)
+        self._metrics = Metrics(state.catalogue, state.prices, self._events, state.random)
+
+    def earnings_reports(self, request: ParsedRequest) -> Response:
+        """Return the earnings per share of a company, oldest first."""
+        first, last = request.query["start_date"], min(request.query.get("end_date", date.max), local_date(request.now))
+        rows = (
+            EarningsReportWire(occurred_date=day, eps=amount)
+            for day, amount in self._events.earnings(self._equity(request), request.now)
+            if first <= day <= last
+        )
+        return items(map(dumps, rows), request.context)
+
+    def dividends(self, request: ParsedRequest) -> Response:
+        """Return dividends per share, oldest first."""
+        paid = self._events.dividends(self._equity(request), request.now)
+        return items((dumps(DividendWire(occurred_date=day, amount=amount)) for day, amount in paid), request.context)
+
+    def _equity(self, request: ParsedRequest) -> EquityDefinition:
+        equity = self._catalogue.equities.get(request.path["symbol"])
+        if equity is None:
+            raise RefusedError.not_found("symbol")
+        return equity
+
+    def list(self, request: ParsedRequest) -> Response:
+        """Return the figures of the requested equities, without the unknown ones."""
+        symbols = dict.fromkeys(request.query["symbols"])
+        found = (equity for symbol in symbols if (equity := self._catalogue.equities.get(symbol)) is not None)
+        return items((dumps(self._metrics.row(equity, request.now)) for equity in found), request.context)
+
+
+_ANY_SIZE = Decimal(100)
+"""Size that is shown where any quantity trades."""
+_INDEX = InstrumentType.INDEX
+_REGULAR, _FINAL = (cast("ClosePriceType", kind.title()) for kind in (ClosePriceType.REGULAR, ClosePriceType.FINAL))
+"""Kinds of closing prices as they were recorded here; streams write them in capitals."""
+
+
+class MarketData(Handlers):
+    """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
+
+    def quote_token(self, request: ParsedRequest) -> Response:
+        """Return a token for the market-data streamer, and its address."""
+        token = self._state.quote_tokens.issue(request.customer, request.now)
+        is_demo = self._state.settings.environment == "sandbox" and self._has("quote_token_level")
+        level = "demo" if is_demo else "api"
+        return item(QuoteTokenWire(token=token, dxlink_url=self._state.quote_tokens.url, level=level), request.context)
+
+    def by_type(self, request: ParsedRequest) -> Response:
+        """Return the prices of the requested instruments, without the unknown ones."""
+        return items(map(dumps, self._rows(request)), request.context)
+
+    def get(self, request: ParsedRequest) -> Response:
+        """Return the prices of one instrument."""
+        row = self._row(InstrumentType(request.path["instrument_type"]), request.path["symbol"], request.now)
+        if row is None:
+            raise RefusedError.not_found("instrument")
+        return item(row, request.context)
+
+    def _rows(self, request: ParsedRequest) -> Iterator[MarketDataSnapshotWire]:
+        for parameter in request.operation.parameters:
+            if parameter.array:
+                instrument_type = InstrumentType(parameter.name.replace("_", " ").title())
+                for symbol in dict.fromkeys(request.query.get(parameter.name, ())):
+                    row = self._row(instrument_type, symbol, request.now)
+                    if row is not None:
+                        yield row
+
+    def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
+        """Return the prices of an instrument, None for an unknown one; indices have no bid and ask."""
+        today = local_date(now)
+        previous = CALENDARS[InstrumentCollection.EQUITY].preceding(today)
+        wire = MarketDataSnapshotWire(
+            symbol=symbol,
+            instrument_type=instrument_type,
+            updated_at=timestamp(now),
+            close_price_type=_REGULAR,
+            prev_close_price_type=_FINAL,
+            summary_date=today,
+            prev_close_date=previous.day,
+            halt_start_time=-1,
+            halt_end_time=-1,
+        )
+        if instrument_type is _INDEX:
+            equity = self._catalogue.equity(symbol)
+            if equity is None or not equity.is_index:
+                return None
+            wire.last = wire.mark = money(self._prices.underlying_price(symbol, now))
+            wire.prev_close = money(self._prices.underlying_price(symbol, previous.close))
+            return wire
+        instrument = self._catalogue.instrument(instrument_type, symbol)
+        if instrument is None:
+            return None
+        quote = self._prices.market(instrument, now)
+        wire.bid, wire.ask = money(quote.bid), money(quote.ask)
+        wire.bid_size, wire.ask_size = _size(quote.bid_size), _size(quote.ask_size)
+        wire.last = wire.mark = wire.mid = money(quote.last)
+        wire.volume = None if quote.volume is None else _size(quote.volume)
+        wire.prev_close = money(self._prices.price(instrument, previous.close))
+        wire.is_trading_halted = instrument.halted
+        wire.tick_size = money(instrument.tick)
+        return wire
+
+
+def _size(size: Decimal | None) -> str:
+    """Return a quantity as recorded, with one decimal."""
+    return f"{_ANY_SIZE if size is None else size:.1f}"

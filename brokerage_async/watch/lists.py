@@ -1,0 +1,179 @@
+"""Lists of a client that can be watched: keys of their items, and changes that are worth reporting."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import attrs
+
+from .._generated.endpoints import Endpoints
+from .._generated.models import AccountBalance, Order, Position, QuoteAlert
+from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
+from ..errors import InvalidRequestError
+from ..operation import Operation
+from ..protocol.validation.requests import check
+from .cursor import Derive
+from .diff import AlertKind, Change, ChangeKind
+from .orders import is_terminal
+
+__all__ = [
+    "ALERTS",
+    "BALANCES",
+    "MARKED_POSITIONS",
+    "ORDERS",
+    "POSITIONS",
+    "AccountListing",
+    "BalanceKey",
+    "Listing",
+    "PositionKey",
+    "alert_changes",
+    "check_accounts",
+]
+
+T = TypeVar("T")
+
+
+def alert_changes(change: Change[QuoteAlert]) -> Iterable[Change[QuoteAlert]]:
+    """Split ``change`` into one change per timestamp set since, in the order of `AlertKind`.
+
+    A new alert counts as created. A change that sets no timestamp, or that removes the alert, is returned unchanged.
+    """
+    before, after = change.before, change.after
+    if after is None:
+        return (change,)
+    kinds = [
+        kind
+        for kind in AlertKind
+        if (getattr(after, f"{kind}_at") is not None and (before is None or getattr(before, f"{kind}_at") is None))
+        or (kind is AlertKind.CREATED and before is None)
+    ]
+    return [attrs.evolve(change, kind=kind) for kind in kinds] or (change,)
+
+
+class PositionKey(NamedTuple):
+    """Identity of a position: account and instrument."""
+
+    account_number: str
+    symbol: str
+    instrument_type: str
+
+    @classmethod
+    def of(cls, position: Position) -> PositionKey | None:
+        """Return the key of a position, None without a symbol."""
+        if not position.symbol:
+            return None
+        return cls(position.account_number or "", position.symbol, position.instrument_type or "")
+
+
+class BalanceKey(NamedTuple):
+    """Identity of a balance: account and currency."""
+
+    account_number: str
+    currency: str
+
+    @classmethod
+    def of(cls, balance: AccountBalance) -> BalanceKey:
+        """Return the key of a balance."""
+        return cls(balance.account_number or "", balance.currency or "")
+
+
+@attrs.frozen(kw_only=True)
+class Listing(Generic[T]):
+    """A list of a client.
+
+    Attributes:
+        name: distinguishes it from other lists.
+        events: events of the account stream that announce its changes.
+        key: returns the identity of an item; None leaves the item out.
+        item_type: type of the items.
+        derive: turns each change into those to report.
+        keep: decides whether the last state of an item is reported before its removal.
+    """
+
+    name: str
+    events: frozenset[str]
+    key: Callable[[T], Any]
+    item_type: type[T]
+    derive: Derive[T] | None = None
+    keep: Callable[[T], bool] | None = None
+
+
+@attrs.frozen(kw_only=True)
+class AccountListing(Listing[T]):
+    """A list that every account has. Its keys are tuples that begin with the account.
+
+    Attributes:
+        operation: the operation that reads it.
+        read: reads it.
+    """
+
+    operation: Operation[Any]
+    read: Callable[[Endpoints, str], Awaitable[Iterable[T]]]
+
+
+def _unless_only(*fields: str) -> Derive[Any]:
+    """Return a function that drops changes of these fields alone."""
+    ignored = frozenset(fields)
+
+    def derive(change: Change[Any]) -> Iterable[Change[Any]]:
+        return () if change.kind == ChangeKind.CHANGED and ignored.issuperset(change.fields) else (change,)
+
+    return derive
+
+
+ORDERS: Listing[Order] = Listing(
+    name="orders",
+    events=frozenset({"Order", "ComplexOrder"}),
+    key=attrgetter("id"),
+    item_type=Order,
+    keep=is_terminal,
+)
+ALERTS: Listing[QuoteAlert] = Listing(
+    name="quote_alerts",
+    events=frozenset({"QuoteAlert"}),
+    key=attrgetter("alert_external_id"),
+    item_type=QuoteAlert,
+    derive=alert_changes,
+)
+# The service merges the positions in one instrument on request, so that each of them has one key.
+POSITIONS: AccountListing[Position] = AccountListing(
+    name="positions",
+    events=frozenset({"CurrentPosition"}),
+    key=PositionKey.of,
+    item_type=Position,
+    derive=_unless_only("updated_at"),
+    operation=POSITIONS_LIST,
+    read=lambda api, account: api.positions.list(account, net_positions=True),
+)
+MARKED_POSITIONS: AccountListing[Position] = attrs.evolve(
+    POSITIONS,
+    name="marked positions",
+    read=lambda api, account: api.positions.list(account, net_positions=True, include_marks=True),
+)
+BALANCES: AccountListing[AccountBalance] = AccountListing(
+    name="balances",
+    events=frozenset({"AccountBalance"}),
+    key=BalanceKey.of,
+    item_type=AccountBalance,
+    derive=_unless_only("updated_at", "snapshot_date"),
+    operation=BALANCES_LIST,
+    read=lambda api, account: api.balances.list(account),
+)
+
+
+def check_accounts(account_numbers: Iterable[str], operation: Operation[Any]) -> tuple[str, ...]:
+    """Return the accounts, each once, if each can be part of a path.
+
+    Raises:
+        InvalidRequestError: one cannot, or there are none.
+    """
+    if isinstance(account_numbers, str) or not isinstance(account_numbers, Iterable):
+        raise InvalidRequestError(f"account_numbers must be a list of str, got {account_numbers!r}")
+    accounts = tuple(dict.fromkeys(account_numbers))
+    if not accounts:
+        raise InvalidRequestError("account_numbers must hold at least one account, got none")
+    for account in accounts:
+        check(operation, {"account_number": account}, {}, None)
+    return accounts

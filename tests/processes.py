@@ -1,0 +1,144 @@
+"""Processes that tests fork from a warm parent, start at once and kill, each with a pipe for its messages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from multiprocessing.connection import Connection
+from typing import Any, Self, TypeVar
+
+import attrs
+
+from brokerage_async.client import Client
+from brokerage_async.config import Environment, RefreshToken
+from brokerage_async.simulator import Simulator
+
+__all__ = ["Crowd", "Service", "crowd", "preload"]
+
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+def preload(*modules: str) -> None:
+    """Let processes find these modules loaded."""
+    PROCESSES.set_forkserver_preload([*modules, "aiohttp", "brokerage_async.http.transport"])
+
+
+@attrs.frozen(kw_only=True)
+class Service:
+    """How workers reach the brokerage, and the engine if they need one."""
+
+    base_url: str
+    streamer_url: str | None
+    client_secret: str
+    refresh_token: str
+    account: str
+    engine: str
+
+    @classmethod
+    def of(cls, sim: Simulator, engine: str = "") -> Service:
+        return cls(
+            base_url=sim.base_url,
+            streamer_url=sim.streamer_url,
+            client_secret=sim.client_secret,
+            refresh_token=sim.refresh_token,
+            account=sim.account_numbers[0],
+            engine=engine,
+        )
+
+    def client(self, **options: Any) -> Client:
+        credentials = RefreshToken(client_secret=self.client_secret, refresh_token=self.refresh_token)
+        return Client(Environment.sandbox(self.base_url, streamer_url=self.streamer_url), credentials, **options)
+
+
+class Crowd:
+    """Worker processes. Each is called with its pipe, and sends messages of a kind and a content."""
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[int, Any]] = []
+        self.ended: set[int] = set()
+        self._workers: list[tuple[Any, Connection]] = []
+        self._stirred = asyncio.Event()
+
+    def start(self, work: Callable[..., None], *arguments: Any) -> int:
+        """Start a worker; return its number."""
+        here, there = PROCESSES.Pipe()
+        process = PROCESSES.Process(target=work, args=(there, *arguments), daemon=True)
+        process.start()
+        there.close()
+        number = len(self._workers)
+        self._workers.append((process, here))
+        asyncio.get_running_loop().add_reader(here.fileno(), self._receive, number, here)
+        return number
+
+    def go(self) -> None:
+        """Let all workers begin, or go on."""
+        for _, channel in self._workers:
+            with contextlib.suppress(OSError):
+                channel.send("go")
+
+    async def end(self, number: int) -> int | None:
+        """Kill a worker that has not ended; return its exit code, -9 if it was killed."""
+        process, _ = self._workers[number]
+        if number in self.ended:  # it has closed its pipe
+            await asyncio.to_thread(process.join, 10)
+        process.kill()
+        await asyncio.to_thread(process.join)
+        return process.exitcode  # type: ignore[no-any-return]
+
+    def kill(self, number: int, sign: int = signal.SIGKILL) -> None:
+        """Send a signal to a worker."""
+        os.kill(self._workers[number][0].pid, sign)
+
+    async def wait_for(self, enough: Callable[[Self], bool], seconds: float) -> None:
+        """Wait until ``enough`` holds."""
+        async with asyncio.timeout(seconds):
+            while not enough(self):
+                self._stirred.clear()
+                await self._stirred.wait()
+
+    async def wait_for_all(self, seconds: float) -> None:
+        """Wait until every worker has ended."""
+        await self.wait_for(lambda crowd: len(crowd.ended) == len(crowd._workers), seconds)
+
+    def of(self, kind: str) -> list[tuple[int, Any]]:
+        """Return the worker and content of every message of a kind."""
+        return [(number, content) for number, (name, content) in self.messages if name == kind]
+
+    def close(self) -> None:
+        for process, channel in self._workers:
+            with contextlib.suppress(ValueError, OSError):
+                asyncio.get_running_loop().remove_reader(channel.fileno())
+            process.kill()
+            process.join()
+            channel.close()
+
+    def note(self, number: int, kind: str, content: Any) -> None:
+        """Keep a message."""
+        self.messages.append((number, (kind, content)))
+
+    def _receive(self, number: int, channel: Connection) -> None:
+        try:
+            while channel.poll():
+                self.note(number, *channel.recv())
+        except (EOFError, OSError):
+            asyncio.get_running_loop().remove_reader(channel.fileno())
+            self.ended.add(number)
+        self._stirred.set()
+
+
+C = TypeVar("C", bound=Crowd)
+
+
+@asynccontextmanager
+async def crowd(kind: type[C] = Crowd) -> AsyncIterator[C]:  # type: ignore[assignment]
+    """Yield a crowd whose workers are killed at the end."""
+    opened = kind()
+    try:
+        yield opened
+    finally:
+        opened.close()

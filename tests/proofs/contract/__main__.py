@@ -1,0 +1,47 @@
+"""Command line: ``python -m tests.proofs.contract``; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from brokerage_async.simulator import Simulator
+from tests.proofs.contract import generated, report, requested
+
+
+async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
+    """Run schemathesis on a simulator; return its exit code, and the statuses that it met."""
+    sizes = {"equities": 200, "equity_options": 200, "chain_rows": 200, "warrants": 10}
+    async with Simulator(environment="production", seed=seed, **sizes) as simulator:
+        simulator.clock.speed = 0.2  # tokens are valid for 15 minutes, and a run on a slow machine takes as long
+        token = generated.access_token(simulator)
+        with tempfile.TemporaryDirectory() as folder:
+            code = await generated.run(simulator, token, Path(folder), examples=examples, seed=seed)
+        met: requested.Statuses = {}
+        for record in simulator.ledger.requests:
+            if record.operation is not None and record.status is not None:
+                met.setdefault(record.operation, Counter())[record.status] += 1
+        return code, met
+
+
+def main() -> int:
+    """Return the exit code: 0 if the simulator keeps the contract."""
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.contract", description=__doc__)
+    parser.add_argument("--examples", type=int, default=10, help="generated requests per operation and phase")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--requested-only", action="store_true", help="leave schemathesis out")
+    options = parser.parse_args()
+    code, met = (0, {}) if options.requested_only else asyncio.run(generate(options.examples, options.seed))
+    contract = requested.run()
+    for name, statuses in met.items():
+        contract.statuses[name] += statuses
+    print(*report.lines(contract.statuses), *contract.failures, sep="\n")
+    left = [each for each in report.missing(contract.statuses) if each not in report.NO_CAUSE]
+    return int(bool(code or contract.failures or left))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,187 @@
+"""Requests made on purpose: each operation as the vectors call it, then with everything that may be wrong with it.
+
+The requests are those of the tests of the simulator. Here they go over real HTTP, and schemathesis checks the answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from types import TracebackType
+from typing import Any
+
+import requests
+import schemathesis
+from schemathesis.checks import load_all_checks
+from schemathesis.specs.openapi import checks
+from urllib3.util.request import SKIP_HEADER, SKIPPABLE_HEADERS
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.protocol.response import Response
+from brokerage_async.simulator import Simulator
+from tests.proofs.contract.generated import USER_AGENT, document
+from tests.simulator.harness import Harness
+from tests.simulator.test_statuses import Abuse
+from tests.simulator.test_vectors import NOT_AN_EQUITY, staged, translated
+from tests.vectors import EXCHANGES
+
+Statuses = dict[str, Counter[int]]
+"""How often each status was answered, by operation."""
+
+CHECKS = [
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+]
+
+
+class Loop:
+    """Event loop in a thread of its own, for servers that synchronous code calls."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="simulator")
+
+    def __enter__(self) -> Loop:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function in the loop, and return its result, awaited if need be."""
+
+        async def called() -> Any:
+            result = function(*arguments)
+            return await result if isinstance(result, Awaitable) else result
+
+        return asyncio.run_coroutine_threadsafe(called(), self._loop).result(60)
+
+
+class Contract:
+    """Schema, and the failures and statuses of the answers that it was held against."""
+
+    def __init__(self) -> None:
+        load_all_checks()
+        self._schema = schemathesis.openapi.from_dict(document(Simulator(environment="production")))
+        self.failures: list[str] = []
+        self.statuses: Statuses = {name: Counter() for name in OPERATIONS}
+
+    def check(self, method: str, path: str, response: requests.Response) -> None:
+        """Hold an answer against the schema of its operation, if the address has one."""
+        operation = self._schema.find_operation_by_path(method, path)
+        if operation is None:
+            return
+        self.statuses[operation.definition.raw["operationId"]][response.status_code] += 1
+        if _is_from_gateway(response):
+            return
+        case = operation.Case(path_parameters=dict.fromkeys(re.findall(r"\{(\w+)\}", operation.path), "x"))
+        try:
+            case.validate_response(response, checks=CHECKS)
+        except (AssertionError, BaseExceptionGroup) as failure:
+            self.failures.append(f"{method} {path}: {failure}")
+
+
+def _is_from_gateway(response: requests.Response) -> bool:
+    """Return whether the service is recorded to answer so before a request reaches it, without its error body.
+
+    A request without `User-Agent` gets a page of HTML with its 401, and one too many a 429 with nothing at all.
+    """
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    return (response.status_code, kind) in ((401, "text/html"), (429, ""))
+
+
+class ServedHarness(Harness):
+    """Harness whose requests go over HTTP, to a simulator whose clock stands still between them."""
+
+    def __init__(self, loop: Loop, contract: Contract, **options: Any) -> None:
+        super().__init__(**options)
+        self.headers = {"User-Agent": USER_AGENT}
+        self._loop, self._contract = loop, contract
+        self._http = requests.Session()
+        loop.call(self._start)
+
+    async def _start(self) -> None:
+        self.sim.clock.speed = 0
+        await self.sim.__aenter__()
+
+    def stop(self) -> None:
+        """Close the connection and stop the simulator."""
+        self._http.close()
+        self._loop.call(self.sim.__aexit__, None, None, None)
+
+    def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
+        """Send one request over HTTP, and check its answer."""
+        changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
+        sent = {"Accept": None, "Accept-Encoding": None, "User-Agent": None, **self.headers, **changed}
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        response = self._send(method, target, content, sent)
+        self._contract.check(method, target.partition("?")[0], response)
+        return Response(status=response.status_code, headers=dict(response.headers), body=response.content)
+
+    def _send(
+        self, method: str, target: str, content: bytes | None, headers: dict[str, str | None]
+    ) -> requests.Response:
+        request = self._http.prepare_request(requests.Request(method, self.sim.base_url, data=content))
+        request.url = f"{self.sim.base_url}{target}"  # as it is: not normalized
+        for name, value in headers.items():
+            if value is not None:
+                request.headers[name] = value
+            elif name.lower() in SKIPPABLE_HEADERS:  # it would be set by default
+                request.headers[name] = SKIP_HEADER
+            else:
+                request.headers.pop(name, None)
+        return self._http.send(request, timeout=30, allow_redirects=False)
+
+    def wait(self, seconds: float) -> None:
+        """Advance the time and run everything that is due."""
+        self.now += seconds
+        self._loop.call(self.sim.clock.advance, seconds)
+        self._loop.call(self.sim.settle)
+
+
+def run() -> Contract:
+    """Make all requests, and return what became of them."""
+    contract = Contract()
+    with Loop() as loop:
+        for exchange in EXCHANGES:
+            if str(exchange) != NOT_AN_EQUITY:
+                with serving(loop, contract) as make:
+                    harness = staged(exchange, make)
+                    harness.ask(exchange.method, *translated(exchange, harness))
+        for operation in OPERATIONS.values():
+            with serving(loop, contract) as make:
+                abuse = Abuse(operation, make)
+                for _ in abuse.statuses():
+                    pass
+                abuse.harness.sim.rate_limit = None
+                abuse.harness.sim.faults.add("*", ".*", "status(503)")
+                abuse.ask()
+    return contract
+
+
+@contextlib.contextmanager
+def serving(loop: Loop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
+    """Yield what makes harnesses, and stop them afterwards."""
+    made: list[ServedHarness] = []
+
+    def make(**options: Any) -> ServedHarness:
+        made.append(ServedHarness(loop, contract, **options))
+        return made[-1]
+
+    try:
+        yield make
+    finally:
+        for harness in made:
+            harness.stop()

@@ -1,0 +1,194 @@
+"""Internals that plants change, and their replacements; nothing else of the explorer depends on them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+
+from brokerage_async import client
+from brokerage_async.errors import APIError, AuthenticationError, ServerError
+from brokerage_async.http import call
+from brokerage_async.journal import sql
+from brokerage_async.operation import Effect
+from brokerage_async.order_entry import amend, decisions, kinds, lists, matching, place, recovery, search, submit
+from brokerage_async.order_entry.claims import Claim, Instant
+from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
+from brokerage_async.protocol import retry
+from brokerage_async.storage.sqlite_file import FileIdentity
+
+__all__ = [
+    "APIError",
+    "Claim",
+    "FileIdentity",
+    "Instant",
+    "age_by_loop",
+    "amend",
+    "another_by_terms",
+    "attempt_once",
+    "attempt_unclaimed",
+    "attempt_until_answered",
+    "call",
+    "client",
+    "close_hastily",
+    "close_with_waiting",
+    "hasty",
+    "is_past_as_datetime",
+    "kinds",
+    "lists",
+    "matching",
+    "other_action_differs",
+    "outcome_by_code",
+    "place",
+    "poll_counting_early_looks",
+    "read_complex_orders_only",
+    "read_orders_only",
+    "recovery",
+    "release_as_looked",
+    "search",
+    "side_ignored",
+    "sql",
+    "submit",
+    "table_with",
+    "trusting",
+]
+
+ORIGINAL_LEG_DIFFERS = matching._leg_differs
+ORIGINAL_POLL = lists.OrderLists.poll
+ORIGINAL_CLOSE, ORIGINAL_OUTCOME_OF, ORIGINAL_RELEASE = place.close, retry.outcome_of, place._release
+
+
+def hasty(delivery: DeliveryOutcome, found: SearchResult | None = None, **rest: Any) -> Any:
+    """Send again without searching first."""
+    again = delivery is DeliveryOutcome.UNKNOWN and rest.get("resubmits_left", 0) > 0
+    return Step.RESUBMIT if again else decisions.decide(delivery, found, **rest)
+
+
+def trusting(error: Any, **rest: Any) -> DeliveryOutcome:
+    """Take a server error for a refusal."""
+    return DeliveryOutcome.REFUSED if isinstance(error, ServerError) else decisions.delivery_of(error, **rest)
+
+
+def table_with(outcome: str) -> Any:
+    """Return a patch of the retry table that repeats mutations after this outcome."""
+    changed = retry.TABLE[Effect.MUTATE] | {retry.Outcome[outcome]: retry.Action.REPEAT}
+    return patch.dict(retry.TABLE, {Effect.MUTATE: changed})
+
+
+def outcome_by_code(error: Any) -> retry.Outcome:
+    """Take any answer with the code of a rejected token for a 401."""
+    return retry.Outcome.UNAUTHORIZED if isinstance(error, AuthenticationError) else ORIGINAL_OUTCOME_OF(error)
+
+
+def age_by_loop(self: Instant) -> float:
+    """Measure by the event loop's clock alone, which stands still while the machine is suspended."""
+    return self._loop.time() - self._mono
+
+
+async def attempt_unclaimed(self: submit.Submission) -> None:
+    """Count one more attempt without asking the journal, and take the claim for renewed."""
+    self._claim.lost = False
+    self._claim.renewed(Instant())
+    self._attempts += 1
+
+
+def is_past_as_datetime(self: lists.Window, order: Any, newest: Any) -> bool:
+    """Compare dates and times, of which there is a smallest."""
+    if order.received_at is None:
+        return False
+    from datetime import timedelta
+
+    margin = timedelta(seconds=lists.MARGIN)
+    return bool(order.received_at < min(self.opened_at, newest - timedelta(seconds=self.age())) - margin)
+
+
+async def read_orders_only(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
+    """Search the lists of single orders only, whatever is searched for."""
+    return await ORIGINAL_POLL(self, *values, **{**options, "complex_orders": False})
+
+
+async def read_complex_orders_only(self: lists.OrderLists, *values: Any, **options: Any) -> Any:
+    """Search complex orders in their own list only."""
+
+    async def nothing(*_: Any) -> Any:
+        return
+        yield
+
+    if not options.get("complex_orders"):
+        return await ORIGINAL_POLL(self, *values, **options)
+    with patch.object(lists.OrderLists, "_live", nothing), patch.object(lists.OrderLists, "_all", nothing):
+        return await ORIGINAL_POLL(self, *values, **options)
+
+
+async def poll_counting_early_looks(policy: Any, poll: Any, bell: Any = None) -> SearchResult:
+    """Count an early look as the poll that it comes before."""
+    loop, polls = asyncio.get_running_loop(), list[decisions.Poll]()
+    began = loop.time()
+    async with search.early_looks(bell) as looks:
+        while not isinstance(step := decisions.next_poll(policy, polls), SearchResult):
+            await looks.before(began + step)
+            found, sighting = await poll()
+            polls.append(decisions.Poll(at=step, complete=sighting.complete, found=found, conflict=sighting.conflict))
+    return step
+
+
+async def release_as_looked(context: Any, claim: Claim, note: str, *, looked: bool = False) -> None:
+    """Count every look, also one that could not read the lists."""
+    await ORIGINAL_RELEASE(context, claim, note, looked=True)
+
+
+async def close_hastily(context: Any, claim: Claim, placement: Any) -> Any:
+    """Leave a cancelled caller without its placement."""
+    try:
+        return await asyncio.shield(asyncio.ensure_future(place._record(context, claim, placement)))
+    except asyncio.CancelledError as cancelled:
+        place.describe(cancelled, claim.key, place.MAY_EXIST)
+        raise
+
+
+async def close_with_waiting(context: Any, claim: Claim, placement: Any) -> Any:
+    """Wait for a helper that ends itself when it is cancelled at its end, as `asyncio.wait_for` did until 3.11."""
+    done = asyncio.Event()
+
+    async def helper() -> None:
+        try:
+            await done.wait()
+        except asyncio.CancelledError:
+            if not done.is_set():
+                raise
+
+    helping = asyncio.ensure_future(helper())
+    await asyncio.sleep(0)
+    done.set()
+    await helping
+    return await ORIGINAL_CLOSE(context, claim, placement)
+
+
+async def attempt_once(self: Any, policy: Any, attempt: Any) -> Any:
+    """Take every refusal for the end of the order."""
+    return await attempt()
+
+
+async def attempt_until_answered(self: Any, policy: Any, attempt: Any) -> Any:
+    """Send a change again when its answer was lost."""
+    made = await attempt()
+    return await attempt() if made.delivery is DeliveryOutcome.UNKNOWN else made
+
+
+def side_ignored(asked: Any, seen: Any, *, edited: bool) -> bool:
+    """Compare legs without their actions."""
+    return ORIGINAL_LEG_DIFFERS(attrs.evolve(asked, action=seen.action), seen, edited=edited)
+
+
+def other_action_differs(asked: Any, seen: Any, *, edited: bool) -> bool:
+    """Take a leg of another action for another one, whichever the side."""
+    return asked.action != seen.action or ORIGINAL_LEG_DIFFERS(asked, seen, edited=edited)
+
+
+def another_by_terms(self: Any, seen: Any) -> bool:
+    """Judge an answer without an identifier by its terms."""
+    if seen.external_identifier:
+        return bool(seen.external_identifier != self.name)
+    return matching.differs_in(self.components[self.name], seen) is not None

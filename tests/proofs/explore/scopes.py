@@ -1,0 +1,243 @@
+"""Scopes of searches: the processes and their calls, the kinds of faults, and how many a history may hold."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+
+from .process import Program, Step
+
+__all__ = ["BEYOND", "EXHAUSTED", "Scope", "Times", "mixed", "scope_of"]
+
+
+@attrs.frozen(kw_only=True)
+class Times:
+    """Seconds: the defaults of the library, ten times faster.
+
+    ``outage`` outlasts a lease, ``nap`` also the search of a worker that takes over.
+    Searches and renewals of claims never fall on the same moment: every order of the two would be one more history.
+    """
+
+    lease: float = 3.3
+    visibility_delay: float = 2.3
+    first: float = 0.7
+    max_interval: float = 0.9
+    give_up: float = 5.0
+    timeout: float = 1.0
+    retry_after: float = 12.0
+    nap: float = 12.0
+    outage: float = 4.0
+    link: float = 0.75
+    attempts: int = 2
+    held: float = 9.0
+
+
+JOURNAL = frozenset({"ack-lost", "repeated", "ack-slow", "late", "unreachable", "outage"})
+SUBMITS = frozenset({"not-sent", "vanished", "throttled", "turned-away", "unauthorized", "refused", "html-before",
+                     "listed-late", "lost"})  # fmt: skip
+PROXIES = frozenset({"html-403", "html-400", "html-404", "html-451", "html-502", "json-302", "json-408", "json-409",
+                     "json-425", "json-499", "garbage", "empty"})  # fmt: skip
+LISTS = frozenset({"list-403", "list-503", "list-lost", "absurd-past", "absurd-future"})
+MACHINES = frozenset({"freeze", "suspend", "kill", "clock-forward", "clock-back"})
+ADVERSITY = frozenset({"rejected", "406", "misanswered", "listed-late"})
+EVERYTHING = JOURNAL | SUBMITS | PROXIES | LISTS | MACHINES | {"cancel", "slow", "dry-run-503", "half-listed"}
+
+
+@attrs.frozen(kw_only=True)
+class Scope:
+    """One set of histories.
+
+    ``foreign``: another program has an order of the same terms under the same identifier, five days old.
+    ``opposite``: another program has just placed an order on the other side under the same identifier.
+    ``adversary``: see `Books`; orders without a version are a violation. ``echoes``: see there.
+    ``sharing``: another program has just placed a complex order that shares all but one component with ours.
+    ``working``: status of an order that can be changed, see `Life`; the trigger of a complex one if ``bracketed``.
+    ``held``: submits may be processed after the visibility delay, and are listed then.
+    ``rings``: how many events of the account stream each process may hear while it searches.
+    """
+
+    name: str
+    programs: tuple[Program, ...]
+    faults: int = 1
+    kinds: frozenset[str] = EVERYTHING
+    foreign: bool = False
+    sharing: bool = False
+    rings: int = 0
+    opposite: bool = False
+    working: str = ""
+    bracketed: bool = False
+    held: bool = False
+    adversary: bool = False
+    echoes: bool = True
+    journal: str = "sql"
+    times: Times = Times()
+
+
+def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
+    return Step("place", identifier, resubmit, account)
+
+
+def place_complex(identifier: str = "X", resubmit: int = 0) -> Step:
+    return Step("place", identifier, resubmit, is_complex=True)
+
+
+RECOVER = Step("recover")
+ABANDON = Step("abandon")
+
+
+def program(*steps: Step, **options: bool) -> Program:
+    return Program(steps=steps, **options)
+
+
+DIES = program(place(), dies=True, first=True)
+
+UNHEARD = program(place(), unheard=True, first=True)
+HEIR = program(Step("wait", seconds=3.5), place(resubmit=1), first=True)
+ALONE = program(place(resubmit=1), first=True)
+PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
+BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
+CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
+FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
+"""Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
+
+CANCEL, CANCEL_AT_ONCE, REPLACE = Step("cancel", waits=True), Step("cancel"), Step("replace")
+CANCEL_COMPLEX = Step("cancel", is_complex=True, waits=True)
+BRIEF = Times(visibility_delay=0.8, max_interval=0.8, give_up=2.0)
+"""Times of scopes in which the exchange acts at every moment."""
+
+
+def alone(step: Step, name: str, status: str, **options: bool) -> Scope:
+    """Return the scope of one change of an order in this status."""
+    kinds = frozenset({"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"})
+    return Scope(name=name, programs=(program(step, first=True),), kinds=kinds, working=status, times=BRIEF, **options)
+
+
+LIVES = (
+    alone(CANCEL, "cancel-filled", "Live"),
+    alone(CANCEL, "cancel-not-now", "Routed"),
+    alone(CANCEL_AT_ONCE, "cancel-at-once", "Routed"),
+    alone(CANCEL_COMPLEX, "cancel-complex-filled", "Live", bracketed=True),
+    alone(REPLACE, "replace-filled", "Live"),
+    alone(REPLACE, "replace-not-now", "Routed"),
+)
+"""Scopes of one order's life. Neither relabelled legs nor missing identifiers add anything to them."""
+
+PLAIN = (
+    Scope(name="one-place", programs=(ALONE,), faults=2, kinds=EVERYTHING - CLOCKS - {"cancel"}),
+    Scope(
+        name="push",
+        programs=(ALONE,),
+        faults=2,
+        kinds=frozenset({"listed-late", "lost", "vanished", "list-503"}),
+        rings=2,
+    ),
+    Scope(name="push-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"}), rings=1),
+    Scope(name="place-place", programs=(PLACER, RIVAL), kinds=FEW),
+    Scope(name="place-recover", programs=(PLACER, program(RECOVER)), kinds=FEW),
+    Scope(name="place-abandon", programs=(PLACER, program(ABANDON)), kinds=FEW),
+    Scope(name="cancel-alone", programs=(ALONE,), faults=2, kinds=JOURNAL | {"cancel", "lost", "vanished"}),
+    Scope(name="cancel-place", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"cancel", "lost", "ack-lost"})),
+    Scope(name="cancel-recover", programs=(DIES, program(RECOVER)), kinds=frozenset({"cancel"})),
+    Scope(name="fences", programs=(PLACER, RIVAL), faults=2, kinds=JOURNAL | {"turned-away", "not-sent"}),
+    Scope(name="claims", programs=(PLACER, RIVAL), faults=2, kinds=frozenset({"throttled", "outage"})),
+    Scope(name="machines", programs=(PLACER, RIVAL), kinds=MACHINES | {"outage"}),
+    Scope(name="heirs", programs=(UNHEARD, HEIR, RIVAL), kinds=frozenset({"freeze"})),
+    Scope(
+        name="moved",
+        programs=(program(place("X"), place("Y"), first=True), program(place("Y"))),
+        kinds=frozenset({"moved"}),
+        journal="file",
+    ),
+    Scope(name="recover-barred", programs=(DIES, program(RECOVER), program(RECOVER, barred=True)), faults=0),
+    Scope(name="three", programs=(PLACER, RIVAL, program(RECOVER)), kinds=frozenset({"lost", "vanished"})),
+    Scope(name="foreign", programs=(PLACER,), kinds=EVERYTHING - CLOCKS, foreign=True),
+    Scope(
+        name="complex-alone",
+        programs=(program(place_complex(resubmit=1), first=True),),
+        faults=2,
+        kinds=SUBMITS | PROXIES | LISTS | {"half-listed", "kill"},
+    ),
+    Scope(name="complex-pair", programs=(BRACKET, RIVAL_BRACKET), kinds=SUBMITS | {"half-listed", "ack-lost", "kill"}),
+    Scope(name="complex-recover", programs=(BRACKET, program(RECOVER)), kinds=FEW | {"half-listed"}),
+    Scope(
+        name="complex-shared",
+        programs=(program(place_complex(resubmit=1), first=True),),
+        faults=2,
+        kinds=SUBMITS | LISTS | {"half-listed", "lost"},
+        sharing=True,
+    ),
+    *LIVES,
+    Scope(name="held", programs=(PLACER,), kinds=frozenset({"lost", "slow"}), held=True),
+    Scope(name="opposite", programs=(PLACER, program(RECOVER)), kinds=FEW, opposite=True),
+)
+
+
+MANY, MANY_UNECHOED = 35, 12
+"""Kinds of faults of which two in one history are too many to play them all: without the echo, searches are longer."""
+
+
+def opposed(scope: Scope, *, echoes: bool = True) -> Scope:
+    """Return a scope with the adversary, and its faults beside those of the scope."""
+    kinds = scope.kinds | ADVERSITY if scope.faults else scope.kinds
+    return attrs.evolve(scope, adversary=True, echoes=echoes, kinds=kinds)
+
+
+def bounded(scope: Scope, name: str, kinds: int) -> Scope:
+    """Return a scope under a longer name, with one fault at a time if it has more than so many kinds."""
+    faults = scope.faults if len(scope.kinds) <= kinds else min(scope.faults, 1)
+    return attrs.evolve(scope, name=f"{scope.name}-{name}", faults=faults)
+
+
+EXHAUSTED = {
+    scope.name: scope
+    for plain in PLAIN
+    for scope in (
+        plain,
+        bounded(opposed(plain), "adversary", MANY),
+        bounded(opposed(plain, echoes=False), "unechoed", MANY_UNECHOED),
+    )
+    if scope is plain or not (plain.working or plain.held)
+}
+del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases; without the echo that is 180,000 histories more
+
+BEYOND = {"held-resubmitted": Scope(name="held-resubmitted", programs=(ALONE,), kinds=frozenset({"slow"}), held=True)}
+"""Scopes beyond the promise: a submit that is held longer than all polls is doubled by ``resubmit``."""
+
+
+def mixed(seed: int) -> Scope:
+    """Return the scope of a sampled history."""
+    chance = random.Random(f"scope {seed}")
+    programs = []
+    for number in range(chance.choice([2, 2, 3])):
+        steps = []
+        for _ in range(chance.choice([1, 1, 2])):
+            kind = chance.choice(["place", "place", "place", "recover", "recover", "abandon"])
+            if kind == "place":
+                name, resubmit = chance.choice(["X", "X", "X", "Y", "C", "C"]), chance.choice([0, 0, 1, 2])
+                account = "A2" if name == "Y" else "A1"
+                steps.append(place_complex(name, resubmit) if name == "C" else place(name, resubmit, account))
+            else:
+                steps.append(RECOVER if kind == "recover" else ABANDON)
+            if chance.random() < 0.2:
+                steps.append(Step("wait", seconds=chance.choice([0.5, 4.0])))
+        if number == 0 and steps[0].kind != "place":
+            steps.insert(0, place(resubmit=chance.choice([0, 1])))
+        programs.append(program(*steps, dies=chance.random() < 0.1, barred=chance.random() < 0.07, first=number == 0))
+    foreign = chance.random() < 0.1
+    scope = Scope(
+        name=f"mixed-{seed}",
+        programs=tuple(programs),
+        faults=chance.choice([1, 2, 3, 4]),
+        kinds=EVERYTHING - CLOCKS if foreign else EVERYTHING,
+        foreign=foreign,
+        journal=chance.choice(["sql", "sql", "memory"]),
+    )
+    return opposed(scope, echoes=chance.random() < 0.7) if chance.random() < 0.5 else scope
+
+
+def scope_of(name: str) -> Scope:
+    """Return a scope by its name."""
+    if name.startswith("mixed-"):
+        return mixed(int(name.removeprefix("mixed-")))
+    return (EXHAUSTED | BEYOND)[name]

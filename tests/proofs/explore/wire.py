@@ -1,0 +1,336 @@
+"""The way from a process to the service: a transport that the world delays and disturbs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from . import service
+from .events import Event, Option
+from .life import CHANGES
+from .seams import Request, RequestNotSentError, Response, ResponseLostError
+from .service import BookedOrder, error_answer, html_answer
+
+if TYPE_CHECKING:
+    from .process import Call, Process
+    from .world import World
+
+__all__ = ["Send", "Wire"]
+
+EPSILON = 0.05
+
+THROTTLED = error_answer(429, "too_many_requests")
+UNAUTHORIZED = error_answer(401, "token_invalid")
+REFUSED = error_answer(422, "preflight_check_failure")
+FORBIDDEN = error_answer(403, "not_permitted")
+BROKEN = error_answer(503, "internal_server_error")
+UNSUPPORTED = error_answer(406, 406)
+
+INSTEAD = {
+    "html-403": html_answer(403),
+    "html-400": html_answer(400),
+    "html-404": html_answer(404),
+    "html-451": html_answer(451),
+    "html-502": html_answer(502),
+    "json-302": error_answer(302, "unauthorized"),
+    "json-408": error_answer(408, "token_invalid"),
+    "json-409": error_answer(409, "unauthorized"),
+    "json-425": error_answer(425, "token_invalid"),
+    "json-499": error_answer(499, "unauthorized"),
+    "garbage": Response(status=201, headers={"content-type": "text/html"}, body=b"<html>Welcome</html>"),
+    "empty": Response(status=201, body=b""),
+}
+"""Answers of a proxy in place of the service, after the service has processed the request."""
+
+ABSURD = {"absurd-past": "0001-01-01T00:00:00Z", "absurd-future": "9999-12-31T23:59:59Z"}
+
+
+@attrs.define(eq=False)
+class Send:
+    """One submit that left a process, and the order that it became."""
+
+    call: Call | None
+    account: str
+    identifier: str
+    at: float
+    order: BookedOrder | None = None
+
+
+class Wire:
+    """The transport of one process."""
+
+    def __init__(self, world: World, process: Process) -> None:
+        self._world = world
+        self._process = process
+
+    async def send(self, request: Request) -> Response:
+        """Send ``request`` once."""
+        name = request.operation.name if request.operation is not None else "other"
+        if name == "oauth.token":
+            return service.TOKEN
+        if self._world.over:
+            raise RequestNotSentError("the history has ended")
+        is_versioned = "accept-version" in map(str.lower, request.headers)
+        if self._world.scope.adversary and name.startswith(service.VERSIONED) and not is_versioned:
+            self._world.violations.append(f"unversioned: {name} was sent without a version")
+        kind = Submit if name.endswith(".submit") else Change if name in CHANGES else Read
+        return await kind(self._world, self._process, name, request).made()
+
+    async def close(self) -> None:
+        """Do nothing: no connections are open."""
+
+
+class Exchange:
+    """One request on its way."""
+
+    def __init__(self, world: World, process: Process, name: str, request: Request) -> None:
+        self.world = world
+        self.process = process
+        self.name = name
+        self.account = service.account_of(request)
+        self.request = request
+        self.future: asyncio.Future[Response] = process.loop.create_future()
+
+    async def made(self) -> Response:
+        """Return the answer, or raise when it does not come in time."""
+        self.post()
+        timeout = self.request.timeout
+        timer = None if timeout is None else self.process.loop.call_later(timeout, self.expire)
+        try:
+            return await self.future
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def post(self) -> None:
+        raise NotImplementedError
+
+    def post_delivery(self, label: str, options: Callable[[], list[Option]], *, local: bool = True) -> None:
+        """Post an event that the process will see, unless it has given up by then."""
+        self.world.post(Event(self.process, label, options, delivery=True, local=local, is_gone=self.future.done))
+
+    def expire(self) -> None:
+        if not self.future.done():
+            self.future.set_exception(ResponseLostError("nothing in time"))
+
+    def answer(self, label: str, response: Response) -> None:
+        """Deliver ``response``, now or when a frozen process wakes."""
+        if self.process.is_frozen:
+            option = Option(label, 0, lambda: self.deliver(response))
+            self.post_delivery(label, lambda: [option])
+        else:
+            self.deliver(response)
+
+    def deliver(self, response: Response) -> None:
+        self.process.observe(self.name, response.status, response.body)
+        if not self.future.done():
+            self.future.set_result(service.dated(response, self.world.now))
+
+    def fail(self, error: Exception) -> None:
+        self.process.observe(self.name, type(error).__name__)
+        if not self.future.done():
+            self.future.set_exception(error)
+
+    def lose(self) -> None:
+        self.fail(ResponseLostError("the connection dropped"))
+
+    def never_send(self) -> None:
+        self.fail(RequestNotSentError("connection refused"))
+
+    def option(self, kind: str, label: str, response: Response) -> list[Option]:
+        """Return the fault of this kind as an option, if the scope allows it."""
+        if not self.world.allows(kind):
+            return []
+        return [Option(label, 1, lambda: self.answer(label, response))]
+
+
+class Read(Exchange):
+    """A dry-run, or a list of orders."""
+
+    def post(self) -> None:
+        self.post_delivery(self.name, self.options, local=self.name.endswith("dry_run"))
+
+    def options(self) -> list[Option]:
+        name, allowed = self.name, self.world.allows
+        if name.endswith("dry_run"):
+            options = [Option(name, 0, lambda: self.deliver(service.DRY_RUN))]
+            options += self.option("dry-run-503", f"{name}: 503", BROKEN)
+            return [*options, *self.option("406", f"{name}: 406", UNSUPPORTED)]
+        if self.process.is_barred:
+            return [Option(f"{name}: 403", 0, self.bar)]
+        options = [Option(name, 0, lambda: self.deliver(self.listing()))]
+        for kind, response in (("list-403", FORBIDDEN), ("list-503", BROKEN), ("406", UNSUPPORTED)):
+            if allowed(kind):
+                options.append(Option(f"{name}: {kind}", 1, lambda answer=response: self.disturb(answer)))
+        if allowed("list-lost"):
+            options.append(Option(f"{name}: answer lost", 1, self.lose_list))
+        options.extend(
+            Option(f"{name}: {kind}", 1, lambda kind=kind: self.disturb(self.listing(ABSURD[kind])))
+            for kind in ABSURD
+            if allowed(kind) and name.startswith("orders.list")
+        )
+        return options
+
+    def listing(self, absurd: str | None = None) -> Response:
+        extra = "" if absurd is None else service.strange_order(absurd, adversary=self.world.scope.adversary)
+        books = self.world.books
+        if self.name.endswith(".get"):
+            return books.found(self.request.url.rpartition("/")[2], is_complex=self.name.startswith("complex_"))
+        page = service.page_of(self.request) if self.name == "orders.list_live" else None
+        of = "complex-orders" if self.name == "complex_orders.list" else "orders"
+        return books.listing(self.account, self.world.now, extra=extra, of=of, page=page)
+
+    def disturb(self, response: Response) -> None:
+        self.process.disturbed = True
+        self.deliver(response)
+
+    def bar(self) -> None:
+        self.disturb(FORBIDDEN)
+
+    def lose_list(self) -> None:
+        self.process.disturbed = True
+        self.lose()
+
+
+class Submit(Exchange):
+    """A submit: it arrives and is processed, and then its answer comes, or does not."""
+
+    def __init__(self, world: World, process: Process, name: str, request: Request) -> None:
+        super().__init__(world, process, name, request)
+        self.sent = Send(process.call_now(), self.account, service.identifier_of(request), world.now)
+        self.order: BookedOrder | None = None
+        world.sends.append(self.sent)
+        world.check_written(self.sent)
+        process.observe("sends", world.now)
+
+    @property
+    def last_moment(self) -> float:
+        """When the order is listed at the latest: the one assumption that the generator keeps, unless it is held."""
+        times, is_held = self.world.scope.times, self.world.scope.held
+        return self.sent.at + (times.held if is_held else times.visibility_delay) - EPSILON
+
+    def post(self) -> None:
+        self.world.post(Event(self.process, "submit", self.arrivals, latest=self.last_moment))
+
+    def arrivals(self) -> list[Option]:
+        processed = Option("submit is processed", 0, self.process_order)
+        if self.future.done() or self.process.is_dead:
+            return [processed, Option("submit vanishes", 0, self.nothing)]
+        call = self.sent.call
+        if call is not None and call.turned_away:
+            return [Option("submit: 429 again", 0, lambda: self.answer("429", THROTTLED))]
+        if self.process.is_unheard:
+            return [Option("submit vanishes", 0, lambda: self.world.kill(self.process))]
+        options, allowed = [processed], self.world.allows
+        if allowed("not-sent"):
+            options.append(Option("submit is not sent", 1, self.never_send))
+        if allowed("vanished"):
+            options.append(Option("submit vanishes, connection drops", 1, self.lose))
+        wait = error_answer(429, "too_many_requests", retry_after=f"{self.world.scope.times.retry_after:g}")
+        options += self.option("throttled", "submit: 429 with Retry-After", wait)
+        if allowed("turned-away"):
+            options.append(Option("submit: 429, from now on", 1, self.turn_away))
+        options += self.option("unauthorized", "submit: 401", UNAUTHORIZED)
+        options += self.option("refused", "submit: 422", REFUSED)
+        options += self.option("406", "submit: 406", UNSUPPORTED)
+        options += self.option("html-before", "submit: 403 of a proxy, not processed", INSTEAD["html-403"])
+        if allowed("listed-late"):
+            options.append(Option("submit is processed, and listed late", 1, self.process_and_hide))
+        if allowed("rejected"):
+            options.append(Option("submit is processed, and rejected at routing", 1, self.process_and_reject))
+        if allowed("half-listed") and self.name == "complex_orders.submit":
+            for shown in sorted(service.BOTH):
+                label = f"submit is processed, answer lost, listed in {shown} only"
+                options.append(Option(label, 1, lambda shown=shown: self.process_and_lose(shown)))
+        return options
+
+    def nothing(self) -> None:
+        pass
+
+    def turn_away(self) -> None:
+        if self.sent.call is not None:
+            self.sent.call.turned_away = True
+        self.answer("429", THROTTLED)
+
+    def process_and_hide(self) -> None:
+        self.process_order(listed_at=self.last_moment)
+
+    def process_and_reject(self) -> None:
+        self.process_order(status="Rejected")
+
+    def process_and_lose(self, shown: str) -> None:
+        self.process_order(shown=frozenset({shown}))
+        self.lose()
+
+    def process_order(
+        self, listed_at: float | None = None, shown: frozenset[str] = service.BOTH, status: str = "Live"
+    ) -> None:
+        world, now = self.world, self.world.now
+        at = now if listed_at is None else listed_at
+        if self.name == "complex_orders.submit":
+            identifier = self.sent.identifier
+            order = world.books.book_complex(self.account, identifier, now, listed_at=at, shown=shown, status=status)
+        else:
+            order = world.books.book(self.account, self.sent.identifier, now, listed_at=at, status=status)
+        self.order = self.sent.order = order
+        if self.process.dies_after_submit:
+            world.kill(self.process)
+        if not self.future.done() and not self.process.is_dead:
+            self.post_delivery("answer", self.answers)
+
+    def answers(self) -> list[Option]:
+        assert self.order is not None
+        response = self.world.books.placed(self.order)
+        options = [Option("submit is answered", 0, lambda: self.deliver(response))]
+        if self.world.allows("lost"):
+            options.append(Option("the answer is lost", 1, self.lose))
+        other = self.world.books.other_than(self.sent.identifier, is_complex=bool(self.order.components))
+        if other is not None:
+            mistaken = self.world.books.placed(other)
+            options += self.option("misanswered", f"the answer is that to order {other.id}", mistaken)
+        for kind, page in INSTEAD.items():
+            options += self.option(kind, f"the answer is replaced: {kind}", page)
+        return options
+
+
+class Change(Exchange):
+    """A change of the working order: it is processed, and then its answer comes, or does not."""
+
+    def post(self) -> None:
+        life, call = self.world.life, self.process.call_now()
+        assert life is not None
+        assert call is not None
+        self.place = len(life.sent)
+        life.sent.append((call, False))
+        self.process.observe("sends", self.world.now)
+        latest = self.world.now + self.world.scope.times.visibility_delay - EPSILON
+        self.world.post(Event(self.process, self.name, self.arrivals, latest=latest))
+
+    def arrivals(self) -> list[Option]:
+        options = [Option(f"{self.name} is processed", 0, self.process_change)]
+        if self.world.allows("vanished"):
+            options.append(Option(f"{self.name} vanishes, connection drops", 1, self.lose))
+        return options
+
+    def process_change(self) -> None:
+        life = self.world.life
+        assert life is not None
+        answer, is_refused = life.answer(self.name)
+        call, _ = life.sent[self.place]
+
+        def deliver() -> None:
+            life.sent[self.place] = call, is_refused
+            self.deliver(answer)
+
+        def answers() -> list[Option]:
+            options = [Option(f"{self.name} is answered: {answer.status}", 0, deliver)]
+            if self.world.allows("lost"):
+                options.append(Option(f"{self.name}: the answer is lost", 1, self.lose))
+            options += self.option("html-502", f"{self.name}: html-502", INSTEAD["html-502"])
+            return options
+
+        if not self.future.done() and not self.process.is_dead:
+            self.post_delivery(self.name, answers, local=False)

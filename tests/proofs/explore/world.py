@@ -1,0 +1,398 @@
+"""World of one history: time, the choice of the next event, and the checks that need to know the moment."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .choices import Choices
+from .events import Event, Option
+from .journal_file import JournalFile
+from .journal_link import JournalLink, canonical, run_at_once
+from .life import CHANGES, Life
+from .process import Call, Process
+from .scopes import Scope
+from .seams import Database, EntryState, JournalEntry, MemoryJournal, wall_clock
+from .service import BASE, DAY, Books
+from .wire import EPSILON, Send
+
+__all__ = ["PrunedError", "StuckError", "World"]
+
+MAX_STEPS = 3000
+
+
+class PrunedError(Exception):
+    """The history has come to a state from which another one has gone on already."""
+
+
+class StuckError(Exception):
+    """Nothing can happen any more, or too much does."""
+
+
+class World:
+    """Processes, a service and a journal; ``choices`` decides which event comes next.
+
+    ``seen`` collects the states after the decision number ``fresh``, to recognise those that were there before.
+    """
+
+    def __init__(
+        self, scope: Scope, choices: Choices, *, seen: set[int] | None = None, fresh: int = 0, traced: bool = False
+    ) -> None:
+        self.scope = scope
+        self.choices = choices
+        self.now = 0.0
+        self.jumped = 0.0
+        self.jumps = 0
+        self.budget = scope.faults
+        self.over = False
+        self.books = Books(adversary=scope.adversary, echoes=scope.echoes)
+        self.life = Life(self.books, scope.working, is_complex=scope.bracketed) if scope.working else None
+        self.sends: list[Send] = []
+        self.calls: list[Call] = []
+        self.owners: dict[str, str] = {}
+        self.closed_by: dict[tuple[str, str], Call | None] = {}
+        self.violations: list[str] = []
+        self.trace: list[str] = []
+        self._traced = traced
+        self._seen = seen
+        self._fresh = fresh
+        self._pending: list[Event] = []
+        self._contents: tuple[Any, ...] | None = None
+        clock = self._journal_clock
+        wall_clock.read = lambda: BASE + self.now
+        self.moves = 0
+        self.file = JournalFile(self, clock) if scope.journal == "file" else None
+        self.journal: Any = self.file or (Database(clock) if scope.journal == "sql" else MemoryJournal(clock=clock))
+        if scope.foreign:
+            received = "2026-03-05T15:00:00Z"
+            self.books.book("A1", "X", -5 * DAY, listed_at=-5 * DAY, received=received, ours=False)
+        if scope.opposite:
+            self.books.book("A1", "X", 0.0, listed_at=0.0, ours=False, opposite=True)
+        if scope.sharing:
+            self.books.book_complex("A1", "X", 0.0, listed_at=0.0, stop="6.00", ours=False)
+        self.processes = [Process(self, name, program) for name, program in zip("ABCDE", scope.programs, strict=False)]
+        for process, program in zip(self.processes, scope.programs, strict=True):
+            if program.first:
+                process.start()
+            else:
+                self.post(Event(process, "start", self._starting(process), lazy=True))
+
+    # Running.
+
+    def run(self) -> None:
+        """Play the history to the end of every program, and then until nothing is under way."""
+        for _ in range(MAX_STEPS):
+            self._run_ready()
+            if all(process.is_done for process in self.processes):
+                break
+            self._step()
+        else:
+            raise StuckError("too many steps")
+        self.budget = 0
+        self.choices = Choices()
+        self._seen = None
+        self._drain()
+
+    def play_alone(self, process: Process) -> None:
+        """Let one more process run its program undisturbed."""
+        self.processes.append(process)
+        process.start()
+        for _ in range(MAX_STEPS):
+            self._run_ready()
+            if process.is_done:
+                return
+            self._step()
+        raise StuckError("the last recovery does not end")
+
+    def close(self) -> None:
+        """End every task that is left."""
+        self.over = True
+        self._pending.clear()
+        for process in self.processes:
+            process.loop.finish()
+        if self.file is not None:
+            self.file.close()
+
+    def _drain(self) -> None:
+        """Let everything under way end, and all claims."""
+        for _ in range(MAX_STEPS):
+            self._run_ready()
+            self._drop_gone()
+            if not self._pending and self._next_time() is None:
+                break
+            self._step()
+        self.now += 10 * self.scope.times.lease + abs(self.jumped)
+
+    def _run_ready(self) -> None:
+        for process in self.processes:
+            if not process.is_dead and process.frozen_until is None:
+                process.loop.run_ready()
+
+    def _drop_gone(self) -> None:
+        self._pending = [
+            event
+            for event in self._pending
+            if (event.is_gone is None or not event.is_gone())
+            and not (event.process.is_dead and (event.delivery or event.lazy))
+        ]
+
+    def _step(self) -> None:
+        """Let one thing happen."""
+        self._drop_gone()
+        if self._seen is not None and len(self.choices.made) > self._fresh:
+            state = self._state()
+            if state in self._seen:
+                raise PrunedError
+            self._seen.add(state)
+        found: list[tuple[Event | None, Option]] = []
+        lazy: list[tuple[Event | None, Option]] = []
+        budget = self.budget
+        possible = [e for e in self._pending if not (e.delivery and e.process.frozen_until is not None)]
+        for event in next(([e] for e in possible if e.local and not e.lazy), possible):
+            into = lazy if event.lazy else found
+            into.extend((event, option) for option in event.options() if option.cost <= budget)
+        passing = self._passing()
+        if passing is not None and passing.cost <= budget:
+            found.append((None, passing))
+        found += lazy
+        if passing is not None:
+            found.extend((None, option) for option in self._rings())
+        if self.life is not None and all(event.label.startswith(CHANGES) for event in self._pending):
+            found.extend((None, Option(f"exchange: {label}", 0, act)) for label, act in self.life.moves())
+        if budget:
+            found.extend((None, option) for option in self._adversities())
+        if not found:
+            raise StuckError("nothing can happen any more")
+        number = self.choices.pick([option.cost for _, option in found]) if len(found) > 1 else 0
+        event, option = found[number]
+        self.budget -= option.cost
+        if event is not None:
+            self._pending.remove(event)
+        if self._traced:
+            self.say(f"{event.process.name + ': ' if event is not None else ''}{option.label}")
+        option.act()
+
+    def _passing(self) -> Option | None:
+        """Return the option to let time pass until the next timer, if nothing has to happen before."""
+        until = self._next_time()
+        if until is None:
+            return None
+        cost = 0
+        if until > self.now:
+            for event in self._pending:
+                if event.lazy or (event.delivery and (event.process.is_frozen or event.process.is_dead)):
+                    continue
+                if event.latest < until:
+                    return None
+                if not event.slow:
+                    cost = 1
+        if cost and not self.allows("slow"):
+            return None
+        return Option(f"time passes to {until:.2f}", cost, lambda: self._pass(until))
+
+    def _pass(self, until: float) -> None:
+        if until > self.now:
+            for event in self._pending:
+                event.slow = True
+            self.now = until
+        for process in self.processes:
+            if process.is_dead or not process.has_started:
+                continue
+            if process.frozen_until is not None:
+                if process.frozen_until <= self.now:
+                    process.frozen_until = None
+                    process.observe("thaws")
+            elif process.loop.fire_timers():
+                process.observe("timers")
+
+    def _next_time(self) -> float | None:
+        times = []
+        for process in self.processes:
+            if process.is_dead or not process.has_started:
+                continue
+            if process.frozen_until is not None:
+                times.append(process.frozen_until)
+            elif (due := process.loop.next_timer()) is not None:
+                times.append(max(process.moment(due), self.now))
+        if times and any(event.lazy for event in self._pending):
+            times.append(self._next_tick())
+        return min(times, default=None)
+
+    def _next_tick(self) -> float:
+        """Return the next moment at which a process may start although no timer fires then: when a claim has ended."""
+        length = self.scope.times.lease + EPSILON
+        return (math.floor(self.now / length + 1e-6) + 1) * length
+
+    def _adversities(self) -> list[Option]:
+        """Return the options that exist at any moment: trouble with processes and clocks."""
+        options, times = list[Option](), self.scope.times
+        for process in self.processes:
+            if not process.is_busy or process.is_frozen:
+                continue
+            name = process.name
+            if self.allows("freeze"):
+                options.append(Option(f"{name} is frozen", 1, lambda p=process: self._freeze(p, times.nap)))
+            if self.allows("suspend"):
+                options.append(
+                    Option(f"{name} is frozen, its clock stands", 1, lambda p=process: self._suspend(p, times.nap))
+                )
+            if self.allows("kill"):
+                options.append(Option(f"{name} is killed", 1, lambda p=process: self.kill(p)))
+        if self.allows("moved") and self.file is not None:
+            options.append(Option("the journal's file is moved", 1, self._move))
+        if self.allows("clock-forward"):
+            options.append(Option("the journal's clock jumps forward", 1, lambda: self._jump(times.nap)))
+        if self.allows("clock-back"):
+            options.append(Option("the journal's clock jumps back", 1, lambda: self._jump(-times.nap)))
+        return options
+
+    def _rings(self) -> list[Option]:
+        """Return the options that an event of the account stream brings a look of a search forward; no fault.
+
+        An event at another time of this moment, or a second one, would change nothing: the look begins later.
+        """
+        return [
+            Option(f"{process.name}: the doorbell rings", 0, process.hear)
+            for process in self.processes
+            if process.may_hear and not process.is_frozen
+        ]
+
+    def _freeze(self, process: Process, seconds: float) -> None:
+        process.frozen_until = self.now + seconds
+        process.observe("frozen")
+
+    def _suspend(self, process: Process, seconds: float) -> None:
+        self._freeze(process, seconds)
+        process.lag += seconds
+
+    def kill(self, process: Process) -> None:
+        """End a process without a word; its requests are on their way."""
+        process.is_dead = True
+        process.observe("killed")
+
+    def _move(self) -> None:
+        assert self.file is not None
+        self.moves += 1
+        self.file.move()
+
+    def check_written(self, send: Send) -> None:
+        """Check that an order is journaled where the next process will look, if the journal was moved before."""
+        if self.file is None or send.call is None or not send.call.moves:
+            return
+        if (send.account, send.identifier) not in map(name_of, run_at_once(self.file.here())):
+            self.violations.append(f"unnoticed: {send.call} began after the journal had moved, and sent without entry")
+
+    def _jump(self, seconds: float) -> None:
+        self.jumps += 1
+        self.jumped += seconds
+
+    def _starting(self, process: Process) -> Any:
+        option = Option("starts", 0, process.start)
+        return lambda: [option]
+
+    # Methods for the parts.
+
+    def allows(self, kind: str) -> bool:
+        """Return whether faults of this kind belong to the scope."""
+        return kind in self.scope.kinds
+
+    def post(self, event: Event) -> None:
+        """Add something that will happen."""
+        self._pending.append(event)
+
+    def new_link(self, process: Process) -> Any:
+        """Return the journal as a process sees it."""
+        return JournalLink(self, process) if self.file is None else self.file.open(process)
+
+    def say(self, text: str) -> None:
+        """Add a line to the trace."""
+        if self._traced:
+            self.trace.append(f"{self.now:7.2f}  {text}")
+
+    def entries(self) -> Sequence[JournalEntry]:
+        """Return the entries of the journal."""
+        return run_at_once(self.journal.entries())
+
+    def states(self) -> dict[tuple[str, str], EntryState]:
+        """Return the states of all entries."""
+        return {name_of(entry): entry.state for entry in self.entries()}
+
+    def may_stay_open(self, key: tuple[str, str]) -> bool:
+        """Return True if an order without an identifier cannot be told: another entry may fit, or the clock was set."""
+        rivals = [name for name in self.states() if name[0] == key[0] and name != key]
+        return not self.scope.echoes and bool(rivals or self.jumps)
+
+    def written(self) -> None:
+        """Note that the journal has changed."""
+        self._contents = None
+
+    def ended(self, call: Call) -> None:
+        """Take note of a call that has ended, and check the invariants of this very moment."""
+        self.calls.append(call)
+        if self._traced:
+            self.say(f"{call} ends: {outcome_in_words(call)}")
+        if self.life is not None:
+            self.violations += self.life.judge(call, self)
+        if call.sought and call.error is None and not call.process.disturbed and not self.moves:
+            reported = {(placement.account_number, placement.external_identifier) for placement in call.result}
+            now = self.listed_open_entries(unclaimed=True)
+            for key in sorted(call.sought & now):
+                if self.may_stay_open(key):  # another worker may have returned it as unknown
+                    continue
+                missed = "and returned it as unknown" if key in reported else "and did not return it"
+                if not any(p.outcome == "placed" for p in call.result if p.external_identifier == key[1]):
+                    self.violations.append(f"missed: {call} could read the lists of {key}, which show it, {missed}")
+
+    def listed_open_entries(self, *, unclaimed: bool = False) -> frozenset[tuple[str, str]]:
+        """Return the open entries whose orders are listed by now."""
+        listed = {(o.account, o.identifier) for o in self.books.orders if o.ours and o.listed_at <= self.now}
+        if not listed:
+            return frozenset()
+        now = self._journal_clock()
+        return frozenset(
+            name_of(entry)
+            for entry in self.entries()
+            if entry.state is EntryState.OPEN
+            and name_of(entry) in listed
+            and not (unclaimed and entry.claimed_until is not None and entry.claimed_until.timestamp() > now)
+        )
+
+    def _journal_clock(self) -> float:
+        return BASE + self.now + self.jumped
+
+    def _state(self) -> int:
+        """Return a hash of everything that the rest of the history depends on."""
+        if self._contents is None or self.file is not None:
+            self._contents = canonical(self.entries(), self.owners)
+        return hash(
+            (
+                self.now,
+                self.jumped,
+                self.moves,
+                self.budget,
+                self._contents,
+                self.life and self.life.state,
+                tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
+                tuple(sorted((event.mark, event.slow) for event in self._pending)),
+                tuple(sorted((o.id, o.identifier, o.processed_at, o.listed_at, o.json) for o in self.books.orders)),
+                tuple((p.state, p.is_dead, p.frozen_until, p.lag, p.outage_until) for p in self.processes),
+            )
+        )
+
+
+def name_of(entry: JournalEntry) -> tuple[str, str]:
+    """Return account and identifier of an entry."""
+    return entry.key.account_number, entry.key.external_identifier
+
+
+def outcome_in_words(call: Call) -> str:
+    """Return the report to the caller, in a few words."""
+    if call.error is not None:
+        notes = "; ".join(getattr(call.error, "__notes__", ()))
+        return f"{type(call.error).__name__}: {call.error} {notes}".strip()
+    if isinstance(call.result, list):
+        return ", ".join(f"{p.external_identifier} {p.outcome} ({p.note})" for p in call.result) or "nothing"
+    outcome = getattr(call.result, "outcome", None)
+    told = getattr(call.result, "note", None) or getattr(call.result, "error", None)
+    return str(call.result) if outcome is None else f"{outcome} ({told})"

@@ -1,0 +1,32 @@
+"""Command line: ``python -m tests.proofs.generators`` runs the tools on the bundled schema; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from tests.schema.bundle import SOURCE
+
+from . import linters, pydantic_models, python_client, redoc, typescript
+from .results import report
+
+
+def main() -> int:
+    """Return the exit code: 0 if every tool understands the whole schema."""
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.generators", description=__doc__)
+    parser.add_argument("--node", type=Path, help="folder with the node_modules of the tools from npm")
+    tools = parser.parse_args().node
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bundle = folder / "openapi.json"
+        bundle.write_text(SOURCE, "utf-8")
+        results = [*python_client.run(bundle, folder), *pydantic_models.run(bundle, folder)]
+        if tools is not None:
+            for tool in (typescript, redoc, linters):
+                results += tool.run(bundle, tools.resolve(), folder)
+    return report(results)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

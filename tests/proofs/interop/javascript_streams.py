@@ -1,0 +1,123 @@
+"""Streamers of the official JavaScript client, unchanged in Node, against the streams of the simulator.
+
+    python -m tests.proofs.interop.javascript_streams FOLDER
+
+``FOLDER`` holds the client's ``node_modules``. It prints what each streamer received, and exits with 1 if anything is
+missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from brokerage_async import Client, models
+from brokerage_async.simulator import Simulator
+from tests.stream.world import SMALL, buy
+
+SCRIPT = Path(__file__).with_name("javascript_streams.mjs")
+PATIENCE = 30.0
+"""Seconds within which everything must have come: the client sends the market streamer's batches every 10."""
+
+ANSWERS = ("connect", "quote-alerts-subscribe", "public-watchlists-subscribe")
+EVENTS = ("Order", "ComplexOrder", "CurrentPosition", "AccountBalance", "OrderChain", "TradingStatus",
+          "UnderlyingYearGainSummary", "ExternalTransaction", "QuoteAlert",
+          "PublicWatchlists", "heartbeat")  # fmt: skip
+MARKET = ("Quote", "Trade", "Summary", "Profile", "Greeks", "Underlying", "Candle")
+
+
+async def main(folder: Path) -> int:
+    """Run both streamers; return the exit status."""
+    found: dict[tuple[str, str], Any] = {}
+    wanted = [("account", name) for name in (*ANSWERS, *EVENTS)] + [("quotes", name) for name in MARKET]
+    without = ["candle_history_contract"]  # the SDK asks for candles under contract AUTO, without a history
+    async with (
+        Simulator(**SMALL, without=without) as simulator,
+        simulator.client() as client,
+        streamers(simulator, folder) as lines,
+    ):
+        acting: asyncio.Task[None] | None = None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                async for line in lines:
+                    found[line["streamer"], line["type"]] = line["data"]
+                    if acting is None and all(("account", name) in found for name in ANSWERS):
+                        acting = asyncio.create_task(act(simulator, client))
+                    if all(each in found for each in wanted):
+                        break
+        if acting is not None:
+            await acting
+    for streamer, name in wanted:
+        data = found.get((streamer, name))
+        print(f"{'MISSING' if data is None else 'ok     '} {streamer} {name}: {described(data or {})}")
+    return int(any(each not in found for each in wanted))
+
+
+def described(data: Mapping[str, Any]) -> str:
+    """Return what tells one object from another."""
+    keys = ("symbol", "status", "id", "name", "amount", "eventSymbol", "account-number")
+    return ", ".join(f"{key} {data[key]}" for key in keys if key in data)
+
+
+async def act(simulator: Simulator, client: Client) -> None:
+    """Cause an event of each type."""
+    account = simulator.account_numbers[0]
+    await client.orders.submit(account, buy("AAPL", 3))
+    await asyncio.sleep(3)
+    sale = buy("AAPL", 3)
+    closing = models.NewOrderLeg(
+        instrument_type=models.InstrumentType.EQUITY, symbol="AAPL", quantity=Decimal(3),
+        action=models.LegAction.SELL_TO_CLOSE,
+    )  # fmt: skip
+    await client.orders.submit(
+        account, models.NewOrder(order_type=sale.order_type, time_in_force=sale.time_in_force, legs=[closing])
+    )
+    pair = models.NewComplexOrder(
+        type=models.ComplexOrderType.OTO, trigger_order=buy("KO", 1, "10.00"), orders=[buy("KO", 1, "9.00")]
+    )
+    await client.complex_orders.submit(account, pair)
+    alert = models.NewQuoteAlert(
+        symbol="SPY", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN, threshold=Decimal(5000)
+    )
+    await client.quote_alerts.create(alert)
+    simulator.set_price("SPY", 5001)
+    simulator.move_cash(account, 100)
+    simulator.publish_watchlist("Picks", ["AAPL"])
+
+
+@contextlib.asynccontextmanager
+async def streamers(simulator: Simulator, folder: Path) -> AsyncIterator[AsyncIterator[Any]]:
+    """Run the script until the end of the block, and yield its lines."""
+    settings = {
+        "baseUrl": simulator.base_url,
+        "accountStreamerUrl": simulator.streamer_url,
+        "clientSecret": simulator.client_secret,
+        "refreshToken": simulator.refresh_token,
+        "account": simulator.account_numbers[0],
+        "candlesFrom": round(simulator.clock.time.timestamp() * 1000) - 300_000,
+    }
+    process = await asyncio.create_subprocess_exec(
+        "node", str(SCRIPT), str(folder), json.dumps(settings), stdout=asyncio.subprocess.PIPE, limit=1 << 20
+    )
+    assert process.stdout is not None
+    try:
+        yield _lines(process.stdout)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _lines(output: asyncio.StreamReader) -> AsyncIterator[Any]:
+    while line := await output.readline():
+        yield json.loads(line)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(Path(sys.argv[1]).resolve())))

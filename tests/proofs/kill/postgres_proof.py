@@ -1,0 +1,169 @@
+"""Workers that share orders over a database that is killed, behind a proxy that drops acknowledgements.
+
+``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run; it ends by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import attrs
+
+from brokerage_async.journal import JournalEntry, PostgresJournal
+from tests import journal_servers
+from tests.processes import Crowd, crowd, preload
+from tests.proofs.kill.lossy_proxy import LossyProxy, at_random
+from tests.proofs.kill.scripted_brokerage import LEASE, ScriptedBrokerage
+from tests.proofs.kill.sharing_worker import Report, Share, work
+from tests.proofs.kill.verdict import Verdict, judge
+
+__all__ = ["Proof", "prove"]
+
+WORKERS = 3
+ORDERS_OF_AN_ACCOUNT = 40
+DROPPED, DELAYED = 0.06, 0.01
+"""Share of the effects whose acknowledgement is dropped, and of the messages that take 200 ms longer."""
+SLOWLY_CONNECTED = 0.25
+"""Seconds that a connection to the database takes at most."""
+SHORT_OUTAGE, LONG_OUTAGE = 0.5, LEASE + 1.0
+"""Seconds of an outage at most; every second one outlasts all claims."""
+LIMIT = 270.0
+"""Seconds after which workers begin no placement any more."""
+preload("tests.proofs.kill.sharing_worker")
+
+
+@attrs.frozen(kw_only=True)
+class Proof:
+    """Result of a run: the verdict, and counts of the events in it."""
+
+    verdict: Verdict
+    tally: Counter[str]
+
+
+class _Workers(Crowd):
+    """The processes and their reports; ``settled`` counts final outcomes, once for each worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reports: list[Report] = []
+        self.settled = 0
+        self.finished: set[int] = set()
+
+    def note(self, number: int, kind: str, content: Any) -> None:
+        if kind == "report":
+            self.reports.append(content)
+            self.settled += content.is_final
+        elif kind == "finished":
+            self.finished.add(number)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every worker has finished its part, or one has died before."""
+        return len(self.finished) == WORKERS or bool(self.ended - self.finished)
+
+    async def wait_for_settled(self, settled: int, seconds: float) -> bool:
+        """Return True once so many are settled, False if the workers or the time end before."""
+        with contextlib.suppress(TimeoutError):
+            await self.wait_for(lambda each: each.settled >= settled or each.is_over, seconds)
+        return self.settled >= settled
+
+    async def wait_for_finish(self, seconds: float) -> None:
+        """Wait until every worker has finished its part."""
+        await self.wait_for(lambda each: each.is_over, seconds)
+        assert len(self.finished) == WORKERS, "a worker has died; its traceback is on standard error"
+
+
+@contextlib.asynccontextmanager
+async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServer, LossyProxy, ScriptedBrokerage]]:
+    with journal_servers.mortal_server() as server:
+        treatment = at_random(seed, drop=DROPPED, delay=DELAYED)
+        async with LossyProxy(server.socket, treatment) as proxy, ScriptedBrokerage(seed) as brokerage:
+            chance = random.Random(seed)
+            proxy.connecting = lambda: chance.uniform(0, SLOWLY_CONNECTED)
+            yield server, proxy, brokerage
+
+
+async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT) -> Proof:
+    """Judge a run of ``identifiers`` shared orders and ``kills`` of the database."""
+    chance, began = random.Random(seed), time.monotonic()
+    async with _floor(seed) as (server, proxy, brokerage):
+        async with crowd(_Workers) as workers:
+            for each in _shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn):
+                workers.start(work, each)
+            killed = 0
+            for number in range(kills):
+                share = (number + chance.random()) / kills
+                if not await workers.wait_for_settled(int(share * WORKERS * identifiers), limit):
+                    break
+                await asyncio.to_thread(server.kill)
+                await asyncio.sleep(LONG_OUTAGE if number % 2 else chance.uniform(0, SHORT_OUTAGE))
+                await asyncio.to_thread(server.start)
+                killed += 1
+            await workers.wait_for_finish(limit + 60)
+            settled = workers.settled
+            proxy.treatment, brokerage.calm = None, True
+            workers.finished.clear()
+            workers.go()
+            await workers.wait_for_finish(60)
+        async with PostgresJournal(server.dsn) as journal:
+            entries = await journal.entries()
+        tally = _tally(brokerage, entries, workers.reports)
+        tally["server killed"] = killed
+        tally["acknowledgements dropped"] = proxy.dropped
+        tally["left unsettled (of every worker)"] = WORKERS * identifiers - settled
+        tally["seconds"] = round(time.monotonic() - began)
+        return Proof(verdict=judge(brokerage.books, entries, workers.reports), tally=tally)
+
+
+def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str) -> list[Share]:
+    names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
+    return [
+        Share(
+            sender=f"worker/{number}",
+            base_url=base_url,
+            dsn=dsn,
+            names=names,
+            seed=seed,
+            seconds=limit,
+            attempts=1 if number else 2,  # one waits out a 429 while it holds the order, the others give it up
+        )
+        for number in range(WORKERS)
+    ]
+
+
+def _tally(brokerage: ScriptedBrokerage, entries: list[JournalEntry], reports: list[Report]) -> Counter[str]:
+    tally = Counter(f"brokerage: {what}" for what in brokerage.met.elements())
+    tally.update(f"entries: {entry.state.value}" for entry in entries)
+    tally.update(f"calls: {report.outcome}" for report in reports)
+    tally["brokerage: orders"] = sum(map(len, brokerage.books.values()))
+    return tally
+
+
+def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None) -> int:
+    """Play one run and print its verdict."""
+    logging.disable(logging.CRITICAL)
+    seed = random.randrange(10**6) if seed is None else seed
+    proof = asyncio.run(prove(identifiers, kills, seed))
+    verdict, tally = proof.verdict, proof.tally
+    print(
+        f"{identifiers} identifiers, {WORKERS} workers, seed {seed}: {len(verdict.doubled)} doubled, "
+        f"{len(verdict.lost)} lost, {len(verdict.wrong)} wrong outcomes"
+    )
+    for violation in (*verdict.doubled, *verdict.lost, *verdict.wrong):
+        print(f"  VIOLATION {violation}")
+    for what, count in sorted(tally.items()):
+        print(f"  {what}: {count}")
+    complete = tally["server killed"] == kills and not tally["left unsettled (of every worker)"]
+    return 0 if verdict.is_clean and complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

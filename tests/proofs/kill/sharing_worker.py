@@ -1,0 +1,155 @@
+"""A process that places the same orders as others, until each has an outcome, and recovers at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from multiprocessing.connection import Connection
+
+import attrs
+
+from brokerage_async import tickets
+from brokerage_async.client import Client
+from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
+from brokerage_async.errors import OrderOutcomeUnknownError
+from brokerage_async.journal import JournalError, PostgresJournal
+from brokerage_async.order_entry import OrderEntry, Placement, ReconcilePolicy
+from tests.proofs.kill.scripted_brokerage import LEASE, VISIBLE
+
+__all__ = ["Report", "Share", "work"]
+
+POLICY = ReconcilePolicy(visibility_delay=VISIBLE + 0.7, first=0.05, max_interval=0.3)
+AT_ONCE = 12
+NEIGHBOURS = 24
+"""So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.15
+"""Seconds between two placements of the same order, on average."""
+FINAL = ("placed", "refused")
+
+
+@attrs.frozen(kw_only=True)
+class Share:
+    """Assignment of one worker."""
+
+    sender: str
+    base_url: str
+    dsn: str
+    names: tuple[tuple[str, str], ...]
+    seed: int
+    seconds: float
+    attempts: int
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """Outcome that one call reported, with its times on the monotonic clock of the machine."""
+
+    sender: str
+    account: str
+    identifier: str
+    outcome: str
+    began: float
+    ended: float
+    order_id: str | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the worker leaves the order alone after this."""
+        return self.outcome in FINAL
+
+
+def work(channel: Connection, share: Share) -> None:
+    """Place and report; wait for the go-ahead; recover and report."""
+    logging.disable(logging.CRITICAL)
+    asyncio.run(_work(share, channel))
+
+
+async def _work(share: Share, channel: Connection) -> None:
+    client = Client(
+        Environment.sandbox(share.base_url),
+        StaticToken("token"),
+        user_agent=share.sender,
+        timeout=5,
+        retry=RetryPolicy(max_attempts=share.attempts, base_delay=0.02, budget=None),
+        limits=Limits.unlimited(),
+    )
+    async with client, PostgresJournal(share.dsn, timeout=3) as journal:
+        worker = _Worker(share, OrderEntry(client, journal, reconcile=POLICY, lease=LEASE), channel)
+        await worker.place_all()
+        channel.send(("finished", None))
+        await asyncio.to_thread(channel.recv)
+        await worker.recover()
+        channel.send(("finished", None))
+
+
+class _Worker:
+    def __init__(self, share: Share, entry: OrderEntry, channel: Connection) -> None:
+        self._share = share
+        self._entry = entry
+        self._channel = channel
+        self._chance = random.Random(f"{share.seed} {share.sender}")
+        self._deadline = time.monotonic() + share.seconds
+
+    async def place_all(self) -> None:
+        """See every order through, several at once."""
+        names = iter(self._shuffled())
+
+        async def take() -> None:
+            for account, identifier in names:
+                await self._see_through(account, identifier)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(take())
+
+    async def recover(self) -> None:
+        """Report the orders that recovery handles."""
+        began = time.monotonic()
+        for placement in await self._entry.recover():
+            self._channel.send(("report", self._report_of(placement, began)))
+
+    def _shuffled(self) -> list[tuple[str, str]]:
+        names = list(self._share.names)
+        groups = [names[start : start + NEIGHBOURS] for start in range(0, len(names), NEIGHBOURS)]
+        return [name for group in groups for name in self._chance.sample(group, len(group))]
+
+    async def _see_through(self, account: str, identifier: str) -> None:
+        """Place an order until its outcome is final; every call may resubmit it once."""
+        pause = SHORTEST_PAUSE
+        while time.monotonic() < self._deadline:
+            report = await self._place(account, identifier)
+            self._channel.send(("report", report))
+            if report.is_final:
+                return
+            await asyncio.sleep(self._chance.uniform(0.2, 1.8) * pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
+
+    async def _place(self, account: str, identifier: str) -> Report:
+        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
+        began = time.monotonic()
+        try:
+            order = attrs.evolve(ticket, external_identifier=identifier)
+            placement = await self._entry.place(account, order, resubmit=1)
+        except OrderOutcomeUnknownError as error:
+            return self._report(account, identifier, f"unknown: {error.code}", began)
+        except JournalError:
+            return self._report(account, identifier, "journal", began)
+        return self._report_of(placement, began)
+
+    def _report_of(self, placement: Placement, began: float) -> Report:
+        order_id = None if placement.order is None else placement.order.id
+        account, identifier = placement.account_number, placement.external_identifier
+        return self._report(account, identifier, placement.outcome.value, began, order_id)
+
+    def _report(self, account: str, identifier: str, outcome: str, began: float, order_id: str | None = None) -> Report:
+        return Report(
+            sender=self._share.sender,
+            account=account,
+            identifier=identifier,
+            outcome=outcome,
+            began=began,
+            ended=time.monotonic(),
+            order_id=order_id,
+        )

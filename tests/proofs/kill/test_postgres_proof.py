@@ -1,0 +1,60 @@
+"""A short run of the proof, and tests of the proxy and the server that it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from brokerage_async.journal import EntryKey, JournalError, PostgresJournal
+from tests import journal_servers
+from tests.proofs.kill.lossy_proxy import LossyProxy
+from tests.proofs.kill.postgres_proof import prove
+
+ABSENT = journal_servers.missing()
+KEY = EntryKey("https://api.example.com", "sandbox", "A1", "one")
+
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[journal_servers.PostgresServer]:
+    if ABSENT:
+        pytest.skip(ABSENT)
+    with journal_servers.mortal_server() as started:
+        yield started
+
+
+@pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
+async def test_workers_that_share_orders_over_a_dying_database_double_and_lose_nothing() -> None:
+    proof = await prove(60, 2, seed=1, limit=120)
+    assert proof.verdict.is_clean, proof.verdict
+    assert proof.tally["server killed"] == 2
+    assert proof.tally["acknowledgements dropped"] > 0
+    assert proof.tally["left unsettled (of every worker)"] == 0
+    assert proof.tally["brokerage: orders"] > 30
+
+
+async def test_a_dropped_acknowledgement_leaves_its_statement_done(server: journal_servers.PostgresServer) -> None:
+    async def drop_writes(message: bytes) -> bool:
+        return b"INSERT" in message
+
+    async with LossyProxy(server.socket) as proxy:
+        async with PostgresJournal(proxy.dsn, table="dropped") as journal:
+            await journal.now()
+            proxy.treatment = drop_writes
+            entry, fresh = await journal.open(KEY, b"{}", owner="a", lease=5)
+        assert proxy.dropped == 1
+    assert fresh
+    async with PostgresJournal(server.dsn, table="dropped") as journal:
+        assert await journal.find(KEY) == entry
+
+
+async def test_what_was_written_survives_the_death_of_the_server(server: journal_servers.PostgresServer) -> None:
+    async with PostgresJournal(server.dsn, table="killed", timeout=2) as journal:
+        await journal.open(KEY, b"{}", owner="a", lease=5)
+        server.kill()
+        with pytest.raises(JournalError):
+            await journal.now()
+        server.start()
+        assert await journal.find(KEY) is not None

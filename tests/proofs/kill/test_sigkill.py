@@ -1,0 +1,162 @@
+"""Processes that place orders and are killed with SIGKILL at random points, and processes that recover after them.
+
+Everything is real here: processes, HTTP, disk, database. ``python -m tests.proofs.kill.test_sigkill 200``
+plays many runs, with ``postgres`` as a second argument on a PostgreSQL journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import attrs
+import pytest
+
+from brokerage_async import tickets
+from brokerage_async.journal import EntryKey, EntryState, JournalEntry
+from brokerage_async.simulator import Simulator
+from tests import journal_servers
+from tests.processes import Service, crowd, preload
+from tests.proofs.kill import worker
+from tests.proofs.kill.worker import POINTS, Job
+
+SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
+preload("tests.proofs.kill.worker", "brokerage_async.simulator")
+ABSENT = journal_servers.missing()
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@contextlib.asynccontextmanager
+async def service(journal: str, where: str) -> AsyncIterator[tuple[Simulator, Job]]:
+    async with Simulator(latency=0.01, **SMALL) as sim:
+        yield sim, Job(service=Service.of(sim), journal=journal, where=where)
+
+
+async def place_and_die(job: Job, delay: float) -> None:
+    """A process that dies at the point its job says, or else ``delay`` seconds after it began to trade."""
+    async with crowd() as people:
+        number = people.start(worker.place, job)
+        await people.wait_for(lambda each: bool(each.of("ready")), 30)
+        if job.point:
+            await people.wait_for_all(10)
+        else:
+            await asyncio.sleep(delay)
+        assert await people.end(number) == -9
+
+
+async def recover_in_a_process(job: Job) -> list[tuple[str, str, str]]:
+    async with crowd() as people:
+        number = people.start(worker.recover, job)
+        await people.wait_for_all(60)
+        assert await people.end(number) == 0
+        ((_, answer),) = people.of("recovered")
+    return list(answer)
+
+
+async def entries_of(job: Job) -> dict[str, JournalEntry]:
+    async with worker.make_journal(job) as journal:
+        return {entry.key.external_identifier: entry for entry in await journal.entries("sandbox")}
+
+
+def check_books(sim: Simulator, job: Job, entries: dict[str, JournalEntry]) -> None:
+    """No order twice, none without its entry, none that the journal calls placed and that does not exist."""
+    counts = Counter(record.external_identifier for record in sim.ledger.orders(account_number=job.service.account))
+    assert max(counts.values(), default=0) <= 1, f"placed twice: {counts.most_common(3)}"
+    lost = [name for name in counts if name not in entries or entries[name].state is not EntryState.PLACED]
+    assert not lost, f"at the brokerage, but not placed by the journal: {lost}"
+    false = [n for n, entry in entries.items() if entry.state is EntryState.PLACED and n not in counts]
+    assert not false, f"placed by the journal, but not at the brokerage: {false}"
+    still = [name for name, entry in entries.items() if entry.state is EntryState.OPEN]
+    assert not still, f"left open: {still}"
+
+
+async def play(runs: int, seed: int, journal: str, where: str) -> Counter[str]:
+    chance, tally = random.Random(seed), Counter[str]()
+    async with service(journal, where) as (sim, plain):
+        for run in range(runs):
+            point = chance.choice([*POINTS, ""])
+            job = attrs.evolve(plain, name=f"run-{run}", point=point, at_order=chance.randrange(4))
+            await place_and_die(job, chance.uniform(0, 0.3))
+            recovered = await recover_in_a_process(job)
+            tally[point or "at a random time"] += 1
+            tally.update(f"recovered as {outcome}" for _, outcome, _ in recovered)
+            for name, outcome, note in recovered:
+                exists = bool(sim.ledger.orders(external_identifier=name))
+                assert outcome == ("placed" if exists else "unknown"), f"{name}: {outcome}, {note}"
+        entries = await entries_of(plain)
+        check_books(sim, plain, entries)
+        tally["orders"] = len(sim.ledger.orders(account_number=plain.service.account))
+        tally["entries"] = len(entries)
+    return tally
+
+
+@contextlib.contextmanager
+def place_for(journal: str) -> Iterator[str]:
+    """Where a fresh journal of this kind is."""
+    with contextlib.ExitStack() as stack:
+        if journal == "postgres":
+            yield stack.enter_context(journal_servers.postgres_server())
+        else:
+            yield str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "orders.journal")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def kind(request: pytest.FixtureRequest) -> str:
+    if request.param == "postgres" and ABSENT:
+        pytest.skip(ABSENT)
+    return str(request.param)
+
+
+async def test_a_process_killed_at_any_point_loses_and_doubles_nothing(kind: str) -> None:
+    with place_for(kind) as where:
+        tally = await play(runs=9, seed=1, journal=kind, where=where)
+    assert tally["orders"] > 0
+
+
+async def test_two_processes_that_recover_the_same_journal_handle_each_order_once(kind: str) -> None:
+    with place_for(kind) as where:
+        async with service(kind, where) as (sim, job):
+            names = await leave_open(sim, job)
+            answers = await asyncio.gather(*(recover_in_a_process(job) for _ in range(2)))
+            handled = [(name, outcome) for answer in answers for name, outcome, _ in answer]
+            assert sorted(handled) == sorted(names.items())
+            check_books(sim, job, await entries_of(job))
+
+
+async def leave_open(sim: Simulator, job: Job) -> dict[str, str]:
+    """Orders of a process that died: half of them reached the brokerage."""
+    names = {}
+    async with job.service.client() as client, worker.make_journal(job) as journal:
+        for number in range(10):
+            name, arrives = f"left-{number}", number % 2 == 0
+            names[name] = "placed" if arrives else "unknown"
+            key = EntryKey(sim.environment.origin, "sandbox", job.service.account, name)
+            await journal.open(key, b'{"external-identifier":"' + name.encode() + b'"}', owner="dead", lease=0.2)
+            if arrives:
+                ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
+                await client.orders.submit(job.service.account, attrs.evolve(ticket, external_identifier=name))
+    assert len(sim.ledger.orders(account_number=job.service.account)) == 5
+    return names
+
+
+def main(runs: int, kind: str) -> None:
+    logging.disable(logging.CRITICAL)
+    began = time.perf_counter()
+    with place_for(kind) as where:
+        tally = asyncio.run(play(runs, random.randrange(10**9), kind, where))
+    print(f"{runs} runs on {kind} in {time.perf_counter() - began:.0f} s: 0 doubled, 0 lost, 0 misreported")
+    for what, count in sorted(tally.items()):
+        print(f"  {what}: {count}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200, sys.argv[2] if len(sys.argv) > 2 else "sqlite")

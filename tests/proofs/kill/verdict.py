@@ -1,0 +1,79 @@
+"""Judgement of a run: the brokerage's books against the journal and every reported outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from brokerage_async.journal import EntryState, JournalEntry
+from tests.proofs.kill.scripted_brokerage import BookedOrder
+from tests.proofs.kill.sharing_worker import Report
+
+__all__ = ["Verdict", "judge"]
+
+Books = Mapping[tuple[str, str], Sequence[BookedOrder]]
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """Violations in words: orders doubled, orders lost, outcomes that contradict the books."""
+
+    doubled: list[str]
+    lost: list[str]
+    wrong: list[str]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether all three lists are empty."""
+        return not (self.doubled or self.lost or self.wrong)
+
+
+def judge(books: Books, entries: Iterable[JournalEntry], reports: Iterable[Report]) -> Verdict:
+    """Judge a run that has ended with a recovery by every worker."""
+    journaled = {(entry.key.account_number, entry.key.external_identifier): entry for entry in entries}
+    lost = [
+        f"{identifier}: at the brokerage, but {_state(journaled.get((account, identifier)))}"
+        for (account, identifier), orders in books.items()
+        if orders and _state(journaled.get((account, identifier))) != "placed"
+    ]
+    doubled = [
+        f"{identifier}: {len(orders)} orders, by {', '.join(order.sender for order in orders)}"
+        for (_, identifier), orders in books.items()
+        if len(orders) > 1
+    ]
+    wrong = [
+        f"{entry.key.external_identifier}: placed by the journal, but not at the brokerage"
+        for key, entry in journaled.items()
+        if entry.state is EntryState.PLACED and not books.get(key)
+    ]
+    for report in reports:
+        contradiction = _contradiction(report, books.get((report.account, report.identifier), ()))
+        if contradiction:
+            wrong.append(f"{report.identifier}: {report.sender} said {report.outcome}, but {contradiction}")
+    return Verdict(doubled=doubled, lost=lost, wrong=wrong)
+
+
+def _state(entry: JournalEntry | None) -> str:
+    return "not in the journal" if entry is None else entry.state.value
+
+
+def _contradiction(report: Report, orders: Sequence[BookedOrder]) -> str:
+    """Return how the books contradict a report, or nothing. An unknown outcome contradicts nothing.
+
+    A denial is false if an order had arrived before the call began, or if the call itself sent one; another worker may
+    place the order at any time.
+    """
+    if report.outcome == "placed":
+        there = [order for order in orders if order.arrived <= report.ended]
+        if not there:
+            return "there was none"
+        if report.order_id is not None and report.order_id not in {order.order_id for order in there}:
+            return f"order {report.order_id} is another one"
+    elif report.outcome in ("refused", "not_sent"):
+        for order in orders:
+            if order.arrived < report.began:
+                return f"order {order.order_id} was there before"
+            if order.sender == report.sender and order.arrived <= report.ended:
+                return f"it had sent order {order.order_id}"
+    return ""

@@ -1,0 +1,117 @@
+"""A consumer of a durable watcher in a process of its own, to be killed at a point or at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import attrs
+
+from brokerage_async.watch import SqliteState
+from tests.processes import Service
+
+POINTS = (
+    "before changes are stored",
+    "while changes are stored",
+    "after changes are stored",
+    "before the work",
+    "after the work",
+    "before the acknowledgement",
+    "while it is acknowledged",
+    "after the acknowledgement",
+)
+
+
+@attrs.frozen(kw_only=True)
+class Job:
+    """Where the service, the state and the log of the consumer are, and when to die."""
+
+    service: Service
+    state: str
+    log: str
+    push: bool = False
+    point: str = ""
+    at_change: int = 0
+    quiet: float = 0.0
+    early: bool = False
+
+
+class Killer:
+    """Kills this process at its point, at the n-th time."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._left = job.at_change
+
+    def at(self, point: str) -> None:
+        if point == self._job.point:
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self._left -= 1
+
+
+class DeadlyState(SqliteState):
+    """A state, with a killer watching its writes."""
+
+    def __init__(self, job: Job, killer: Killer) -> None:
+        super().__init__(job.state)
+        self._killer = killer
+
+    async def report(self, changes: Any, begun: Any) -> None:
+        await self._watched(super().report(changes, begun), "changes are stored", "changes are stored")
+
+    async def acknowledge(self, sequences: Any) -> None:
+        await self._watched(super().acknowledge(sequences), "the acknowledgement", "it is acknowledged")
+
+    async def _watched(self, write: Awaitable[None], what: str, under_way: str) -> None:
+        self._killer.at(f"before {what}")
+        writing = asyncio.ensure_future(write)
+        await asyncio.sleep(0)
+        self._killer.at(f"while {under_way}")
+        await writing
+        self._killer.at(f"after {what}")
+
+
+def consume(channel: Connection, job: Job) -> None:
+    """Handle changes until killed, or until ``quiet`` seconds have passed without one."""
+    asyncio.run(_consume(channel, job))
+
+
+async def _consume(channel: Connection, job: Job) -> None:
+    log = os.open(job.log, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    killer = Killer(job)
+
+    def note(**fact: Any) -> None:
+        os.write(log, json.dumps(fact).encode() + b"\n")  # in the page cache, which survives the process
+
+    async with job.service.client(timeout=5) as client:
+        state = DeadlyState(job, killer)
+        options: dict[str, Any] = {"interval": 0.05, "min_interval": 0.0, "push": job.push, "state": state}
+        async with client.watch.orders("me", [job.service.account], **options) as changes:
+            if job.early:
+                channel.send(("ready", None))
+            await _handle(changes, job, killer, note, channel)
+    os.close(log)
+
+
+async def _handle(changes: Any, job: Job, killer: Killer, note: Callable[..., None], channel: Connection) -> None:
+    is_ready = job.early
+    while True:
+        try:
+            change = await asyncio.wait_for(anext(changes), job.quiet or None)
+        except TimeoutError:
+            return
+        if not is_ready:  # once: the other side reads no more, and a full pipe would block
+            channel.send(("ready", None))
+            is_ready = True
+        async with change:
+            killer.at("before the work")
+            statuses = [None if order is None else str(order.status) for order in (change.before, change.after)]
+            note(what="handled", key=change.idempotency_key, order=change.key, kind=change.kind, statuses=statuses)
+            killer.at("after the work")
+        note(what="acknowledged", key=change.idempotency_key)

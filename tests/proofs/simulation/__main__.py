@@ -1,0 +1,96 @@
+"""Command line: ``python -m tests.proofs.simulation`` runs seeds on all cores; see the package."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from .bugs import BUGS, planted
+from .chaos import HOUR, MIN_LENGTH
+from .run import Result, simulate
+from .stages import IN_MEMORY, OVER_HTTP, Stage
+
+Outline = tuple[int, int, tuple[str, ...]]
+
+
+def main() -> int:
+    """Return the exit code: 0 without violations (with ``--bugs``: when every bug was found)."""
+    parser = argparse.ArgumentParser(prog="python -m tests.proofs.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100, help="number of seeds to run (default 100)")
+    parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
+    parser.add_argument("--seed", type=int, help="run only this seed")
+    parser.add_argument("--history", action="store_true", help="print its history")
+    parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
+    parser.add_argument("--bugs", action="store_true", help="plant every bug in turn and look for it in 50 seeds")
+    parser.add_argument("--http", action="store_true", help="over real HTTP, on a quick clock")
+    parser.add_argument("--minutes", type=float, help="length of a run (default 60, with --http 10; at least 10)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    arguments = parser.parse_args()
+    stage = OVER_HTTP if arguments.http else IN_MEMORY
+    length = 60 * arguments.minutes if arguments.minutes else MIN_LENGTH if arguments.http else HOUR
+    if length < MIN_LENGTH:
+        parser.error(f"a run takes at least {MIN_LENGTH / 60:g} minutes")
+    play = functools.partial(_outline, bug=arguments.bug, stage=stage, length=length)
+    if arguments.seed is not None:
+        return _show(_played(arguments.seed, arguments.bug, stage, length), arguments.history)
+    if arguments.bugs:
+        hunt = functools.partial(_outline, stage=stage, length=length)
+        return _hunt(range(arguments.first, arguments.first + 50), hunt, arguments.jobs)
+    return _play(
+        range(arguments.first, arguments.first + arguments.seeds), play, _options(stage, length), arguments.jobs
+    )
+
+
+def _options(stage: Stage, length: float) -> str:
+    return f"{stage.option}--minutes {length / 60:g} "
+
+
+def _played(seed: int, bug: str | None, stage: Stage, length: float) -> Result:
+    return simulate(seed, planted(bug) if bug else None, stage=stage, length=length)
+
+
+def _outline(seed: int, bug: str | None, stage: Stage, length: float) -> Outline:
+    result = _played(seed, bug, stage, length)
+    return seed, result.calls, result.violations[:3]
+
+
+def _show(result: Result, history: bool) -> int:
+    print("\n".join(result.history if history else result.history[-1:]))
+    print(f"seed {result.seed}: {result.calls} calls, history {result.digest}, {len(result.violations)} violations")
+    for violation in result.violations[:20]:
+        print(f"  {violation}")
+    return bool(result.violations)
+
+
+def _play(seeds: Iterable[int], play: Callable[[int], Outline], options: str, jobs: int) -> int:
+    started, calls, played, failed = time.perf_counter(), 0, 0, []
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(play, seed) for seed in seeds]):
+            seed, made, violations = future.result()
+            calls, played = calls + made, played + 1
+            if violations:
+                failed.append(seed)
+                print(f"seed {seed}: {violations[0]}")
+                print(f"  replay: python -m tests.proofs.simulation {options}--seed {seed} --history")
+    seconds = time.perf_counter() - started
+    print(f"{played} seeds, {calls} calls, {len(failed)} seeds with violations, {seconds:.1f} s on {jobs} processes")
+    return bool(failed)
+
+
+def _hunt(seeds: range, hunt: Callable[..., Outline], jobs: int) -> int:
+    missed = 0
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for bug in BUGS:
+            found = next((one for one in pool.map(functools.partial(hunt, bug=bug), seeds) if one[2]), None)
+            missed += found is None
+            print(f"{bug:28s} {f'seed {found[0]}: {found[2][0]}' if found else 'NOT FOUND'}", flush=True)
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""Effect of one fault on one call, by kind of call: the table in ``docs/reference/reports/faults.md``.
+
+``python -m tests.proofs.simulation.table`` prints the page, ``--write`` writes it; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from brokerage_async import Client, RetryPolicy, models
+from brokerage_async.errors import BrokerageError
+from brokerage_async.simulator import Simulator
+from tests.loops import VirtualLoop, run_in
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "reports" / "faults.md"
+
+FAULTS = {
+    "refuse": "connection refused",
+    "drop_before": "connection drops, nothing done",
+    "drop_after": "done, connection drops",
+    "hang": "no answer, nothing done",
+    "hang_after": "done, no answer",
+    "truncate": "done, answer breaks off",
+    "garbage": "done, success that is not JSON",
+    "status(503)": "503, nothing done",
+    "after_status(500)": "done, 500",
+    "html(502)": "502 page of a proxy, nothing done",
+    "after_html(502)": "done, 502 page of a proxy",
+    "rate_limited": "429 without headers",
+    "unauthorized": "401",
+}
+
+HEAD = """\
+# What a fault does to a call
+
+Written by `python -m tests.proofs.simulation.table --write` from runs against the simulator, with the default
+`RetryPolicy`. Each cell has the number of sends, how often the service processed the request, and the result for the
+caller.
+
+- *read*: `watchlists.list`; *preflight*: `orders.dry_run`; *mutate*: `orders.submit`.
+- No mutation is ever done twice. One that may have been done is not sent again; `client.order_entry()` finds out.
+- `ResponseLostError` has `maybe_processed` True, `RequestNotSentError` has it False. After a `ServerError` a mutation
+  may have been done; after `RateLimitError` or `AuthenticationError` it has not.
+"""
+
+
+@attrs.frozen
+class Cell:
+    """Result of one call."""
+
+    sends: int
+    done: int
+    result: str
+
+    def __str__(self) -> str:
+        return f"{self.sends} sent, {self.done} done: {self.result}"
+
+
+def cell(effect: str, fault: str, times: int | None) -> Cell:
+    """Make one call while requests meet the fault."""
+    return run_in(VirtualLoop(), _cell(effect, fault, times))
+
+
+async def _cell(effect: str, fault: str, times: int | None) -> Cell:
+    sim = Simulator(equities=60, equity_options=20, chain_rows=20, warrants=5)
+    account = sim.account_numbers[0]
+    calls: dict[str, tuple[str, str, Callable[[Client], Awaitable[Any]]]] = {
+        "read": ("GET", "watchlists.list", lambda client: client.watchlists.list()),
+        "preflight": ("POST", "orders.dry_run", lambda client: client.orders.dry_run(account, ORDER)),
+        "mutate": ("POST", "orders.submit", lambda client: client.orders.submit(account, ORDER)),
+    }
+    method, operation, call = calls[effect]
+    async with sim.client(retry=RetryPolicy(jitter=lambda: 0.5), timeout=5) as client:
+        await client.quote_alerts.list()  # get a token first
+        sim.faults.add(method, "/watchlists|/orders", fault, times)
+        try:
+            await call(client)
+        except BrokerageError as error:
+            result = f"`{type(error).__name__}`"
+        else:
+            result = "**success**"
+    done = sum(entry.operation == operation for entry in sim.ledger.processed())
+    return Cell(sim.ledger.count(operation), done, result)
+
+
+ORDER = models.NewOrder(
+    order_type=models.OrderType.LIMIT,
+    time_in_force=models.TimeInForce.DAY,
+    price=5,
+    price_effect=models.PriceEffect.DEBIT,
+    legs=[
+        models.NewOrderLeg(
+            action=models.LegAction.BUY_TO_OPEN,
+            instrument_type=models.InstrumentType.EQUITY,
+            symbol="AAPL",
+            quantity=1,
+        )
+    ],
+)
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [HEAD]
+    for title, times in (("The fault happens once", 1), ("The fault happens every time", None)):
+        parts.append(f"\n## {title}\n\n| Fault | read | preflight | mutate |\n|---|---|---|---|\n")
+        for fault, meaning in FAULTS.items():
+            cells = " | ".join(str(cell(effect, fault, times)) for effect in ("read", "preflight", "mutate"))
+            parts.append(f"| {meaning} | {cells} |\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        PAGE.write_text(page(), "utf-8")
+    else:
+        sys.stdout.write(page())

@@ -1,0 +1,98 @@
+"""A few seeds in the ordinary tests; ``python -m tests.proofs.simulation`` runs any number."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, note, settings
+from hypothesis import strategies as st
+
+from tests.loops import run_in
+
+from . import over_http, table
+from .bugs import BUGS, planted
+from .chaos import FAULTS, MIN_LENGTH, plan_of
+from .run import simulate
+from .stages import OVER_HTTP
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_seed(seed: int) -> None:
+    result = simulate(seed)
+    assert result.violations == (), f"replay: python -m tests.proofs.simulation --seed {seed} --history"
+    assert result.calls > 30
+
+
+def test_same_seed_same_history() -> None:
+    once, again = simulate(3), simulate(3)
+    assert once.history == again.history
+    assert once.digest != simulate(4).digest
+
+
+def test_same_history_in_another_process() -> None:
+    """The order of sets and dictionaries of strings must not leak into the history."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.proofs.simulation", "--seed", "5"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": "12345"},
+    )
+    assert f"history {simulate(5).digest}" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug_is_found_within_50_seeds(name: Any) -> None:
+    for seed in range(50):
+        if simulate(seed, planted(name)).violations:
+            return
+    pytest.fail(f"{name} was not found")
+
+
+def test_seeds_cover_everything_that_can_happen() -> None:
+    plans = [plan_of(seed) for seed in range(200)]
+    assert {kind for plan in plans for kind in plan.kinds} == set(FAULTS)
+    for part in ("bursts", "expiries", "leaps", "sleeps", "rate_limits", "revoked_at"):
+        assert any(getattr(plan, part) for plan in plans)
+
+
+def test_table_of_faults_is_the_one_in_the_docs() -> None:
+    assert table.PAGE.read_text("utf-8") == table.page(), "run: python -m tests.proofs.simulation.table --write"
+
+
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_seed_over_http(seed: int) -> None:
+    """Ten minutes over sockets. A smaller seed is not a simpler one, so there is nothing to shrink."""
+    note(f"python -m tests.proofs.simulation --http --seed {seed} --history")
+    assert simulate(seed, stage=OVER_HTTP, length=MIN_LENGTH).violations == ()
+
+
+@pytest.mark.slow
+def test_planted_bug_is_found_over_http() -> None:
+    """Only HTTP shows a request that was sent once and arrives twice."""
+    found = (
+        simulate(seed, planted("silent_resend_when_dropped"), stage=OVER_HTTP, length=MIN_LENGTH) for seed in range(9)
+    )
+    assert any(result.violations for result in found)
+
+
+@pytest.mark.slow
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_over_http_no_order_is_placed_twice(seed: int) -> None:
+    note(f"python -m tests.proofs.simulation.over_http --mutations 60 --seed {seed}")
+    tally = run_in(asyncio.new_event_loop(), over_http.play(seed, 60))
+    assert tally.violations == 0
+    assert tally.orders == sum(tally.results.values()) == 60
