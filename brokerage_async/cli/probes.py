@@ -324,8 +324,8 @@ async def _same_symbol_twice(witness: Witness) -> MarginOrder:
 
 async def _close_of_too_much(witness: Witness) -> NewOrder:
     for held in (await witness.ask("positions.list")).rows:
-        is_long = held.quantity_direction is QuantityDirection.LONG and held.quantity is not None
-        if held.instrument_type is InstrumentType.EQUITY and is_long:
+        is_long = held.quantity_direction is QuantityDirection.LONG
+        if held.instrument_type is InstrumentType.EQUITY and is_long and held.quantity is not None:
             return sale(held.symbol, str(int(held.quantity) + 1))
     raise NotAskedError("the account holds no shares")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import itertools
 import logging
@@ -50,7 +51,7 @@ ADVICE = {
 }
 
 
-CODES = {
+CODES: dict[str, str | None] = {
     "DataError": "DATA",  # an argument that cannot be sent
     "UnicodeEncodeError": "DATA",
     "ReadOnlyError": None,
@@ -72,10 +73,10 @@ class Script:
     """A Lua script, called by its hash once the engine has it."""
 
     source: str
-    sha: str = attrs.field(init=False)
 
-    @sha.default
-    def _(self) -> str:
+    @functools.cached_property
+    def sha(self) -> str:
+        """The hash that it is called by."""
         return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 

@@ -126,7 +126,7 @@ class Source(Generic[T]):
     ) -> None:
         if on_error is not None:
             check_function("on_error", on_error)
-        self.parts = dict(parts)
+        self.parts: dict[str, Cursor[Any]] = dict(parts)
         self.failed: dict[str, Exception] = {}
         self.derive: Derive[T] = derive or (lambda change: (change,))
         self._on_error = on_error

@@ -59,7 +59,7 @@ def utc_now() -> datetime:
 class Listener(Protocol):
     """A consumer of a feed, called synchronously from its loop."""
 
-    def on_failure(self, error: Exception) -> None:
+    def on_failure(self, error: Exception, /) -> None:
         """Handle a failed poll that will be repeated."""
         ...
 

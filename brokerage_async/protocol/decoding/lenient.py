@@ -249,7 +249,7 @@ def _read_raw(field: WireField, raw: Any, path: str, issues: Issues) -> Any:
     else:
         value = keep(field, raw)
         widen(field, untyped=isinstance(raw, (Decimal, float)))
-    if value.__class__ is Kept:
+    if isinstance(value, Kept):
         widen(field)
         _report(field, value, path, issues)
     return value
