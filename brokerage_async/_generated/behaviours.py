@@ -60,6 +60,16 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
             source="guide to orders, 2026",
         ),
         Behaviour(
+            id="exchange_identifier_is_never_sent",
+            statement=(
+                "Pages of the reference that move money ask for an `ext-client-order-id`, and the guide says that "
+                "the system sets it and that it is never to be sent. The client reads it and never sends it."
+            ),
+            grade="published",
+            source="reference and guide of 2026, which disagree",
+            switch=False,
+        ),
+        Behaviour(
             id="orders_pass_in_flight",
             statement=("A routed order is In Flight before it is Live."),
             grade="published",

@@ -67,7 +67,10 @@ _REASONS: Mapping[str, Sequence[str]] = {
     "all orders for cryptocurrencies are refused": ("cryptocurrency_orders_have_one_leg",),
     "it changes something": ("deleted_watchlists_are_returned",),
     _LOAD: ("rates_of_operations", "bare_429", "failed_logins_block", "some_401s_need_the_user"),
-    _CLIENT: ("versions_in_production_only", "sandbox_has_no_market_data", "invented_preflight_codes"),
+    _CLIENT: (
+        "versions_in_production_only", "sandbox_has_no_market_data", "invented_preflight_codes",
+        "exchange_identifier_is_never_sent",
+    ),
     _FIELDS: (
         "closing_fees_are_an_object", "liquidity_allocations_have_a_maximum", "prices_have_fields_of_the_day",
         "indices_have_a_collection", "backtests_have_logs", "some_times_name_their_zone", "some_operations_end",

@@ -8,6 +8,7 @@ import pytest
 
 from brokerage_async import tickets
 from brokerage_async._generated.models import InstrumentType, LegAction, NewOrder, OrderType, PriceEffect, TimeInForce
+from brokerage_async._generated.operations import REQUEST_MODELS
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.protocol.validation.requests import problems_of
 from brokerage_async.tickets import (
@@ -240,3 +241,9 @@ def test_what_is_no_leg_and_what_is_no_pair_of_strikes(wrong: Any) -> None:
     ):
         with pytest.raises(InvalidRequestError):
             make()
+
+
+def test_bodies_of_requests_have_no_identifier_of_the_exchange() -> None:
+    wires = {model.__name__: {field.wire for field in described.fields} for model, described in REQUEST_MODELS.items()}
+    assert "external-identifier" in wires["NewOrder"]
+    assert [name for name, fields in wires.items() if "ext-client-order-id" in fields] == []
