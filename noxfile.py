@@ -144,7 +144,7 @@ def docs(session: nox.Session) -> None:
     session.install("-e", ".[arrow,cli,postgres,redis]", *group("docs"))
     site = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
-    session.run("python", "-m", "docgen", site)
+    session.run("python", "-m", "codegen.site", site)
     if sys.platform != "win32":  # the console blocks are for a shell of Unix
         session.run("python", "-m", "tests.console")
 
@@ -162,7 +162,7 @@ def site(session: nox.Session) -> None:
 def pictures(session: nox.Session) -> None:
     """Run console commands in a terminal, and draw what they show in ``docs/pictures`` (Unix only)."""
     session.install("-e", ".[cli]", *group("docs"))
-    session.run("python", "-m", "docgen.screenshots")
+    session.run("python", "-m", "codegen.site.screenshots")
 
 
 @nox.session
@@ -180,8 +180,6 @@ def build(session: nox.Session) -> None:
             "tests",
             "schema",
             "codegen",
-            "docgen",
-            "release",
             "changelog.d",
             "README.md",
             "CHANGELOG.md",
@@ -200,7 +198,6 @@ def build(session: nox.Session) -> None:
         session.chdir(folder)
         about_the_sources = (
             "tests/codegen",
-            "tests/docgen",
             "tests/release",
             "tests/schema/test_single_source.py",
             "tests/test_layers.py",
@@ -223,7 +220,7 @@ def release(session: nox.Session) -> None:
         archive.extractall(folder / "source", filter="data")
     source = next((folder / "source").iterdir())
     session.run("python", "-m", "build", "--outdir", str(folder / "again"), str(source), env=env)
-    session.run("python", "-m", "release", str(folder / "dist"), str(folder / "again"), *session.posargs)
+    session.run("python", "-m", "tests.release.checks", str(folder / "dist"), str(folder / "again"), *session.posargs)
     session.run("twine", "check", "--strict", str(wheel), str(sdist))
     session.run("check-wheel-contents", str(wheel))
     run_installed(session, wheel, folder / "venv")

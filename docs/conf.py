@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from sphinx.addnodes import pending_xref
 
 from brokerage_async import __version__
-from docgen import copies, pages, public
+from codegen.site import copies, pages, public
 
 if TYPE_CHECKING:
     from docutils.nodes import Element, document

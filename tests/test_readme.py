@@ -17,7 +17,7 @@ import pytest
 
 from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
-from docgen import copies, pages
+from codegen.site import copies, pages
 from tests.tables import for_each
 
 from .documents import PAGES, README, ROOT, blocks

@@ -16,7 +16,7 @@ import yaml
 from tests.documents import ROOT
 from tests.fleet.engines import free_port, missing
 
-FOLDER = ROOT / "engines"
+FOLDER = ROOT / "examples" / "engines"
 
 
 def answers(port: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from release.contents import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL
+from .checks import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL
 
 INFO = "brokerage_async-1.0.0.dist-info"
 Build = Callable[..., Path]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from release.contents import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL, sdist_problems, wheel_problems
 from tests.tables import for_each
 
+from .checks import REQUIRED_IN_SDIST, REQUIRED_IN_WHEEL, sdist_problems, wheel_problems
 from .conftest import INFO, Build
 
 

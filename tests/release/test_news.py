@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from docgen.pages import ROOT
-from release.news import START, fragment_problems, upcoming
+from codegen.site.pages import ROOT, START, upcoming
+
+from .checks import fragment_problems
 
 
 @pytest.fixture

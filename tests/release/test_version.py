@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from brokerage_async import __version__
-from docgen.pages import ROOT
-from release.news import upcoming
-from release.version import version_problems
+from codegen.site.pages import ROOT, upcoming
 from tests.tables import for_each
+
+from .checks import version_problems
 
 DATED = "# Changelog\n\n## 1.2.3 (2026-11-22)\n\n- New.\n\n## 1.2.2 (2026-01-01)\n\n- Old.\n"
 UNRELEASED = DATED.replace("2026-11-22", "unreleased")

@@ -10,9 +10,9 @@ from types import ModuleType
 import attrs
 import pytest
 
-from docgen import public
-from docgen.__main__ import main
-from docgen.pages import ROOT
+from codegen.site import public
+from codegen.site.__main__ import main
+from codegen.site.pages import ROOT
 
 
 def test_no_public_name_is_without_a_docstring() -> None:

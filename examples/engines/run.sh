@@ -2,7 +2,7 @@
 # Starts the engines of a fleet for development, from Debian's packages, on loopback, until it is interrupted.
 #
 #   apt-get install redis-server postgresql      # or valkey-server instead of redis-server
-#   engines/run.sh [FOLDER]                      # data in FOLDER, by default .engines
+#   examples/engines/run.sh [FOLDER]                      # data in FOLDER, by default .engines
 #
 # Nothing else is touched: no service of the system is started, stopped or configured.
 set -eu

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codegen.read.load import load
+from codegen.site.pages import ROOT
 from codegen.spec import Spec
-from docgen.pages import ROOT
 
 
 @pytest.fixture(scope="package")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docgen.messages import Message, messages, render
-from docgen.pages import ERRORS, ROOT
+from codegen.site.messages import Message, messages, render
+from codegen.site.pages import ERRORS, ROOT
 
 SOURCE = """
 def work(name, count):

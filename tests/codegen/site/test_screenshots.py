@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from docgen.screenshots import COMMANDS, FOLDER, last_frame, picture
+from codegen.site.screenshots import COMMANDS, FOLDER, last_frame, picture
 from tests.tables import for_each
 
 

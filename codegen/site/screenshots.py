@@ -1,4 +1,4 @@
-"""Command ``python -m docgen.screenshots``: run console commands in a terminal, and draw it at the end."""
+"""Command ``python -m codegen.site.screenshots``: run console commands in a terminal, and draw it at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
 
 __all__ = ["COMMANDS", "last_frame", "picture"]
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 ROWS, COLUMNS = 40, 106
 COMMANDS = {
     "demo": ("demo", None),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from docgen.copies import COPIES, relink
-from docgen.pages import ROOT
+from codegen.site.copies import COPIES, relink
+from codegen.site.pages import ROOT
 from tests.tables import for_each
 
 

@@ -1,4 +1,4 @@
-"""Command ``python -m docgen SITE``: count the public names that a built site lacks, or that have no docstring."""
+"""``python -m codegen.site SITE`` counts the public names that a built site lacks, or that have no docstring."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from codegen.site import copies, pages
 from codegen.spec import Spec
-from docgen import copies, pages
 
 
 def test_generated_pages_are_ignored_by_git() -> None:

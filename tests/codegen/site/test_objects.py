@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from brokerage_async import models
+from codegen.site import objects
 from codegen.spec import Spec
-from docgen import objects
 
 
 def test_every_exported_object_stands_on_one_page(spec: Spec) -> None:

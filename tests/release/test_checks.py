@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from docgen.pages import ROOT
-from release import __main__ as command
+from codegen.site.pages import ROOT
 
+from . import checks as command
 from .conftest import Build
 
 

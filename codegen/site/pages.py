@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from brokerage_async import __version__, errors
 from codegen.read.load import load
 from codegen.spec import Spec
-from release.news import START, upcoming
 
 from . import copies, messages, objects, operations
 
-__all__ = ["GENERATED", "render", "write"]
+__all__ = ["GENERATED", "START", "render", "upcoming", "write"]
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ERRORS = frozenset({*errors.__all__, *messages.HOMES})
 GENERATED = ("docs/reference/messages.md", "docs/reference/operations/", "docs/reference/objects/", "docs/project/")
 """Where the generated pages are; git ignores them, and the copies of `copies.COPIES`."""
+START = "<!-- the newest release follows -->\n"
+"""Line of CHANGELOG.md under which towncrier writes a release."""
 
 
 def render(spec: Spec) -> dict[str, str]:
@@ -39,3 +42,16 @@ def write() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text("utf-8") != page:
             path.write_text(page, "utf-8")
+
+
+def upcoming(root: Path, version: str, day: str = "unreleased") -> str:
+    """Return the section of CHANGELOG.md that the fragments would make; empty without fragments.
+
+    Raises:
+        subprocess.CalledProcessError: Towncrier cannot render them.
+    """
+    if not any((root / "changelog.d").glob("*.*.md")):
+        return ""
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version, "--date", day]
+    run = subprocess.run(command, cwd=root, capture_output=True, check=True, encoding="utf-8")
+    return run.stdout

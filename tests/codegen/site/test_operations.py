@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from codegen.site import operations
 from codegen.spec import Spec
-from docgen import operations
 
 
 def section(page: str, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from docgen.markdown import cell, code, reference, table
+from codegen.site.markdown import cell, code, reference, table
 from tests.tables import for_each
 
 

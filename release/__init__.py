@@ -1,1 +1,0 @@
-"""Checks before publishing: version, changelog, contents of wheel and sdist, reproducibility."""
