@@ -70,6 +70,16 @@ async def test_order_appears_within_a_second_and_a_click_fills_it(desk: Desk) ->
     assert "Filled 10 of order" in await desk.page.locator("#message").inner_text()
 
 
+async def test_held_order_waits_until_it_is_released(desk: Desk) -> None:
+    order_id = await desk.place()
+    row = desk.row(order_id)
+    await row.get_by_text("Live").wait_for()
+    await row.get_by_role("button", name=f"Hold order {order_id}").click()
+    await row.get_by_role("button", name=f"Release order {order_id}").click()
+    await desk.page.locator("#message", has_text=f"Released order {order_id}").wait_for()
+    await row.get_by_role("button", name=f"Hold order {order_id}").wait_for(timeout=2000)
+
+
 async def test_page_is_operated_with_the_keyboard_alone(desk: Desk) -> None:
     page, order_id = desk.page, await desk.place()
     await desk.row(order_id).wait_for()

@@ -81,6 +81,9 @@ function actions(order) {
     button("Reject", `Reject order ${order.id}`, () => act(`Rejected order ${order.id}`, "POST", `${path}/reject`, {}), order.can_reject),
     button("Expire", `Expire order ${order.id}`, () => act(`Expired order ${order.id}`, "POST", `${path}/expire`), order.can_expire),
     button("Remove", `Remove order ${order.id}`, () => act(`Removed order ${order.id}`, "POST", `${path}/remove`, {}), order.can_remove),
+    order.is_held
+      ? button("Release", `Release order ${order.id}`, () => act(`Released order ${order.id}`, "POST", `${path}/release`))
+      : button("Hold", `Hold order ${order.id}`, () => act(`Held order ${order.id}`, "POST", `${path}/hold`, {})),
   );
 }
 

@@ -156,6 +156,7 @@ class OrderView(View):
     can_reject: bool
     can_expire: bool
     can_remove: bool
+    is_held: bool
     received_at: str | None
     external_identifier: str | None
 
@@ -348,6 +349,7 @@ def _order(order: Order, interventions: Interventions) -> OrderView:
         can_reject=interventions.can_become(order, OrderStatus.REJECTED),
         can_expire=interventions.can_become(order, OrderStatus.EXPIRED),
         can_remove=interventions.can_become(order, interventions.removal(order)),
+        is_held=interventions.is_held(order),
         received_at=timestamp(order.received_at),
         external_identifier=order.terms.external_identifier,
     )

@@ -167,10 +167,14 @@ class Exchange:
 
     def _run(self, order: Order, action: Callable[[Order, float], None], now: float) -> None:
         """Do what is due, or keep it until the order is released."""
-        if {(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen:
+        if self.is_frozen(order):
             self._waiting.append((order, order.status, action))
         else:
             action(order, now)
+
+    def is_frozen(self, order: Order) -> bool:
+        """Return True while an order is in a status in which nothing may happen to it."""
+        return bool({(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen)
 
     def freeze(self, number: str, status: OrderStatus) -> None:
         """Let nothing that is scheduled happen to an order, or to any (`*`), while it is in a status."""

@@ -177,6 +177,10 @@ class Interventions:
         """Return whether an order can be rejected, expire or be removed now."""
         return status in TRANSITIONS[order.status]
 
+    def is_held(self, order: Order) -> bool:
+        """Return whether an order is held in its status."""
+        return self._exchange.is_frozen(order)
+
     def removal(self, order: Order) -> OrderStatus:
         """Return the status of an order that an administrator removes."""
         return OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED
