@@ -402,7 +402,7 @@ class Witness:
                 behaviours[name] = AS_DESCRIBED if what is None else f"{NOT_ASKED}: {what}"
                 continue
             shown = what if isinstance(what, str) else what.summary(words)
-            self.findings.append(Finding("behaviours", name, BEHAVIOURS[name].statement, shown))
+            self.findings.append(Finding("behaviours", name, BEHAVIOURS[name], shown))
             behaviours[name] = f"{DIFFERS}: {shown}"
         return {
             "findings": [attrs.asdict(finding) for finding in self.findings],

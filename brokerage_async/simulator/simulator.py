@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from .._arguments import running_loop
-from .._generated.behaviours import BEHAVIOURS
+from .._generated.behaviours import SWITCHES
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.wire import WireForm
@@ -66,10 +66,9 @@ def check_options(
         raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
     if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
         raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
-    known = [name for name, behaviour in BEHAVIOURS.items() if behaviour.switch]
     for behaviour in without:
-        if behaviour not in known:
-            raise ValueError(f"without must name behaviours of {', '.join(known)}; got {behaviour!r}")
+        if behaviour not in SWITCHES:
+            raise ValueError(f"without must name behaviours of {', '.join(sorted(SWITCHES))}; got {behaviour!r}")
     for symbol, source in (prices or {}).items():
         if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
             raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")

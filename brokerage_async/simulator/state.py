@@ -62,7 +62,9 @@ class Settings:
 
     def has(self, behaviour: str) -> bool:
         """Return True unless an entry of the list of recorded behaviour is switched off."""
-        return BEHAVIOURS[behaviour].id not in self.without
+        if behaviour not in BEHAVIOURS:
+            raise LookupError(f"unknown behaviour {behaviour!r}")
+        return behaviour not in self.without
 
 
 class State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,19 +75,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.globals["header"] = HEADER
-    environment.filters["quoted"] = _quoted
+    environment.filters["quoted"] = repr
     return environment
-
-
-def _quoted(text: str) -> str:
-    """Return the source of a long string, in lines that fit where an argument of a nested call is continued."""
-    words = re.findall(r"\S+\s*", text)
-    lines = [""]
-    for word in words:
-        if len(lines[-1]) + len(word) > 100:
-            lines.append("")
-        lines[-1] += word
-    return "\n".join(map(repr, lines))
 
 
 def formatted(source: str) -> str:

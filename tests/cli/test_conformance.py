@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from brokerage_async import Limits
-from brokerage_async._generated.behaviours import BEHAVIOURS
+from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.conformance import conformance, examine, exit_code_of
 from brokerage_async.cli.probes import PROBES, unasked
@@ -96,13 +96,13 @@ async def test_each_switch_of_the_list_is_named() -> None:
     for options in moments:
         usual, different = await asked(**options)
         assert different == set()
-        for name in {name for name in usual - named if BEHAVIOURS[name].switch}:
+        for name in (usual - named) & SWITCHES:
             _, found = await asked(without=[name], **options)
             named |= found & {name}
             if found - {name}:
                 wrong.append((name, found))
     assert wrong == []
-    assert {name for name in PROBES if BEHAVIOURS[name].switch} - named == set()
+    assert (PROBES.keys() & SWITCHES) - named == set()
 
 
 async def test_switch_that_is_off_is_named_in_the_report() -> None:

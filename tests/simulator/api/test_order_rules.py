@@ -117,7 +117,7 @@ def test_order_rules_have_a_case_and_a_known_code_each() -> None:
     rules = [rule for model in REQUEST_MODELS.values() for rule in model.service_rules if rule.code]
     missing = {(rule.behaviour, rule.code) for rule in rules} - {(behaviour, code) for behaviour, code, _ in CASES}
     assert missing == set()
-    known = {*PreflightCode, *re.findall("`([a-z_]+)`", BEHAVIOURS["invented_preflight_codes"].statement)}
+    known = {*PreflightCode, *re.findall("`([a-z_]+)`", BEHAVIOURS["invented_preflight_codes"])}
     assert [rule.code for rule in rules if rule.code not in known] == []
     source = "".join(path.read_text("utf-8") for path in Path(simulator.__file__).parent.rglob("*.py"))
     assert set(re.findall(r'Message\("([a-z_.]+)"', source)) <= known
