@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "8358e72d3063cf6051ae2e872bfa662e0ca5db8517a9ceb494b596d4c31fc1cf"
+SCHEMA: str = "a7a4cef3cfbb751ec14861883a3a3a0e094e7cf22029360ba7c15ea1f3be72f5"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -37,6 +37,7 @@ BEHAVIOURS: Mapping[str, str] = {
     "pages_have_maxima": "Pages of orders have 100 rows by default and at most 200, complex orders 10 and 200, transactions and snapshots 250 and 2,000, active equities 1,000 and 5,000, SPAN files 1,000 and 50,000. What a larger per-page gets was never recorded; the simulator answers 400.",
     "live_lists_keep_working_orders": "Live lists hold the orders of the current trading day in any status, and older orders that still work.",
     "order_searches_count_eastern_days": "The dates of a search of orders are days in US Eastern time.",
+    "options_deliver": "An option in the money is exercised at its expiration, by its holder or against its writer: the option ends with the sub-type Exercise or Assignment, and the shares or the future change hands at the strike, in a row of the type Receive Deliver with the action of a trade. Options on an index are settled in cash. Without this, the simulator settles all in cash. That no fee is charged is a guess.",
     "rates_of_operations": 'Lists of positions, balances, accounts and futures take 1 request a second, quotes by type, chains and lists of equities 2, single instruments 3, each operation on orders 20, everything together 50. The simulator enforces this with Simulator(rate_limit="published").',
     "bare_429": "A 429 carries no headers.",
     "failed_logins_block": "Too many failed logins block an address for about eight hours, in which requests time out. A client keeps the refusal of its credentials in its token store and does not send them again.",

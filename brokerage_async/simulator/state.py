@@ -88,7 +88,9 @@ class State:
         self.exchange: Exchange = Exchange(
             self.order_store, self.bookkeeping, self.prices, self.event_queue, random, chances, settings.has
         )
-        self.expirations: Expirations = Expirations(self.accounts, self.bookkeeping, self.prices, self.event_queue)
+        self.expirations: Expirations = Expirations(
+            self.accounts, self.bookkeeping, self.catalogue, self.prices, self.event_queue, settings.has
+        )
         self.interventions: Interventions = Interventions(self.order_store, self.exchange)
         self.preflight: Preflight = Preflight(
             self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has

@@ -191,7 +191,8 @@ async def test_candles_begin_with_a_snapshot_from_the_start() -> None:
 def test_events_of_each_type(kind: str) -> None:
     @on_virtual_time
     async def run() -> None:
-        async with world() as (_, client), client.stream.quotes(["AAPL"], [kind]) as stream:
+        symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
+        async with world() as (_, client), client.stream.quotes([symbol], [kind]) as stream:
             assert type(await within(1, stream)) is MARKET_EVENTS[kind]
 
     run()

@@ -106,6 +106,13 @@ class Catalogue:
             self._chains[product_code] = FutureOptionChain(product, count, self.today)
         return self._chains[product_code]
 
+    def future_option(self, streamer_contract: str, code: str) -> Instrument | None:
+        """Return the option on a future by the parts of its streamer symbol (``ES2M26``, ``C6000``), or None."""
+        chains = (self.chain(product) for product in FUTURES if streamer_contract.startswith(product))
+        symbols = (chain.symbol_of(streamer_contract, code) for chain in chains if chain is not None)
+        symbol = next(filter(None, symbols), None)
+        return None if symbol is None else self.instrument(InstrumentType.FUTURE_OPTION, symbol)
+
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         """Return the tradable instrument of ``symbol``, or None."""
         key = (instrument_type, symbol)

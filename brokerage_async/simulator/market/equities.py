@@ -38,6 +38,7 @@ __all__ = [
     "known_equities",
     "monthly_expirations",
     "option_row",
+    "quarterly_dividend",
     "strike_step",
     "tick_rows",
     "warrant_row",
@@ -178,6 +179,8 @@ _EXPIRATIONS = 10
 _STRIKES = 25
 _LENDABILITY = (Lendability.EASY_TO_BORROW, Lendability.LOCATE_REQUIRED, Lendability.PREBORROW)
 _MARKETS = ("XNAS", "XNYS", "ARCX")
+_CENT = Decimal("0.01")
+_DIVIDENDS = 2
 
 
 def tick_rows(ticks: Ticks) -> list[TickSizeWire]:
@@ -341,6 +344,14 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
         tick_sizes=tick_rows(EQUITY_TICKS),
         option_tick_sizes=tick_rows(OPTION_TICKS),
     )
+
+
+def quarterly_dividend(equity: EquityDefinition, random: KeyedRandom) -> Decimal:
+    """Return the dividend per share of each quarter; indices and one company in three pay none."""
+    key = key_of(equity.symbol)
+    if equity.is_index or random.below(3, key, _DIVIDENDS) == 0:
+        return Decimal(0)
+    return max(_CENT, (equity.price * (10 + random.below(90, key, _DIVIDENDS, 1)) / 10_000).quantize(_CENT))
 
 
 def monthly_expirations(today: date, count: int) -> list[date]:

@@ -41,7 +41,7 @@ _OPTION = re.compile(
 )
 _STRIKES = 200
 _HOUR = 16.0
-_TICK = "0.01"
+_TICK = Decimal("0.01")
 
 
 class Expiration:
@@ -137,6 +137,11 @@ class FutureOptionChain:
         listed = (ListedOption(one, *parts) for one in self.expirations for parts in codes)
         self._options = list(itertools.islice(listed, count))
 
+    def symbol_of(self, streamer_contract: str, code: str) -> str | None:
+        """Return the symbol of an option by the parts of its streamer symbol (``ES2M26``, ``C6000``)."""
+        found = (one for one in self.expirations if one.streamer_contract == streamer_contract)
+        return next((one.symbol_start + code for one in found), None)
+
     @cached_property
     def table(self) -> RowTable[ListedOption]:
         """Rows of the options. The fields that those of one expiration share are rendered once."""
@@ -197,7 +202,7 @@ class FutureOptionChain:
             strike_factor="1.0",
             stops_trading_at=expires_at,
             expires_at=expires_at,
-            tick_sizes=[TickSizeWire(value=_TICK)],
+            tick_sizes=[TickSizeWire(value=f"{_tick(self.product):f}")],
             strikes=list(_strikes_of(options)),
         )
 
@@ -217,6 +222,11 @@ def _strikes_of(options: Sequence[ListedOption]) -> Iterator[OptionStrikeWire]:
 def _joined(first: bytes, second: bytes) -> bytes:
     """Return one JSON object from two that share no key."""
     return b"%b,%b" % (first[:-1], second[1:])
+
+
+def _tick(product: FutureProduct) -> Decimal:
+    """Return the tick of options, which is finer on a future that costs little."""
+    return min(_TICK, product.tick)
 
 
 def _notional(product: FutureProduct) -> str:
@@ -271,7 +281,7 @@ def future_option_instrument(symbol: str) -> Instrument | None:
         instrument_type=InstrumentType.FUTURE_OPTION,
         underlying=match["future"],
         multiplier=product.multiplier,
-        tick=product.tick,
+        tick=_tick(product),
         strike=Decimal(match["strike"]),
         option_type=OptionType(match["kind"]),
         expires=expires,

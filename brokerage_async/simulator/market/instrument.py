@@ -32,7 +32,6 @@ OPTION_TICKS: Ticks = ((Decimal("3.0"), Decimal("0.01")), (None, Decimal("0.05")
 _TICKS: Mapping[InstrumentType, Ticks] = {
     InstrumentType.EQUITY: EQUITY_TICKS,
     InstrumentType.EQUITY_OPTION: OPTION_TICKS,
-    InstrumentType.FUTURE_OPTION: ((None, Decimal("0.01")),),
 }
 
 
@@ -64,15 +63,24 @@ class Instrument:
         """Time of expiration in epoch seconds."""
         return None if self.expires is None else local_epoch(self.expires, self.expiration_hour)
 
+    def tick_at(self, price: Decimal) -> Decimal:
+        """Return the tick of prices around ``price`` at its venue."""
+        ticks = _TICKS.get(self.instrument_type, ((None, self.tick),))
+        return next(tick for end, tick in ticks if end is None or price < end)
+
     def is_on_tick(self, price: Decimal) -> bool:
         """Return whether its venue takes a price."""
-        ticks = _TICKS.get(self.instrument_type, ((None, self.tick),))
-        return price % next(tick for end, tick in ticks if end is None or price < end) == 0
+        return price % self.tick_at(price) == 0
 
     @property
     def is_option(self) -> bool:
         """Whether it is an option, on shares or on a future."""
         return self.option_type is not None
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call."""
+        return self.option_type is OptionType.CALL
 
     @property
     def is_future(self) -> bool:

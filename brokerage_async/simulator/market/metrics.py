@@ -19,10 +19,11 @@ from ..._generated.converters import (
 from ..._generated.models import InstrumentCollection
 from ..api.wire import money, timestamp
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import CALENDARS, local_date
+from .calendar import CALENDARS, local_date, local_epoch
 from .catalogue import Catalogue
-from .equities import EquityDefinition, equity_row
-from .prices import IMPLIED_VOLATILITY, PRICE_INTERVAL, Prices
+from .equities import EquityDefinition, equity_row, quarterly_dividend
+from .option_pricing import YEAR
+from .prices import PRICE_INTERVAL, Prices
 
 __all__ = ["CompanyEvents", "Event", "Metrics"]
 
@@ -57,12 +58,9 @@ class CompanyEvents:
         return next(day for day in days if day > today), self._earned(equity, len(reported))
 
     def dividends(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the dividends per share that were paid by now; one company in three pays none."""
-        key = key_of(equity.symbol)
-        if equity.is_index or self._random.below(3, key, _DIVIDENDS) == 0:
-            return []
-        amount = Decimal(5 + self._random.below(150, key, _DIVIDENDS, 1)).scaleb(-2)
-        return [(day, amount) for day in self._until(equity, _DIVIDENDS, now)]
+        """Return the dividends per share that were paid by now."""
+        amount = quarterly_dividend(equity, self._random)
+        return [(day, amount) for day in self._until(equity, _DIVIDENDS, now)] if amount else []
 
     def _earned(self, equity: EquityDefinition, number: int) -> Decimal:
         return Decimal(self._random.below(400, key_of(equity.symbol), _EARNINGS, number) - 50).scaleb(-2)
@@ -82,7 +80,7 @@ class CompanyEvents:
 
 _RANK, _PERCENTILE, _LIQUIDITY, _BETA, _CORRELATION, _SHARES = range(11, 17)
 _TRADING_DAYS = 252
-_IV = Decimal(IMPLIED_VOLATILITY).quantize(Decimal("0.000001"))
+_MONTH = 30 / 365
 
 
 class Metrics:
@@ -133,24 +131,24 @@ class Metrics:
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the volatility that option prices imply, and that of the closing prices."""
-        today = local_date(now)
         days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
         closes = list(self._closes(equity.symbol, now, 91))
         realized = {days: _annual_percent(closes[: days + 1]) for days in (30, 60, 90)}
-        implied = _IV * 100
+        surface = self._prices.surface(equity.symbol)
+        implied = Decimal(surface.volatility(1, 1, _MONTH)) * 100
         return {
-            "implied_volatility_index": f"{_IV:f}",
-            "implied_volatility_index_15_day": f"{_IV:f}",
+            "implied_volatility_index": f"{implied / 100:.6f}",
+            "implied_volatility_index_15_day": f"{surface.volatility(1, 1, 15 / 365):.6f}",
             "implied_volatility_index_5_day_change": "0.0",
             "option_expiration_implied_volatilities": [
                 ExpirationVolatilityWire(
                     expiration_date=day.isoformat(),
                     option_chain_type="Standard",
                     settlement_type="PM",
-                    implied_volatility=f"{_IV:f}",
+                    implied_volatility=f"{surface.volatility(1, 1, (local_epoch(day, 16) - now) / YEAR):.6f}",
                 )
                 for day in sorted(days)
-                if day >= today
+                if now < local_epoch(day, 16)
             ],
             "implied_volatility_30_day": f"{implied:.2f}",
             "iv_hv_30_day_difference": f"{implied - realized[30]:.2f}",

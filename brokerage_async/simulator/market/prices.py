@@ -1,7 +1,7 @@
 """Simulated market prices.
 
 Every underlying has a source of quotes, by default a random walk that changes once a minute, unless ``set_price`` holds
-its price. Options are priced from their underlying by a simple rule. All prices are functions of seed, sources, time.
+its price. Options follow their underlying by `option_pricing`. All prices are functions of seed, sources and time.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.models import OptionType
-from ..keyed_random import KeyedRandom
-from .calendar import local_date
+from ..keyed_random import KeyedRandom, key_of
 from .catalogue import Catalogue
+from .equities import quarterly_dividend
+from .future_products import product_of
 from .instrument import Instrument
+from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
 
-__all__ = ["IMPLIED_VOLATILITY", "PRICE_INTERVAL", "Prices"]
+__all__ = ["PRICE_INTERVAL", "Prices"]
 
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk."""
-
-_MONTH_VALUE = 0.02
-"""Time value of an option at the money with 30 days left, as a part of the spot price."""
-
-IMPLIED_VOLATILITY: float = _MONTH_VALUE / 0.4 * (365 / 30) ** 0.5
-"""Annual volatility that all option prices imply, as a fraction: 0.4 * volatility * spot * sqrt(years) at the money."""
 
 _DEFAULT = RandomWalk()
 _HALF_SPREAD = Decimal("0.0001")
 _OPTION_LOTS = 20
 """Shares at the market of an underlying for each option contract at that of its options."""
 _CACHE_SIZE = 4096
+_FINE = Decimal("0.00000001")
+_FAR, _NEAR = 121, 122
 
 
 class Prices:
@@ -47,6 +45,7 @@ class Prices:
         self._sources: dict[str, PriceSource] = {}
         self._held: dict[str, list[tuple[float, Quote | None]]] = {}
         self._walks: dict[tuple[str, int], Quote] = {}
+        self._surfaces: dict[str, Surface] = {}
         self._listeners: list[Callable[[str, float], None]] = []
         self.version: int = 0
         """Number of times a price or source was set."""
@@ -141,24 +140,49 @@ class Prices:
 
     def price(self, instrument: Instrument, now: float) -> Decimal:
         """Return the last price of an instrument, per share or per unit of the underlying."""
+        if instrument.strike is None:
+            return self.underlying_price(instrument.underlying, now)
+        bid, ask, worth = self._around(instrument, now)
+        nearest = ask if worth - bid > ask - worth else bid
+        return nearest if now >= (instrument.expires_at or now) else nearest or ask
+
+    def theory(self, instrument: Instrument, now: float) -> Theory:
+        """Return the theoretical value of an option and its greeks; time passes by the minute, as prices do."""
+        return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
+
+    def surface(self, symbol: str) -> Surface:
+        """Return the volatilities of the options of an underlying."""
+        found = self._surfaces.get(symbol)
+        if found is None:
+            equity = None if product_of(symbol) else self._catalogue.equity(symbol)
+            low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
+            far = self._random.between(low, high, key_of(symbol), _FAR)
+            near = far * self._random.between(0.85, 1.15, key_of(symbol), _NEAR)
+            paid = None if equity is None else float(4 * quarterly_dividend(equity, self._random) / equity.price)
+            found = self._surfaces[symbol] = Surface(near, far, paid)
+        return found
+
+    def _terms(self, instrument: Instrument, now: float) -> tuple[float, float, float]:
+        """Return spot price, strike and years left of an option."""
+        left = max(0.0, (instrument.expires_at or now) - now // PRICE_INTERVAL * PRICE_INTERVAL)
         spot = self.underlying_price(instrument.underlying, now)
-        if instrument.strike is None or instrument.expires is None:
-            return spot
-        inside = _inside(instrument, spot)
-        days = max(0, (instrument.expires - local_date(now)).days)
-        distance = float(abs(inside)) / float(spot)
-        time_value = float(spot) * _MONTH_VALUE * (days / 30) ** 0.5 * max(0.0, 1 - 5 * distance)
-        worth = float(max(inside, Decimal(0))) + time_value
-        places = places_of(spot)
-        least = Decimal(1).scaleb(-places)
-        return max(least, Decimal(round(worth, places)).quantize(least))
+        return float(spot), float(instrument.strike or 0), left / YEAR
+
+    def _around(self, instrument: Instrument, now: float) -> tuple[Decimal, Decimal, Decimal]:
+        """Return the prices on ticks below and above the value of an option, and the value."""
+        spot, strike, years = self._terms(instrument, now)
+        value = price_of(self.surface(instrument.underlying), spot, strike, years, is_call=instrument.is_call)
+        worth = Decimal(value).quantize(_FINE)
+        tick = instrument.tick_at(worth)
+        bid = worth // tick * tick
+        return bid, bid + tick, worth
 
     def intrinsic(self, instrument: Instrument, now: float) -> Decimal:
         """Return the value of an option at its expiration, per unit of the underlying; 0 out of the money."""
         return max(Decimal(0), _inside(instrument, self.underlying_price(instrument.underlying, now)))
 
     def market(self, instrument: Instrument, now: float) -> Quote:
-        """Return the quote of an instrument. That of an option surrounds its price, that of a future is on ticks."""
+        """Return the quote of an instrument: of an option, the ticks below and above its theoretical value."""
         quote = self.underlying_quote(instrument.underlying, now)
         if not instrument.is_option and (not instrument.is_future or instrument.underlying in self._sources):
             return quote
@@ -166,12 +190,12 @@ class Prices:
         if instrument.is_future:
             half = max(instrument.tick, quote.ask - quote.last)
             return attrs.evolve(quote, bid=last - half, ask=last + half)
-        half = max(instrument.tick, (last * _HALF_SPREAD).quantize(instrument.tick))
+        bid, ask, _ = self._around(instrument, now)
         return Quote(
             since=quote.since,
             last=last,
-            bid=max(last - half, Decimal(0)),
-            ask=last + half,
+            bid=bid,
+            ask=ask,
             bid_size=_contracts(quote.bid_size),
             ask_size=_contracts(quote.ask_size),
         )

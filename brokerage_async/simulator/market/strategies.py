@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from math import exp, log, sqrt
-from statistics import NormalDist
 
 import attrs
 
@@ -30,7 +28,7 @@ from ..._generated.models import (
 from .calendar import CALENDARS, TradingSession, local_date, monthly_expiration
 from .equities import OptionDefinition, strike_step
 from .instrument import Instrument, occ_symbol
-from .prices import IMPLIED_VOLATILITY, Prices
+from .prices import Prices
 
 __all__ = [
     "BY_OTHER_LEG",
@@ -52,9 +50,6 @@ BY_OTHER_LEG = frozenset(
     }
 )
 """Ways of choosing a strike that start from that of another leg."""
-
-_NORMAL = NormalDist()
-_MAX_DELTA = 0.999
 
 
 def is_option_leg(leg: BacktestLeg) -> bool:
@@ -84,10 +79,10 @@ class Strategies:
 
     def worth(self, legs: Sequence[HeldLeg], at: float) -> Decimal:
         """Return the amount that buying the legs costs, negative for a credit."""
-        return sum((leg.units * self._price(leg.instrument, at) for leg in legs), Decimal(0))
+        return sum((leg.units * self._prices.price(leg.instrument, at) for leg in legs), Decimal(0))
 
     def delta(self, legs: Sequence[HeldLeg], at: float) -> float:
-        """Return the change of the worth per dollar of the underlying, by the volatility that all prices imply."""
+        """Return the change of the worth per dollar of the underlying."""
         return sum(leg.units * self._delta(leg.instrument, at) for leg in legs)
 
     def enter(self, symbol: str, legs: Sequence[BacktestLeg], at: float, *, exact: bool) -> list[HeldLeg] | None:
@@ -119,21 +114,8 @@ class Strategies:
             for instrument, leg in zip(instruments, legs, strict=True)
         ]
 
-    def _price(self, instrument: Instrument, at: float) -> Decimal:
-        """Return the price of an instrument; an option is worth no more than its exercise when it expires."""
-        if instrument.strike is None or instrument.expires is None or local_date(at) < instrument.expires:
-            return self._prices.price(instrument, at)
-        spot = self._prices.underlying_price(instrument.underlying, at)
-        is_call = instrument.option_type is OptionType.CALL
-        return max(Decimal(0), spot - instrument.strike if is_call else instrument.strike - spot)
-
     def _delta(self, instrument: Instrument, at: float) -> float:
-        if instrument.strike is None or instrument.expires is None:
-            return 1.0
-        spot, strike = float(self._prices.underlying_price(instrument.underlying, at)), float(instrument.strike)
-        deviation = _deviation(local_date(at), instrument.expires)
-        in_call = _NORMAL.cdf(log(spot / strike) / deviation + deviation / 2) if deviation else float(spot > strike)
-        return in_call if instrument.option_type is OptionType.CALL else in_call - 1
+        return self._prices.theory(instrument, at).delta if instrument.is_option else 1.0
 
     def _strike(
         self, symbol: str, leg: BacktestLeg, expires: date, strikes: dict[int, Decimal], at: float
@@ -143,11 +125,9 @@ class Strategies:
         step = strike_step(spot)
         way = leg.strike_selection
         base = strikes[leg.strike_relative_leg or 0] if way in BY_OTHER_LEG else spot
-        if way == StrikeSelection.PREMIUM:
-            return self._strike_by_premium(symbol, leg, expires, at)
-        if way == StrikeSelection.DELTA:
-            wanted = spot * Decimal(_moneyness(leg, _deviation(local_date(at), expires)))
-        elif way in (StrikeSelection.PERCENTAGE_OTM, StrikeSelection.PERCENTAGE_OTM_RELATIVE):
+        if way in (StrikeSelection.PREMIUM, StrikeSelection.DELTA):
+            return self._strike_by_value(symbol, leg, expires, at)
+        if way in (StrikeSelection.PERCENTAGE_OTM, StrikeSelection.PERCENTAGE_OTM_RELATIVE):
             part = leg.percentage_otm or Decimal(0)
             wanted = base * (1 + part if _right(leg) is OptionType.CALL else 1 - part)
         else:
@@ -156,20 +136,21 @@ class Strategies:
             return wanted if wanted > 0 and wanted % step == 0 else None
         return max(step, round(wanted / step) * step)
 
-    def _strike_by_premium(self, symbol: str, leg: BacktestLeg, expires: date, at: float) -> Decimal:
-        """Return the strike up to twice the spot price whose option costs about as much as a leg asks for."""
+    def _strike_by_value(self, symbol: str, leg: BacktestLeg, expires: date, at: float) -> Decimal:
+        """Return the strike up to twice the spot price whose option has about the premium or delta of a leg."""
         spot, right = self._prices.underlying_price(symbol, at), _right(leg)
-        step = strike_step(spot)
-        sign = -1 if right is OptionType.CALL else 1  # the higher the strike, the cheaper a call
+        by_delta, step = leg.strike_selection == StrikeSelection.DELTA, strike_step(spot)
+        sign = -1 if right is OptionType.CALL else 1  # the higher the strike, the cheaper a call, the less its delta
 
-        def premium(number: int) -> Decimal:
-            return sign * self._price(_option(symbol, expires, right, number * step), at)
+        def value(number: int) -> float:
+            option = _option(symbol, expires, right, number * step)
+            return sign * (abs(self._delta(option, at)) if by_delta else float(self._prices.price(option, at)))
 
         numbers = range(1, int(spot * 2 / step) + 2)
-        wanted = sign * (leg.premium or Decimal(0))
-        position = bisect.bisect_left(numbers, wanted, key=premium)
+        wanted = sign * (float(leg.delta or 0) / 100 if by_delta else float(leg.premium or 0))
+        position = bisect.bisect_left(numbers, wanted, key=value)
         nearest = numbers[max(0, position - 1) : position + 1]
-        return step * min(nearest, key=lambda number: abs(premium(number) - wanted))
+        return step * min(nearest, key=lambda number: abs(value(number) - wanted))
 
 
 def _expiration(today: date, days: int) -> date:
@@ -177,18 +158,6 @@ def _expiration(today: date, days: int) -> date:
     months = (today.year * 12 + today.month - 1 + offset for offset in range(days // 30 + 3))
     ahead = (monthly_expiration(month // 12, month % 12 + 1) for month in months)
     return min((day for day in ahead if day > today), key=lambda day: abs((day - today).days - days))
-
-
-def _deviation(today: date, expires: date) -> float:
-    """Return the standard deviation of the logarithm of the underlying until an expiration."""
-    return IMPLIED_VOLATILITY * sqrt(max(0, (expires - today).days) / 365)
-
-
-def _moneyness(leg: BacktestLeg, deviation: float) -> float:
-    """Return the ratio of strike to spot price at which an option has the delta of a leg."""
-    delta = min(float(leg.delta or 0) / 100, _MAX_DELTA)
-    of_call = delta if _right(leg) is OptionType.CALL else 1 - delta
-    return exp(deviation * deviation / 2 - _NORMAL.inv_cdf(of_call) * deviation)
 
 
 def _right(leg: BacktestLeg) -> OptionType:

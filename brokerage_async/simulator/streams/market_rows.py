@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
+import attrs
+
 from ..._generated.models import InstrumentType
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
+from ..market.option_pricing import RATE
 from ..market.prices import PRICE_INTERVAL, Prices
 
 __all__ = ["MAX_CANDLES", "MarketRows"]
@@ -22,7 +25,9 @@ _NAN = "NaN"
 _PRICES = ("open", "high", "low", "close", "volume", "VWAP")
 _OPTION = re.compile(r"\.(?P<root>[A-Z0-9/.]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]+(?:\.[0-9]+)?)")
 _FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A-Z]+")
+_FUTURE_OPTION = re.compile(r"\./(?P<contract>[A-Z0-9]+[0-9]{2})(?P<code>[CP][0-9.]+):[A-Z]+")
 _CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
+_OF_OPTIONS = ("Greeks", "TheoPrice")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 2592000}
 _EPOCH_ORDINAL = 719163
 
@@ -71,7 +76,7 @@ class MarketRows:
         if kind == "Candle":
             return next(self._candles(symbol, None, now), None)
         instrument = self._instrument(symbol)
-        if instrument is None or kind not in self._makers:
+        if instrument is None or kind not in self._makers or (kind in _OF_OPTIONS and not instrument.is_option):
             return None
         values: dict[str, Any] = {"eventType": kind, "eventSymbol": symbol, "eventTime": 0}
         return values | self._makers[kind](instrument, now)
@@ -82,6 +87,8 @@ class MarketRows:
             thousandths = int(Decimal(option["strike"]) * 1000)
             occ = f"{option['root']:6}{option['day']}{option['kind']}{thousandths:08d}"
             return find(InstrumentType.EQUITY_OPTION, occ)
+        if (option := _FUTURE_OPTION.fullmatch(symbol)) is not None:
+            return self._catalogue.future_option(option["contract"], option["code"])
         if (future := _FUTURE.fullmatch(symbol)) is not None:
             return find(InstrumentType.FUTURE, f"{future['root']}{future['year']}")
         if ":" in symbol:
@@ -91,14 +98,13 @@ class MarketRows:
         return equity.instrument() if equity is not None and is_index else find(InstrumentType.EQUITY, symbol)
 
     def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        price = self._prices.price(instrument, now)
+        quote = self._prices.market(instrument, now)
         equity = self._catalogue.equity(instrument.symbol)
         is_index = equity is not None and equity.is_index  # nobody trades it, so that its quote has no sizes
-        half = max(instrument.tick, (price * Decimal("0.0001")).quantize(instrument.tick))
-        bid_size, ask_size = (_NAN, _NAN) if is_index else (100.0, 200.0)
+        bid_size, ask_size = (_NAN, _NAN) if is_index else (float(quote.bid_size or 100), float(quote.ask_size or 200))
         return {
-            "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(price - half),
-            "bidSize": bid_size, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(price + half),
+            "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(quote.bid),
+            "bidSize": bid_size, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(quote.ask),
             "askSize": ask_size,
         }  # fmt: skip
 
@@ -131,11 +137,7 @@ class MarketRows:
         }  # fmt: skip
 
     def _greeks(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        is_call = instrument.option_type is None or instrument.option_type == "C"
-        return self._indexed(now) | {
-            "price": float(self._prices.price(instrument, now)), "volatility": 0.2, "delta": 0.5 if is_call else -0.5,
-            "gamma": 0.01, "theta": -0.02, "rho": 0.01, "vega": 0.1,
-        }  # fmt: skip
+        return self._indexed(now) | attrs.asdict(self._prices.theory(instrument, now))
 
     def _sale(self, instrument: Instrument, now: float) -> dict[str, Any]:
         quote = self._quote(instrument, now)
@@ -147,15 +149,19 @@ class MarketRows:
         }  # fmt: skip
 
     def _theo_price(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        theory = self._prices.theory(instrument, now)
         return self._indexed(now) | {
-            "price": float(self._prices.price(instrument, now)),
+            "price": theory.price,
             "underlyingPrice": float(self._prices.underlying_price(instrument.underlying, now)),
-            "delta": 0.5, "gamma": 0.01, "dividend": 0.0, "interest": 0.04,
+            "delta": theory.delta, "gamma": theory.gamma,
+            "dividend": self._prices.surface(instrument.underlying).dividend or 0.0, "interest": RATE,
         }  # fmt: skip
 
     def _underlying(self, instrument: Instrument, now: float) -> dict[str, Any]:
+        surface = self._prices.surface(instrument.underlying)
+        month, front, back = (surface.volatility(1, 1, days / 365) for days in (30, 7, 60))
         return self._indexed(now) | {
-            "volatility": 0.2, "frontVolatility": 0.22, "backVolatility": 0.19, "callVolume": 1000.0,
+            "volatility": month, "frontVolatility": front, "backVolatility": back, "callVolume": 1000.0,
             "putVolume": 800.0, "putCallRatio": 0.8, "optionVolume": 1800,
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Books executions and the expirations of options: position, cash, fees and transaction."""
+"""Books executions and expirations: position, cash, fees and transaction."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..._generated.models import LegAction
 from ..accounts.accounts import Account, Accounts, Execution, Transaction, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
 from ..clock import EventQueue
+from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from .fees import Fees, fees_of
@@ -61,14 +62,22 @@ class Bookkeeping:
         identifier, fees = f"opening-{len(account.transactions)}", fees_of(instrument, action, quantity, price)
         self._book(account, Execution(identifier, None, instrument, action, quantity, price, fees), now)
 
-    def expire_position(
-        self, account: Account, instrument: Instrument, held: Decimal, worth: Decimal, now: float
+    def receive_deliver(
+        self, account: Account, instrument: Instrument, change: Decimal, price: Decimal, now: float, kind: str = ""
     ) -> None:
-        """Book the end of a position in an option: ``worth`` per unit is paid in cash, nothing is delivered."""
-        identifier = f"expiration-{len(account.transactions)}"
-        action = LegAction.SELL_TO_CLOSE if held > 0 else LegAction.BUY_TO_CLOSE
-        kind = "Expiration" if not worth else f"Cash Settled {'Exercise' if held > 0 else 'Assignment'}"
-        self._book(account, Execution(identifier, None, instrument, action, abs(held), worth, Fees()), now, kind)
+        """Book a change of a position at an expiration, in which no order and no fee has a part.
+
+        ``kind`` says how an option ended; a delivery has the actions of a trade.
+        """
+        held = account.held(instrument.symbol)
+        closed = min(abs(change), abs(held)) if held * change < 0 else Decimal(0)
+        side = "Buy" if change > 0 else "Sell"
+        for part, end in ((closed, "to Close"), (abs(change) - closed, "to Open")):
+            if part:
+                action = LegAction(side if instrument.is_future else f"{side} {end}")
+                identifier = f"expiration-{len(account.transactions)}"
+                execution = Execution(identifier, None, instrument, action, part, price, Fees())
+                self._book(account, execution, now, kind or str(action))
 
     def _book(self, account: Account, execution: Execution, now: float, delivered: str | None = None) -> None:
         value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
@@ -91,27 +100,60 @@ class Bookkeeping:
 
 
 class Expirations:
-    """Settles options of all accounts once they expire. Shares and futures are not delivered."""
+    """Settles options and futures of all accounts once they expire.
 
-    def __init__(self, accounts: Accounts, bookkeeping: Bookkeeping, prices: Prices, event_queue: EventQueue) -> None:
+    An option in the money is exercised, by its holder or against its writer: shares and futures change hands at the
+    strike. Options on an index are paid in cash, as are those whose future expires with them, and futures.
+    """
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        bookkeeping: Bookkeeping,
+        catalogue: Catalogue,
+        prices: Prices,
+        event_queue: EventQueue,
+        has: Callable[[str], bool],
+    ) -> None:
         self._accounts = accounts
         self._bookkeeping = bookkeeping
+        self._catalogue = catalogue
         self._prices = prices
         self._event_queue = event_queue
+        self._has = has
         self._awaited: set[str] = set()
         bookkeeping.on_execution(self._await)
 
     def _await(self, instrument: Instrument, now: float) -> None:
         expires_at = instrument.expires_at
-        if not instrument.is_option or expires_at is None or instrument.symbol in self._awaited:
+        if expires_at is None or instrument.symbol in self._awaited:
             return
         self._awaited.add(instrument.symbol)
         self._event_queue.at(max(now, expires_at), lambda at: self._settle(instrument, at))
 
     def _settle(self, instrument: Instrument, now: float) -> None:
         self._awaited.discard(instrument.symbol)
-        worth = self._prices.intrinsic(instrument, now)
         for account in self._accounts.all():
-            held = account.held(instrument.symbol)
-            if held:
-                self._bookkeeping.expire_position(account, instrument, held, worth, now)
+            if held := account.held(instrument.symbol):
+                self._end(account, instrument, held, now)
+
+    def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
+        """End a position: by its value in cash, or by the delivery of what it is an option on."""
+        book = self._bookkeeping.receive_deliver
+        if not instrument.is_option:
+            return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")
+        worth, way = self._prices.intrinsic(instrument, now), "Exercise" if held > 0 else "Assignment"
+        delivered = self._delivered(instrument, now)
+        if not worth:
+            return book(account, instrument, -held, worth, now, "Expiration")
+        if delivered is None:
+            return book(account, instrument, -held, worth, now, f"Cash Settled {way}")
+        book(account, instrument, -held, Decimal(0), now, way)
+        units = held * instrument.multiplier / delivered.multiplier * (1 if instrument.is_call else -1)
+        return book(account, delivered, units, instrument.strike or worth, now)
+
+    def _delivered(self, option: Instrument, now: float) -> Instrument | None:
+        """Return what an option delivers, None where it is settled in cash."""
+        found = self._catalogue.instrument(option.underlying_type, option.underlying)
+        is_over = found is not None and found.expires_at is not None and found.expires_at <= now
+        return None if is_over or not self._has("options_deliver") else found

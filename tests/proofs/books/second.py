@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -72,6 +72,7 @@ class Book:
     holdings: dict[str, Holding] = attrs.field(factory=dict)
     fees: dict[date, Decimal] = attrs.field(factory=lambda: defaultdict(Decimal))
     values: dict[str, Decimal] = attrs.field(factory=dict)
+    due: Counter[tuple[str, Decimal]] = attrs.field(factory=Counter)
 
     def add(self, fill: Fill) -> None:
         """Book a fill: the position, the proceeds or the gain on a future, and the fees."""
@@ -83,13 +84,18 @@ class Book:
         self.fees[day_of(fill.at)] += fees
         self.cash += value - fees
 
-    def expire(self, end: Fill) -> None:
-        """Book the end of a position in an option: its value in cash, without fees."""
+    def expire(self, end: Fill, way: str = "") -> None:
+        """Book the end of a position, or a delivery, without fees: its value in cash, and what is due by its way."""
         fact = self.facts[end.symbol]
-        self.hold(fact, end)
-        value = -end.bought * end.price * fact.multiplier
+        gain = self.hold(fact, end)
+        value = gain if fact.kind == "Future" else -end.bought * end.price * fact.multiplier
         self.values[end.exec_id] = value
         self.cash += value
+        if way in ("Exercise", "Assignment"):
+            units = fact.multiplier / self.facts[fact.underlying].multiplier * (-1 if fact.option_type == "C" else 1)
+            self.due[fact.underlying, fact.strike] += end.bought * units
+        elif not fact.option_type and way != "Futures Settlement":
+            self.due[end.symbol, end.price] -= end.bought
 
     def fees_of(self, fill: Fill) -> dict[str, Decimal]:
         """Return the fees of a fill by name."""

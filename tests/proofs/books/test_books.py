@@ -105,6 +105,24 @@ def test_expired_option_leaves_its_value_in_cash_and_no_fees() -> None:
     assert not book.holdings
 
 
+def test_assigned_put_is_due_in_shares_at_its_strike() -> None:
+    option = Fact(
+        symbol="X  P",
+        kind="Equity Option",
+        underlying=SHARE.symbol,
+        multiplier=Decimal(100),
+        option_type="P",
+        strike=Decimal(20),
+    )
+    book = Book(kind="Margin", facts={option.symbol: option, SHARE.symbol: SHARE})
+    book.add(fill(option, "Sell to Open", "2", "1.00"))
+    book.expire(fill(option, "Buy to Close", "2", "0"), "Assignment")
+    assert book.due == {(SHARE.symbol, Decimal(20)): 200}
+    book.expire(fill(SHARE, "Buy to Open", "200", "20"), "Buy to Open")
+    assert book.due == {(SHARE.symbol, Decimal(20)): 0}
+    assert book.holdings[SHARE.symbol].average == 20
+
+
 @pytest.mark.parametrize(
     ("quantity", "on", "value", "figure"),
     [
@@ -114,7 +132,9 @@ def test_expired_option_leaves_its_value_in_cash_and_no_fees() -> None:
     ],
 )
 def test_wrong_end_of_an_option_is_found(quantity: str, on: date, value: str, figure: str) -> None:
-    option = Fact(symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), expires=on)
+    option = Fact(
+        symbol="X  C", kind="Equity Option", underlying="X", multiplier=Decimal(100), option_type="C", expires=on
+    )
     book, check = Book(kind="Margin", facts={option.symbol: option}), Check()
     book.add(fill(option, "Sell to Open", "2", "1.00"))
     row = models.Transaction(

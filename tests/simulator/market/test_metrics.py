@@ -8,7 +8,7 @@ from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
 from brokerage_async.simulator.market.equities import known_equities
 from brokerage_async.simulator.market.metrics import CompanyEvents, Metrics
-from brokerage_async.simulator.market.prices import IMPLIED_VOLATILITY, Prices
+from brokerage_async.simulator.market.prices import Prices
 
 NOW = 1_781_100_000.0
 AAPL = known_equities()["AAPL"]
@@ -24,7 +24,7 @@ def build() -> tuple[Metrics, Prices]:
 def test_volatility_is_that_of_options_and_closes() -> None:
     metrics, prices = build()
     calm = metrics.row(AAPL, NOW)
-    assert abs(float(calm.implied_volatility_index or 0) - IMPLIED_VOLATILITY) < 1e-6
+    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
     prices.set_price("AAPL", Decimal(400), NOW)
     assert metrics.row(AAPL, NOW).historical_volatility_30_day == calm.historical_volatility_30_day
     later = metrics.row(AAPL, NOW + 86_400)

@@ -29,11 +29,18 @@ def option_of(harness: Harness) -> str:
 
 @pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
 def test_row_has_every_column_that_a_client_asks_for(harness: Harness, rows: MarketRows, kind: str) -> None:
-    row = rows.row(kind, "AAPL", harness.now)
+    symbol = option_of(harness) if kind in ("Greeks", "TheoPrice") else "AAPL"
+    row = rows.row(kind, symbol, harness.now)
     assert row is not None
     assert set(default_columns(kind)) <= set(row)
-    assert (row["eventType"], row["eventSymbol"]) == (kind, "AAPL")
+    assert (row["eventType"], row["eventSymbol"]) == (kind, symbol)
     assert ("index" in row) == (MARKET_EVENTS[kind] in INDEXED)
+
+
+def test_only_options_have_greeks(harness: Harness, rows: MarketRows) -> None:
+    symbols = ("AAPL", "/ESU26:XCME", "BTC/USD:CXTALP", "SPX")
+    found = [(kind, symbol) for kind in ("Greeks", "TheoPrice") for symbol in symbols if rows.row(kind, symbol, 0.0)]
+    assert found == []
 
 
 def test_quote_lies_around_the_price(harness: Harness, rows: MarketRows) -> None:
