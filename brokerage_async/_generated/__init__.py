@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "a7a4cef3cfbb751ec14861883a3a3a0e094e7cf22029360ba7c15ea1f3be72f5"
+SCHEMA: str = "d085d0f79453ab9ce8c5a0241c24deac465bcd4aa7509acb2571d99fbe9d1953"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -2053,6 +2053,20 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
             ),
             Rule(
+                when={"order-type": ("Stop",)},
+                max_items=("legs", 1),
+                code="stop_order_with_several_legs",
+                behaviour="stops_of_spreads_have_a_net_trigger",
+                message="A Stop order must have 1 leg: use a Stop Limit order for several.",
+            ),
+            Rule(
+                when={"order-type": ("Stop", "Stop Limit"), "legs[].instrument-type": ("Future Option",)},
+                forbid=("order-type",),
+                code="stop_order_not_supported",
+                behaviour="future_options_have_no_stops",
+                message="order-type must not be Stop or Stop Limit for futures options: use a Limit order.",
+            ),
+            Rule(
                 when={
                     "order-type": ("Stop",),
                     "time-in-force": ("GTC", "GTC Ext", "GTC Ext Overnight"),
@@ -2393,6 +2407,20 @@ REQUEST_MODELS: dict[type[Any], RequestModel] = {
                 code="market_order_with_several_legs",
                 behaviour="market_orders_have_one_leg",
                 message="A Market or Notional Market order must have 1 leg: use a Limit order for several.",
+            ),
+            Rule(
+                when={"order-type": ("Stop",)},
+                max_items=("legs", 1),
+                code="stop_order_with_several_legs",
+                behaviour="stops_of_spreads_have_a_net_trigger",
+                message="A Stop order must have 1 leg: use a Stop Limit order for several.",
+            ),
+            Rule(
+                when={"order-type": ("Stop", "Stop Limit"), "legs[].instrument-type": ("Future Option",)},
+                forbid=("order-type",),
+                code="stop_order_not_supported",
+                behaviour="future_options_have_no_stops",
+                message="order-type must not be Stop or Stop Limit for futures options: use a Limit order.",
             ),
             Rule(
                 when={

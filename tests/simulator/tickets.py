@@ -205,11 +205,20 @@ def _leg_with(changes: Body, *order_types: str, kinds: tuple[str, ...]) -> Chang
     return change
 
 
-def _second_leg(body: Body) -> Body | None:
-    if not _single(body, "Market") or _kind(body) != "Equity Option":
+def _second_leg(order_type: str) -> Change:
+    def change(body: Body) -> Body | None:
+        if not _single(body, order_type) or _kind(body) != "Equity Option":
+            return None
+        strike = next(each for each in STRIKES if tickets_option("C", each) != body["legs"][0]["symbol"])
+        return body | {"legs": [*body["legs"], body["legs"][0] | {"symbol": tickets_option("C", strike)}]}
+
+    return change
+
+
+def _stop_on_a_future_option(body: Body) -> Body | None:
+    if not _single(body, "Limit") or _kind(body) != "Future Option":
         return None
-    strike = next(each for each in STRIKES if tickets_option("C", each) != body["legs"][0]["symbol"])
-    return body | {"legs": [*body["legs"], body["legs"][0] | {"symbol": tickets_option("C", strike)}]}
+    return body | {"order-type": "Stop Limit", "stop-trigger": "2.0"}
 
 
 def _other_effect(sells: bool) -> Change:
@@ -236,14 +245,16 @@ BREACHES: tuple[tuple[str, Change], ...] = (
     ("price_effect_missing", _without("price-effect", *LIMITS)),
     ("price_not_allowed", _with({"price-effect": "Debit"}, "Market", "Stop")),
     ("value_effect_missing", _without("value-effect", "Notional Market")),
-    ("market_order_with_several_legs", _second_leg),
+    ("market_order_with_several_legs", _second_leg("Market")),
+    ("stop_order_with_several_legs", _second_leg("Stop")),
+    ("stop_order_not_supported", _stop_on_a_future_option),
     ("gtc_market_orders_not_supported", _with(GTC, "Market", "Notional Market")),
     (
         "gtc_market_orders_not_supported",
         _with({"time-in-force": "GTC"}, "Stop", kinds=("Equity", "Equity Option"), opens=True),
     ),
     ("extended_hours_not_supported", _with({"time-in-force": "Ext"}, *LIMITS, kinds=WHOLE)),
-    ("plain_action_not_supported", _leg_with({"action": "Buy"}, "Stop", "Market", kinds=("Future Option",))),
+    ("plain_action_not_supported", _leg_with({"action": "Buy"}, "Market", kinds=("Future Option",))),
     ("incomplete_condition", _with({"rules": {"conditions": [{"action": "route", "symbol": "AAPL"}]}}, *ALL)),
     ("cant_buy_for_credit", _other_effect(sells=False)),
     ("cant_sell_for_debit", _other_effect(sells=True)),

@@ -310,13 +310,16 @@ class Exchange:
 
         A stop whose price is reached is triggered on the way.
         """
+        limit = order.signed_limit
         if order.terms.is_stop and not order.triggered:
-            price = self._prices.price(order.legs[0].instrument, now)
+            price, buys = self._prices.price(order.legs[0].instrument, now), order.buys
+            if len(order.legs) > 1 and limit is not None and self._has("stops_of_spreads_have_a_net_trigger"):
+                buys = limit > 0
+                price = self.unit_cost(order, now) * (1 if buys else -1)
             trigger = order.terms.stop_trigger or Decimal(0)
-            if not (price >= trigger if order.buys else price <= trigger):
+            if not (price >= trigger if buys else price <= trigger):
                 return False
             order.triggered = True
-        limit = order.signed_limit
         return limit is None or self.unit_cost(order, now) <= limit
 
     def unit_cost(self, order: Order, now: float) -> Decimal:

@@ -143,7 +143,8 @@ class Trader:
         marks = await prices_of(self._client, facts)
         is_share = len(legs) == 1 and facts[0].kind == "Equity"
         force = rng.choice([each for each in FORCES if is_share or each is not TimeInForce.GTC_EXT])
-        if kind == "limit" or len(legs) > 1:
+        has_no_stops = facts[0].kind == "Future Option" and kind.startswith("stop")
+        if kind == "limit" or len(legs) > 1 or has_no_stops:
             return self.limit(legs, marks, force)
         [leg], mark = legs, marks[legs[0].symbol]
         if kind == "notional" and facts[0].kind in ("Equity", "Cryptocurrency"):

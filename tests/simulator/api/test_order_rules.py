@@ -43,6 +43,16 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("price_terms_by_order_type", "price_effect_missing", without(limit(), "price-effect")),
     ("price_terms_by_order_type", "value_effect_missing", without(NOTIONAL, "value-effect")),
     ("market_orders_have_one_leg", "market_order_with_several_legs", market(CALL, PUT)),
+    (
+        "stops_of_spreads_have_a_net_trigger",
+        "stop_order_with_several_legs",
+        market(CALL, PUT, order_type="Stop", stop_trigger="2.00"),
+    ),
+    (
+        "future_options_have_no_stops",
+        "stop_order_not_supported",
+        market(leg("./ESZ6 EW3U6 260918P6000", "1", kind="Future Option"), order_type="Stop", stop_trigger="2.00"),
+    ),
     ("market_orders_are_never_gtc", "gtc_market_orders_not_supported", NOTIONAL | {"time-in-force": "GTC"}),
     (
         "market_orders_are_never_gtc",

@@ -2,12 +2,13 @@
 
 import json
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brokerage_async._generated.models import OrderStatus
+from brokerage_async._generated.models import InstrumentType, OrderStatus
 from brokerage_async.protocol.order_status import TRANSITIONS
 from tests.simulator.harness import EDIT, Harness, leg, limit, market
 
@@ -179,6 +180,72 @@ def test_stop_order_waits_for_its_trigger(harness: Harness) -> None:
     assert harness.status(identifier) == "Live"
     harness.state.prices.set_price("AAPL", Decimal("179.50"), harness.now)
     harness.wait(10)
+    assert harness.status(identifier) == "Filled"
+
+
+def spread(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
+    """Return an order for a put spread of AAPL, its legs in the given order: an action and a strike each."""
+    legs = [leg(f"AAPL  260717P00{each[-3:]}000", "1", each[:-4], "Equity Option") for each in (first, second)]
+    body = limit(terms.pop("price"), *legs, **terms)
+    return body | {"order-type": order_type}
+
+
+def net(harness: Harness) -> Decimal:
+    """Return the price of the spread between the puts at 190 and 180."""
+    wanted = ("AAPL  260717P00190000", "AAPL  260717P00180000")
+    puts = [harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, each) for each in wanted]
+    high, low = (harness.state.prices.price(put, harness.now) for put in puts if put is not None)
+    return high - low
+
+
+def test_stop_limit_of_a_spread_is_triggered_by_its_net_price() -> None:
+    for first, second in (
+        ("Buy to Close 190", "Sell to Close 180"),
+        ("Sell to Close 180", "Buy to Close 190"),
+    ):  # buys back a credit spread, whatever leg comes first
+        harness = Harness().login()
+        harness.sim.set_price("AAPL", 200)
+        opened = harness.place(spread("Limit", "Sell to Open 190", "Buy to Open 180", price="0.05", effect="Credit"))
+        harness.wait(10)
+        assert harness.status(opened) == "Filled"
+        trigger = net(harness) + 1
+        stop = spread(
+            "Stop Limit", first, second, price="9.00", effect="Debit", stop_trigger=str(trigger),
+        )  # fmt: skip
+        identifier = harness.place(stop)
+        harness.wait(600)
+        assert (first, harness.status(identifier)) == (first, "Live")
+        harness.sim.set_price("AAPL", 195)
+        harness.wait(120)
+        is_reached = net(harness) >= trigger
+        assert (first, harness.status(identifier)) == (first, "Filled" if is_reached else "Live")
+        harness.sim.set_price("AAPL", 180)
+        harness.wait(120)
+        assert net(harness) > trigger
+        assert (first, harness.status(identifier)) == (first, "Filled")
+
+
+def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Harness) -> None:
+    harness.sim.set_price("AAPL", 185)
+    opened = harness.place(spread("Limit", "Buy to Open 190", "Sell to Open 180", price="9.90", effect="Debit"))
+    harness.wait(10)
+    assert harness.status(opened) == "Filled"
+    trigger = net(harness) - 1
+    identifier = harness.place(
+        spread(
+            "Stop Limit",
+            "Buy to Close 180",
+            "Sell to Close 190",
+            price="0.05",
+            effect="Credit",
+            stop_trigger=str(trigger),
+        )
+    )
+    harness.wait(600)
+    assert harness.status(identifier) == "Live"
+    harness.sim.set_price("AAPL", 205)
+    harness.wait(120)
+    assert net(harness) < trigger
     assert harness.status(identifier) == "Filled"
 
 
