@@ -133,26 +133,3 @@ async def test_resolve_too_many_denials_without_any_success_end_the_fetch() -> N
 async def test_resolve_custom_scope_is_used() -> None:
     batch = await resolved(Service(A=KeyError()), "AB", scope=lambda error: FailureScope.KEYS)
     assert list(batch.failed) == ["A"]
-
-
-@pytest.mark.parametrize(
-    ("error", "scope"),
-    [
-        (errors.RateLimitError("429"), FailureScope.THROTTLED),
-        (errors.ServerError("500"), FailureScope.AMBIGUOUS),
-        (errors.ResponseLostError("cut off"), FailureScope.AMBIGUOUS),
-        (errors.AuthenticationError("401"), FailureScope.FETCH),
-        (errors.PermissionDeniedError("403"), FailureScope.DENIED),
-        (errors.VersionNotSupportedError("406"), FailureScope.FETCH),
-        (errors.NotFoundError("404"), FailureScope.KEYS),
-        (errors.UnprocessableError("422"), FailureScope.KEYS),
-        (errors.InvalidRequestError("unsendable"), FailureScope.KEYS),
-        (errors.ResponseDecodeError("no JSON", json_path="$", operation="orders.list"), FailureScope.KEYS),
-        (errors.RequestNotSentError("refused"), FailureScope.FETCH),
-        (errors.DeadlineExceededError("too late"), FailureScope.FETCH),
-        (KeyError(), FailureScope.FETCH),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
-)
-def test_failure_scope_by_error(error: Any, scope: Any) -> None:
-    assert failure_scope(error) is scope

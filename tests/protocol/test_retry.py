@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async import errors
 from brokerage_async.config import RetryPolicy
 from brokerage_async.operation import Effect
-from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.protocol.retry import (
     TABLE,
     Action,
@@ -20,7 +17,6 @@ from brokerage_async.protocol.retry import (
     backoff,
     bounded_wait,
     decide,
-    outcome_of,
     throttle_pause,
 )
 from tests.tables import for_each
@@ -60,60 +56,6 @@ def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int
         assert action is Action.RAISE
     if outcome in {Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE} and refreshed:
         assert action is Action.RAISE
-
-
-@for_each(
-    "error, outcome",
-    [
-        (errors.RequestNotSentError(), Outcome.NOT_SENT),
-        (errors.RequestNotSentError(code=errors.PROXY_AUTHENTICATION), Outcome.PROXY_LOGIN),
-        (errors.ResponseLostError(), Outcome.LOST),
-        (errors.DeadlineExceededError(), Outcome.LOST),
-        (errors.RateLimitError(status=429), Outcome.THROTTLED),
-        (errors.ServerError(status=502), Outcome.SERVER_ERROR),
-        (errors.APIError(status=500), Outcome.SERVER_ERROR),
-        (errors.TokenError(transient=True), Outcome.REFUSED),
-        (errors.ResponseDecodeError(), Outcome.AMBIGUOUS),
-    ],
-)
-def test_outcomes(error: Any, outcome: Any) -> None:
-    assert outcome_of(error) is outcome
-
-
-PAGE = b"<html>Forbidden</html>"
-ANSWERS = """
-    status  page               unauthorized  token_invalid  other         timeout_error
-    302     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    400     ambiguous          refused       refused        refused       server-error
-    401     unauthorized-page  unauthorized  unauthorized   unauthorized  server-error
-    403     ambiguous          refused       refused        refused       server-error
-    404     ambiguous          refused       refused        refused       server-error
-    406     ambiguous          refused       refused        refused       server-error
-    408     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    409     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    422     ambiguous          refused       refused        refused       server-error
-    425     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    429     throttled          throttled     throttled      throttled     server-error
-    451     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    499     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    500     server-error       server-error  server-error   server-error  server-error
-    504     server-error       server-error  server-error   server-error  server-error
-"""
-CODES, *LINES = [line.split() for line in ANSWERS.strip().splitlines()]
-JUDGED = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]
-
-
-@for_each("status, code, outcome", JUDGED)
-def test_answer_is_judged_by_status_and_envelope(status: Any, code: Any, outcome: Any) -> None:
-    body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
-    error = read_error(None, Response(status=status, body=body))
-    assert outcome_of(error) is Outcome(outcome)
-    assert error.maybe_processed is Outcome(outcome).maybe_processed
-
-
-@for_each("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
-def test_429_waits_whatever_its_body(body: Any) -> None:
-    assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
 
 
 class TestWaiting:
@@ -172,13 +114,3 @@ class TestBudget:
             else:
                 budget.earn(0)
             assert 0 <= budget.tokens <= 30
-
-
-def test_outcome_of_401_that_needs_the_user_asks_for_no_fresh_token() -> None:
-    for code, outcome in (
-        ("unconfirmed_user", Outcome.REFUSED),
-        ("invalid_credentials", Outcome.REFUSED),
-        ("unauthorized", Outcome.UNAUTHORIZED),
-    ):
-        error = errors.AuthenticationError("no", status=401, code=code, from_service=True)
-        assert outcome_of(error) is outcome
