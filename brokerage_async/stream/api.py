@@ -14,10 +14,11 @@ from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
+from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Backoff, Timing
+from ..protocol.streams.timing import Timing
 from ..symbols import instrument_type_of, parse_occ
 from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
@@ -103,7 +104,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 CANDLES_AT_A_TIME = 100
 """Subscriptions to candles that the service takes in one session."""
 
-_BACKOFF = Backoff()
+_BACKOFF = Backoff(jitter=0.5)
 _ACCOUNT_TIMING = Timing()
 
 

@@ -7,17 +7,19 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async import errors
 from brokerage_async.config import RetryPolicy
 from brokerage_async.operation import Effect
 from brokerage_async.protocol.retry import (
     TABLE,
     Action,
+    Backoff,
     Outcome,
     RetryBudget,
-    backoff,
-    bounded_wait,
     decide,
-    throttle_pause,
+    full_jitter,
+    outcome_of,
+    throttling,
 )
 from tests.tables import for_each
 
@@ -62,19 +64,24 @@ class TestWaiting:
     @given(attempt=st.integers(1, 10_000), fraction=st.floats(0, 1, exclude_max=True))
     def test_full_jitter_under_a_doubling_cap(self, attempt: int, fraction: float) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=8)
-        assert 0 <= backoff(policy, attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
+        assert 0 <= full_jitter(policy).pause(attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
 
     def test_doubles_until_capped(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
-        assert [backoff(policy, attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+        assert [full_jitter(policy).pause(attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
     def test_throttling_always_waits(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
-        assert [throttle_pause(policy, streak, 0.0) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
+        assert [throttling(policy).pause(streak) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
 
-    @for_each("wish, wait", [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
-    def test_wishes_are_capped(self, wish: float | None, wait: float | None) -> None:
-        assert bounded_wait(RetryPolicy(), wish) == wait
+    @for_each("wish, wait", [(None, 0.0), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
+    def test_wishes_are_capped(self, wish: float | None, wait: float) -> None:
+        assert full_jitter(RetryPolicy()).pause(1, 0.0, wish=wish) == wait
+
+
+@for_each("failures, chance, pause", [(1, 1.0, 0.5), (1, 0.0, 0.25), (2, 1.0, 1.0), (7, 1.0, 30.0), (10**6, 0.5, 22.5)])
+def test_backoff_doubles_up_to_the_maximum_with_jitter(failures: int, chance: float, pause: float) -> None:
+    assert Backoff(jitter=0.5).pause(failures, chance) == pause
 
 
 class TestBudget:
@@ -114,3 +121,13 @@ class TestBudget:
             else:
                 budget.earn(0)
             assert 0 <= budget.tokens <= 30
+
+
+def test_outcome_of_401_that_needs_the_user_asks_for_no_fresh_token() -> None:
+    for code, outcome in (
+        ("unconfirmed_user", Outcome.REFUSED),
+        ("invalid_credentials", Outcome.REFUSED),
+        ("unauthorized", Outcome.UNAUTHORIZED),
+    ):
+        error = errors.AuthenticationError("no", status=401, code=code, from_service=True)
+        assert outcome_of(error) is outcome

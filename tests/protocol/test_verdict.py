@@ -9,8 +9,8 @@ from brokerage_async import errors
 from brokerage_async.bulk.bisect import failure_scope
 from brokerage_async.order_entry.decisions import delivery_of, is_permanent, preflight_outcome
 from brokerage_async.protocol.response import Response, read_error
-from brokerage_async.protocol.retry import Outcome, outcome_of
-from brokerage_async.stream.link import TRANSIENT
+from brokerage_async.protocol.retry import Outcome, Processed, verdict_of
+from brokerage_async.stream import link
 from brokerage_async.watch.schedule import is_fatal
 from tests.tables import for_each
 
@@ -92,9 +92,7 @@ def _polling(error: Exception) -> str:
 
 
 def _streaming(error: Exception) -> str:
-    if not (error.transient if isinstance(error, errors.TokenError) else isinstance(error, TRANSIENT)):
-        return "ends"
-    return "3" if isinstance(error, errors.StreamRefusedError | errors.AuthenticationError) else "-"
+    return "ends" if link.is_fatal(error) else "3" if link.is_refusal(error) else "-"
 
 
 def _error(row: str) -> Exception:
@@ -107,7 +105,7 @@ def test_decisions(row: str) -> None:
     error, decided = _error(row), ["none"] * 7
     decided[1:4] = _polling(error), _streaming(error), failure_scope(error).name.lower()
     if isinstance(error, errors.BrokerageError):
-        decided[0] = outcome_of(error).value
+        decided[0] = verdict_of(error).outcome.value
         decided[4:] = delivery_of(error).value, preflight_outcome(error).value, "yes" if is_permanent(error) else "no"
     assert decided == ROWS[row]
 
@@ -124,11 +122,11 @@ def test_answer_is_judged_by_status_and_envelope_and_otherwise_by_its_class(
 ) -> None:
     body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
     error = read_error(None, Response(status=status, body=body))
-    assert outcome_of(error) is Outcome(outcome)
-    assert error.maybe_processed is Outcome(outcome).maybe_processed
+    assert verdict_of(error).outcome is Outcome(outcome)
+    assert error.maybe_processed is (verdict_of(error).processed is not Processed.NO)
     assert [_polling(error), _streaming(error), failure_scope(error).name.lower()] == ROWS[type(error).__name__][1:4]
 
 
 @for_each("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
 def test_429_waits_whatever_its_body(body: Any) -> None:
-    assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
+    assert verdict_of(read_error(None, Response(status=429, body=body))).outcome is Outcome.THROTTLED
