@@ -11,7 +11,7 @@ import attrs
 from .._arguments import check_number, check_seconds, validator
 from ..protocol.retry import Backoff, Fault, verdict_of
 
-__all__ = ["MAX_LATENESS", "FailureStreak", "Pacing", "Schedule", "is_fatal"]
+__all__ = ["MAX_LATENESS", "Pacing", "Schedule", "is_fatal"]
 
 Pacing = Callable[[], Awaitable[float]]
 """Returns the current interval in seconds, and is called after every poll."""
@@ -76,24 +76,6 @@ class Schedule:
         """Return the pause after ``failures`` in a row, doubling up to ``max_backoff``."""
         backoff = Backoff(first=interval, maximum=self.max_backoff, max_wish=MAX_RETRY_AFTER)
         return max(interval, backoff.pause(failures, wish=retry_after))
-
-
-@attrs.define
-class FailureStreak:
-    """Failures since the last success: ``total``, and ``same_kind`` as the last one."""
-
-    total: int = 0
-    same_kind: int = 0
-    last: Exception | None = None
-
-    def record(self, failure: Exception | None) -> None:
-        """Count a failed poll, or reset after a success."""
-        if failure is None:
-            self.total = self.same_kind = 0
-        else:
-            self.total += 1
-            self.same_kind = self.same_kind + 1 if type(failure) is type(self.last) else 1
-        self.last = failure
 
 
 def is_fatal(error: Exception, repeated: int) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, FailureStreak, Schedule
+from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, Schedule
 from tests.tables import for_each
 
 seconds = st.floats(0.01, 100)
@@ -90,15 +90,6 @@ def test_schedule_interval_must_be_positive(interval: float) -> None:
 def test_schedule_jitter_must_be_a_fraction(jitter: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="jitter"):
         Schedule(interval=1, jitter=jitter)
-
-
-def test_failure_streak_counts_total_and_same_kind() -> None:
-    streak, counts = FailureStreak(), []
-    outage, refused = errors.ServerError(), errors.AuthenticationError()
-    for failure in (outage, outage, refused, refused, refused, outage, None, outage):
-        streak.record(failure)
-        counts.append((streak.total, streak.same_kind))
-    assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]
 
 
 @for_each(
