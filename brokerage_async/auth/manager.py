@@ -21,11 +21,11 @@ from ..config import (
     StaticToken,
     TokenProvider,
 )
-from ..errors import BrokerageError, ConfigurationError, RequestNotSentError, TokenError
+from ..errors import APIError, BrokerageError, ConfigurationError, TokenError
 from ..http.limiter import LaneName, Limiter
 from ..http.shared import Options, Tokens
 from ..observers import ObserverList
-from ..protocol.retry import throttle_pause
+from ..protocol.retry import Backoff, Processed, throttling, verdict_of
 from ..protocol.token import Grant, Lease, bearer, is_token, token_of
 from .endpoint import TokenEndpoint
 from .sharing import RefreshTurn, StoreAccess
@@ -295,8 +295,9 @@ class TokenManager:
                     await turn.fail(error, self._note_failure(error))
                     return
                 logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")
-                wait = throttle_pause(self._policy, attempt, self._policy.jitter())
-                await asyncio.sleep(max(wait, min(error.retry_after or 0.0, self._policy.max_retry_after)))
+                await asyncio.sleep(
+                    throttling(self._policy).pause(attempt, self._policy.jitter(), wish=error.retry_after)
+                )
                 attempt += 1
             else:
                 await self._accept(grant, requested_at, turn)
@@ -308,8 +309,9 @@ class TokenManager:
         A code can be used only once, a refresh token any number of times.
         """
         if isinstance(self._credentials, AuthorizationCode):
-            return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
-        return error.transient
+            proofs = (error.__cause__, APIError(status=error.status))
+            return any(isinstance(e, BrokerageError) and verdict_of(e).processed is Processed.NO for e in proofs)
+        return not verdict_of(error).lasts
 
     async def _accept(self, grant: Grant, requested_at: float, turn: RefreshTurn) -> None:
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
@@ -344,8 +346,8 @@ class TokenManager:
         """Pause after a failure; return for how many seconds."""
         if error.transient:
             self._failures += 1
-            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), MAX_TRANSIENT_PAUSE)
-            pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
+            backoff = Backoff(first=TRANSIENT_PAUSE, maximum=MAX_TRANSIENT_PAUSE, max_wish=self._policy.max_retry_after)
+            pause = backoff.pause(self._failures, wish=error.retry_after)
         else:
             pause = TERMINAL_PAUSE
         logger.warning("token refresh failed: %s", error.status or "no answer")

@@ -7,17 +7,7 @@ import enum
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeVar
 
-from ..errors import (
-    APIError,
-    AuthenticationError,
-    InvalidRequestError,
-    PermissionDeniedError,
-    RateLimitError,
-    ResponseDecodeError,
-    ResponseLostError,
-    ServerError,
-    VersionNotSupportedError,
-)
+from ..protocol.retry import Fault, Processed, verdict_of
 from .batches import Batch
 
 __all__ = ["Bisection", "FailureScope", "FetchBatch", "failure_scope"]
@@ -46,19 +36,17 @@ class FailureScope(enum.Enum):
 
 def failure_scope(error: Exception) -> FailureScope:
     """Classify an error of this library; any other exception ends the fetch."""
-    match error:
-        case RateLimitError():
-            return FailureScope.THROTTLED
-        case ServerError() | ResponseLostError():
-            return FailureScope.AMBIGUOUS
-        case PermissionDeniedError():
-            return FailureScope.DENIED
-        case AuthenticationError() | VersionNotSupportedError():
-            return FailureScope.FETCH
-        case APIError() | InvalidRequestError() | ResponseDecodeError():
+    verdict = verdict_of(error)
+    match verdict.fault:
+        case Fault.REQUEST:
             return FailureScope.KEYS
-        case _:
-            return FailureScope.FETCH
+        case Fault.ACCESS:
+            return FailureScope.DENIED
+        case Fault.RATE:
+            return FailureScope.THROTTLED
+        case Fault.SERVICE | Fault.NETWORK if verdict.processed is not Processed.NO:
+            return FailureScope.KEYS if verdict.processed is Processed.YES else FailureScope.AMBIGUOUS
+    return FailureScope.FETCH
 
 
 class Bisection(Generic[T]):

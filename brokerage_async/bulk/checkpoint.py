@@ -131,9 +131,13 @@ class Checkpoint:
             )
         end = len(header) if found == header else 0
         if end:
-            for key, place, after in self._entries():
-                self._places[key] = place
-                end = after
+            while (line := self._file.readline()).endswith(b"\n"):
+                try:
+                    key, rows = decode_entry(line)
+                except (msgspec.DecodeError, ValueError, RecursionError):
+                    break  # it was not written whole
+                self._places[key] = None if rows is None else end
+                end += len(line)
         with self._writing():
             self._file.seek(end)
             self._file.truncate()
@@ -147,17 +151,6 @@ class Checkpoint:
             yield
         except OSError as error:
             raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
-
-    def _entries(self) -> Iterator[tuple[str, int | None, int]]:
-        """Yield key, position of the rows and end of each line, up to the first invalid one."""
-        place = self._file.tell()
-        while (line := self._file.readline()).endswith(b"\n"):
-            try:
-                key, rows = decode_entry(line)
-            except (msgspec.DecodeError, ValueError, RecursionError):
-                return
-            yield key, None if rows is None else place, place + len(line)
-            place += len(line)
 
 
 def _difference(found: bytes, purpose: Mapping[str, object]) -> str:

@@ -23,7 +23,6 @@ from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
 from ..arrow import require
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
 from ..models import converter
-from .batches import Batch
 from .checkpoint import Checkpoint
 from .fetch import BulkFetch
 from .formats import FORMATS, put_in_place
@@ -112,11 +111,26 @@ async def fetch_to_file(
         fetch.skip(checkpoint)
         async with fetch, contextlib.aclosing(fetch.batches()) as batches:
             async for batch in batches:
-                await _record(batch, checkpoint)
+                for key, value in batch.found.items():
+                    items = value if isinstance(value, list | tuple) else [value]
+                    add = functools.partial(_add, checkpoint, key, items)
+                    if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
+                        await _in_thread(add)
+                    else:
+                        add()
+                for key in batch.missing:
+                    checkpoint.add(key, None)
                 checkpoint.flush()
         failed = fetch.failed
         if failed and not skip_failed:
-            raise _incomplete(partial, failed, len(keys))
+            details = [ErrorDetail(getattr(error, "code", None), str(error), key) for key, error in failed.items()]
+            raise IncompleteFetchError(
+                f"{len(failed)} of {len(keys)} keys failed, so the file was not written: the rest is kept in "
+                f"{partial}; repeat the call to request only the failed keys, or pass skip_failed=True (on the console "
+                "--skip-failed)",
+                errors=tuple(details[:MAX_LISTED]),
+                failed=failed,
+            )
         known = [key for key in keys if key in checkpoint]
         rows = await _write(path, known, checkpoint, model, raw=raw)
         checkpoint.discard()
@@ -139,29 +153,8 @@ def _checked(fetch: BulkFetch[Any], path: Path) -> type[Any]:
     return fetch.model
 
 
-async def _record(batch: Batch[Any], checkpoint: Checkpoint) -> None:
-    for key, value in batch.found.items():
-        items = value if isinstance(value, list | tuple) else [value]
-        if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
-            await _in_thread(functools.partial(_add, checkpoint, key, items))
-        else:
-            _add(checkpoint, key, items)
-    for key in batch.missing:
-        checkpoint.add(key, None)
-
-
 def _add(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
     checkpoint.add(key, [converter.unstructure(item) for item in items])
-
-
-def _incomplete(partial: Path, failed: dict[str, Exception], total: int) -> IncompleteFetchError:
-    details = [ErrorDetail(getattr(error, "code", None), str(error), key) for key, error in failed.items()]
-    return IncompleteFetchError(
-        f"{len(failed)} of {total} keys failed, so the file was not written: the rest is kept in {partial}; repeat the "
-        "call to request only the failed keys, or pass skip_failed=True (on the console --skip-failed)",
-        errors=tuple(details[:MAX_LISTED]),
-        failed=failed,
-    )
 
 
 async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], *, raw: bool) -> int:

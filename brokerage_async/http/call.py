@@ -27,7 +27,7 @@ from ..protocol.notes import note_arguments
 from ..protocol.redaction import headers_without_token, without_token
 from ..protocol.request import ACCEPT_VERSION, Request
 from ..protocol.response import Response, deprecation_of, is_success, read_error
-from ..protocol.retry import TABLE, Action, Outcome, backoff, bounded_wait, decide, outcome_of
+from ..protocol.retry import TABLE, Action, Outcome, decide, full_jitter, outcome_of
 from .limiter import Lane, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
 
@@ -313,7 +313,7 @@ class Call:
         if price is None:
             return self._fail(failure)
         policy = self._options.retry
-        pause = max(backoff(policy, self.attempt, policy.jitter()), bounded_wait(policy, failure.retry_after) or 0.0)
+        pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
             what = f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure)

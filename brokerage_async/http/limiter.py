@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..config import Limits, RetryPolicy
 from ..operation import Effect, Operation
-from ..protocol.retry import bounded_wait, throttle_pause
+from ..protocol.retry import throttling
 
 __all__ = ["Lane", "LaneName", "Limiter", "SharedLimits", "pause_after_429"]
 
@@ -202,8 +202,8 @@ class Lane:
 
 def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], float]:
     """Return the pause of a lane by its streak: as long as the service wishes, within bounds, else growing."""
-    bounded, fraction = bounded_wait(policy, wish), policy.jitter()
-    return lambda streak: bounded or throttle_pause(policy, streak, fraction)
+    bounded, fraction, backoff = min(wish or 0.0, policy.max_retry_after), policy.jitter(), throttling(policy)
+    return lambda streak: bounded or backoff.pause(streak, fraction)
 
 
 class Limiter:

@@ -58,7 +58,8 @@ def custom_call(
     values = _path_values(template, path_values or {})
     keys = _query(query or {})
     content = None if body is None else _body(method, body)
-    segments = _filled(template, values)
+    names = template.strip("/").split("/")
+    segments = [str(values[name[1:-1]]) if _PLACEHOLDER.fullmatch(name) else unquote(name) for name in names]
     effect, known = _effect(method, segments, effect), _known_operation(method, segments)
     parameters = [Parameter(name=name, wire=name, location="path", required=True) for name in values]
     parameters += [
@@ -130,12 +131,6 @@ def _path_values(template: str, given: Mapping[str, object]) -> dict[str, object
     return {name: None if given.get(name) is None else _scalar(given[name], name) for name in names}
 
 
-def _filled(template: str, values: Mapping[str, object]) -> list[str]:
-    """Return the decoded segments of the path."""
-    segments = template.strip("/").split("/")
-    return [str(values[name[1:-1]]) if _PLACEHOLDER.fullmatch(name) else unquote(name) for name in segments]
-
-
 # Effects.
 
 
@@ -165,16 +160,13 @@ def _effect(method: str, segments: list[str], given: Effect | None) -> Effect:
 
 def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
     """Return the operation of the schema at a path; of several the one whose template has the fewest placeholders."""
-    served = (each for each in OPERATIONS.values() if each.method == method and each.host is None)
-    found = [each for each in served if _matches(each.path, segments)]
+    found = []
+    for each in OPERATIONS.values():
+        parts = each.path.strip("/").split("/")
+        fits = each.method == method and each.host is None and len(parts) == len(segments)
+        if fits and all(part[:1] == "{" or part == name for part, name in zip(parts, segments, strict=True)):
+            found.append(each)
     return min(found, key=lambda each: each.path.count("{"), default=None)
-
-
-def _matches(template: str, segments: list[str]) -> bool:
-    parts = template.strip("/").split("/")
-    return len(parts) == len(segments) and all(
-        part.startswith("{") or part == segment for part, segment in zip(parts, segments, strict=True)
-    )
 
 
 # Queries and bodies.

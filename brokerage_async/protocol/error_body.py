@@ -63,7 +63,15 @@ def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
         return ErrorBody(
             code=_str(code),
             message=_str(error.get("message")),
-            errors=tuple(_detail(entry) for entry in entries[:MAX_ERRORS] if isinstance(entry, dict)),
+            errors=tuple(
+                ErrorDetail(
+                    code=_str(entry.get("code")),
+                    message=_str(entry.get("reason") if entry.get("message") is None else entry["message"]),
+                    domain=_str(entry.get("domain")),
+                )
+                for entry in entries[:MAX_ERRORS]
+                if isinstance(entry, dict)
+            ),
             data=raw.get("data"),
             in_envelope=bool(code.strip())
             if isinstance(code, str)
@@ -74,11 +82,6 @@ def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
     if code is None and "error_description" not in raw:
         return None
     return ErrorBody(_str(code), _str(raw.get("error_description")))
-
-
-def _detail(raw: dict[str, Any]) -> ErrorDetail:
-    message = raw.get("message") if raw.get("message") is not None else raw.get("reason")
-    return ErrorDetail(code=_str(raw.get("code")), message=_str(message), domain=_str(raw.get("domain")))
 
 
 def _str(raw: Any) -> str | None:

@@ -1,6 +1,8 @@
-"""Retry table, and the arithmetic of waiting. No clock, no randomness.
+"""Verdicts on errors, the retry table, and the arithmetic of waiting. No clock, no randomness.
 
-The table alone decides about safety. `RetryPolicy` says only how often and how soon::
+`verdict_of` says of every error what it proves, and whose fault it is. Retries, polls, streams, bulk fetches and token
+requests look their decisions up there. Within a call, `TABLE` alone decides about safety. `RetryPolicy` says only how
+often and how soon::
 
                      not sent   sent, no answer   5xx      429              401              401 page   other
     read, preflight  repeat     repeat            repeat   wait, repeat     refresh, repeat  as 401     final
@@ -22,35 +24,50 @@ come from a proxy behind which the request was processed.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
+import attrs
+
+from .._arguments import check_number, validator
 from ..config import RetryPolicy
 from ..errors import (
     PROXY_AUTHENTICATION,
     WITHHELD,
     APIError,
+    AuthenticationError,
     BrokerageError,
+    InvalidRequestError,
+    PermissionDeniedError,
+    RateLimitError,
     RequestNotSentError,
     ResponseDecodeError,
+    ResponseLostError,
     ServerError,
+    TokenError,
     TransportError,
+    VersionNotSupportedError,
 )
 from ..operation import Effect
 
 __all__ = [
     "TABLE",
     "Action",
+    "Backoff",
+    "Fault",
     "Outcome",
+    "Processed",
     "RetryBudget",
-    "backoff",
-    "bounded_wait",
+    "Verdict",
     "decide",
+    "full_jitter",
     "outcome_of",
-    "throttle_pause",
+    "throttling",
+    "verdict_of",
 ]
 
 
 class Outcome(enum.StrEnum):
-    """Outcome of one attempt, as far as repeating is concerned."""
+    """Outcome of one attempt, as observers see it."""
 
     SUCCESS = "success"
     NOT_SENT = "not-sent"
@@ -67,16 +84,19 @@ class Outcome(enum.StrEnum):
     @property
     def maybe_processed(self) -> bool:
         """Whether a request with this outcome may have changed something."""
-        return self in _MAYBE_PROCESSED
+        return self is Outcome.SUCCESS or OUTCOMES[self][0] is not Processed.NO
 
 
-_MAYBE_PROCESSED = frozenset(
-    {Outcome.SUCCESS, Outcome.LOST, Outcome.SERVER_ERROR, Outcome.UNAUTHORIZED_PAGE, Outcome.AMBIGUOUS}
-)
+class Processed(enum.Enum):
+    """Whether the service may have changed something because of the request."""
+
+    NO = "no"
+    MAYBE = "maybe"
+    YES = "yes"
 
 
 class Action(enum.StrEnum):
-    """Reaction to an outcome."""
+    """Reaction to an outcome: raise it, or try again at once, behind the pause of its lane, or with a fresh token."""
 
     RAISE = "raise"
     REPEAT = "repeat"
@@ -84,40 +104,101 @@ class Action(enum.StrEnum):
     REFRESH = "refresh"
 
 
-_SAFE = {
-    Outcome.NOT_SENT: Action.REPEAT,
-    Outcome.WITHHELD: Action.RAISE,
-    Outcome.PROXY_LOGIN: Action.RAISE,  # proxies lock accounts after a few wrong passwords
-    Outcome.LOST: Action.REPEAT,
-    Outcome.SERVER_ERROR: Action.REPEAT,
-    Outcome.THROTTLED: Action.WAIT,
-    Outcome.UNAUTHORIZED: Action.REFRESH,
-    Outcome.UNAUTHORIZED_PAGE: Action.REFRESH,
-    Outcome.REFUSED: Action.RAISE,
-    Outcome.AMBIGUOUS: Action.RAISE,
+class Fault(enum.Enum):
+    """Where the cause of an error lies."""
+
+    REQUEST = "arguments of the request, or the resource that it names"
+    ACCESS = "permissions of the user"
+    CREDENTIALS = "the access token"
+    RATE = "too many requests"
+    CALLER = "this side: its set-up, its grant, its time limit"
+    SERVICE = "the service"
+    NETWORK = "the way to the service"
+
+
+@attrs.frozen
+class Verdict:
+    """What an error says about its request.
+
+    Attributes:
+        outcome: row of the retry table.
+        processed: whether the request may have changed something.
+        again: reaction within the call, unless a repetition could change something twice: see `TABLE`.
+        fault: where the cause lies.
+        lasts: whether later calls of the same kind fail as well, until somebody mends the cause.
+    """
+
+    outcome: Outcome
+    processed: Processed
+    again: Action
+    fault: Fault
+    lasts: bool
+
+
+OUTCOMES: Mapping[Outcome, tuple[Processed, Action]] = {
+    Outcome.NOT_SENT: (Processed.NO, Action.REPEAT),
+    Outcome.WITHHELD: (Processed.NO, Action.RAISE),
+    Outcome.PROXY_LOGIN: (Processed.NO, Action.RAISE),  # proxies lock accounts after a few wrong passwords
+    Outcome.LOST: (Processed.MAYBE, Action.REPEAT),
+    Outcome.SERVER_ERROR: (Processed.MAYBE, Action.REPEAT),
+    Outcome.THROTTLED: (Processed.NO, Action.WAIT),
+    Outcome.UNAUTHORIZED: (Processed.NO, Action.REFRESH),
+    Outcome.UNAUTHORIZED_PAGE: (Processed.MAYBE, Action.REFRESH),
+    Outcome.REFUSED: (Processed.NO, Action.RAISE),
+    Outcome.AMBIGUOUS: (Processed.MAYBE, Action.RAISE),
 }
-_UNSAFE = (Outcome.LOST, Outcome.SERVER_ERROR, Outcome.UNAUTHORIZED_PAGE)
+"""What each outcome proves, and the reaction to it where nothing can be changed twice."""
+
+CLASSES: Mapping[type[Exception], tuple[Fault, bool]] = {
+    RequestNotSentError: (Fault.NETWORK, False),
+    ResponseLostError: (Fault.NETWORK, False),
+    TransportError: (Fault.CALLER, False),  # a time limit of this side has passed
+    ResponseDecodeError: (Fault.SERVICE, False),
+    ServerError: (Fault.SERVICE, False),
+    RateLimitError: (Fault.RATE, False),
+    AuthenticationError: (Fault.CREDENTIALS, False),
+    PermissionDeniedError: (Fault.ACCESS, True),
+    VersionNotSupportedError: (Fault.CALLER, True),
+    APIError: (Fault.REQUEST, True),
+    InvalidRequestError: (Fault.REQUEST, True),
+    Exception: (Fault.CALLER, True),
+    OSError: (Fault.CALLER, False),
+}
+"""Where the cause of an error lies, and whether it lasts, by the nearest class."""
+
 TABLE = {
-    Effect.READ: _SAFE,
-    Effect.PREFLIGHT: _SAFE,
-    Effect.MUTATE: _SAFE | dict.fromkeys(_UNSAFE, Action.RAISE),
+    effect: {
+        outcome: Action.RAISE if effect is Effect.MUTATE and outcome.maybe_processed else again
+        for outcome, (_, again) in OUTCOMES.items()
+    }
+    for effect in Effect
 }
 """Reaction to every outcome of every effect."""
-
 
 HOPELESS = frozenset({"unconfirmed_user", "invalid_credentials"})
 """Codes of a 401 that a fresh token does not mend: the user must do something."""
 
 
-def outcome_of(error: BrokerageError) -> Outcome:
-    """Classify ``error`` for the table: an answer by its status, and by whether the service wrote it."""
+def verdict_of(error: Exception) -> Verdict:
+    """Return what ``error`` says: the outcome follows from the answer's status, the fault from the error's class."""
+    outcome = outcome_of(error)
+    processed, again = OUTCOMES[outcome]
+    fault, lasts = next(CLASSES[kind] for kind in type(error).__mro__ if kind in CLASSES)
+    if isinstance(error, TokenError) and error.transient:
+        fault, lasts = Fault.SERVICE, False
+    elif isinstance(error, TransportError) and not error.maybe_processed:
+        processed = Processed.NO
+    elif isinstance(error, ResponseDecodeError) or (isinstance(error, APIError) and 200 <= (error.status or 0) < 300):
+        processed = Processed.YES
+    return Verdict(outcome, processed, again, fault, lasts)
+
+
+def outcome_of(error: Exception) -> Outcome:
+    """Return the row of the retry table: for an answer by its status, and by whether the service wrote it."""
     match error:
-        case RequestNotSentError(code=code) if code == WITHHELD:
-            return Outcome.WITHHELD
-        case RequestNotSentError(code=code) if code == PROXY_AUTHENTICATION:
-            return Outcome.PROXY_LOGIN
-        case RequestNotSentError():
-            return Outcome.NOT_SENT
+        case RequestNotSentError(code=code):
+            codes = {WITHHELD: Outcome.WITHHELD, PROXY_AUTHENTICATION: Outcome.PROXY_LOGIN}
+            return codes.get(code or "", Outcome.NOT_SENT)
         case TransportError():
             return Outcome.LOST
         case ServerError():
@@ -132,7 +213,9 @@ def outcome_of(error: BrokerageError) -> Outcome:
             return Outcome.UNAUTHORIZED if error.from_service else Outcome.UNAUTHORIZED_PAGE
         case APIError(maybe_processed=True) | ResponseDecodeError():
             return Outcome.AMBIGUOUS
-    return Outcome.REFUSED
+        case BrokerageError():
+            return Outcome.REFUSED
+    return Outcome.AMBIGUOUS
 
 
 def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolicy, refreshed: bool) -> Action:
@@ -146,20 +229,39 @@ def decide(effect: Effect, outcome: Outcome, *, attempt: int, policy: RetryPolic
     return action
 
 
-def backoff(policy: RetryPolicy, attempt: int, fraction: float) -> float:
-    """Return the seconds to wait after send number ``attempt``; ``fraction`` in [0, 1) is the full jitter."""
-    return fraction * min(policy.max_delay, policy.base_delay * 2.0 ** min(attempt - 1, 60))
+@attrs.frozen(kw_only=True)
+class Backoff:
+    """Pauses after failures in a row: doubled each time up to a maximum, with jitter.
+
+    Attributes:
+        first: pause in seconds after the first failure.
+        maximum: longest pause in seconds.
+        jitter: fraction (0 to 1) of each pause that is random.
+        max_wish: longest pause in seconds that the service may ask for; a longer wish is cut to this.
+    """
+
+    first: float = attrs.field(default=0.5, validator=validator(check_number))
+    maximum: float = attrs.field(default=30.0, validator=validator(check_number))
+    jitter: float = attrs.field(default=0.0, validator=validator(check_number, maximum=1))
+    max_wish: float = attrs.field(default=60.0, validator=validator(check_number))
+
+    def pause(self, failures: int, chance: float = 0.0, *, wish: float | None = None) -> float:
+        """Return the pause after ``failures`` in a row, no shorter than the ``wish`` of the service.
+
+        ``chance`` is a random number from 0 to 1.
+        """
+        full = min(self.first * 2.0 ** min(failures - 1, 60), self.maximum)
+        return max(full * (1 - self.jitter + self.jitter * chance), min(wish or 0.0, self.max_wish))
 
 
-def throttle_pause(policy: RetryPolicy, streak: int, fraction: float) -> float:
-    """Return the seconds to pause after ``streak`` consecutive 429s; at least half of it is not random."""
-    ceiling = min(policy.max_delay, policy.base_delay * 2.0 ** min(streak, 60))
-    return ceiling * (0.5 + 0.5 * fraction)
+def full_jitter(policy: RetryPolicy) -> Backoff:
+    """Return the pauses between the attempts of a call."""
+    return Backoff(first=policy.base_delay, maximum=policy.max_delay, jitter=1.0, max_wish=policy.max_retry_after)
 
 
-def bounded_wait(policy: RetryPolicy, wish: float | None) -> float | None:
-    """Return the wait that the service asked for, cut to the maximum of the policy; None stays None."""
-    return None if wish is None else min(wish, policy.max_retry_after)
+def throttling(policy: RetryPolicy) -> Backoff:
+    """Return the pauses after 429s; at least half of each is not random."""
+    return attrs.evolve(full_jitter(policy), first=2 * policy.base_delay, jitter=0.5)
 
 
 class RetryBudget:

@@ -11,9 +11,10 @@ from typing import Any
 from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
+from ..protocol.retry import Backoff
 from ..protocol.streams.account import TOKEN_REFUSED, AccountConnection
 from ..protocol.streams.events import AccountEvent
-from ..protocol.streams.timing import Backoff, Timing
+from ..protocol.streams.timing import Timing
 from .access import StreamAccess
 from .consumer import Sink
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue

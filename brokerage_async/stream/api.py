@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Self
@@ -14,10 +14,11 @@ from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
+from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Backoff, Timing
+from ..protocol.streams.timing import Timing
 from ..symbols import instrument_type_of, parse_occ
 from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
@@ -64,14 +65,23 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
     found: dict[str, str] = {}
     pending: dict[str, list[str]] = {}
     for symbol in symbols:
-        translated = known.get(symbol) or _derived(symbol)
-        if translated is None:
-            pending.setdefault(instrument_type_of(symbol), []).append(symbol)
+        kind = instrument_type_of(symbol)
+        if symbol in known:
+            found[symbol] = known[symbol]
+        elif kind == "Equity Option":
+            found[symbol] = parse_occ(symbol).streamer_symbol
+        elif kind == "Equity" or ":" in symbol:
+            found[symbol] = symbol
         else:
-            found[symbol] = translated
+            pending.setdefault(kind, []).append(symbol)
+    look_ups: dict[str, Callable[[list[str]], Awaitable[Iterable[Any]]]] = {
+        "Future": lambda names: endpoints.instruments.futures(symbols=names).collect(),
+        "Future Option": lambda names: endpoints.instruments.future_options(symbols=names).collect(),
+        "Cryptocurrency": lambda names: endpoints.instruments.cryptocurrencies(symbols=names),
+    }
     for kind, some in pending.items():
         for start in range(0, len(some), BATCH):
-            for item in await _look_up(endpoints, kind, some[start : start + BATCH]):
+            for item in await look_ups.get(kind, look_ups["Cryptocurrency"])(some[start : start + BATCH]):
                 if item.streamer_symbol:
                     found[item.symbol] = item.streamer_symbol
         if unknown := [symbol for symbol in some if symbol not in found]:
@@ -79,31 +89,12 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
     return found
 
 
-def _derived(symbol: str) -> str | None:
-    """Return the streamer symbol that follows from the symbol, None if it must be looked up."""
-    kind = instrument_type_of(symbol)
-    if kind == "Equity Option":
-        return parse_occ(symbol).streamer_symbol
-    if kind == "Equity" or ":" in symbol:
-        return symbol
-    return None
-
-
-async def _look_up(endpoints: Endpoints, kind: str, symbols: list[str]) -> list[Any]:
-    instruments = endpoints.instruments
-    if kind == "Future":
-        return await instruments.futures(symbols=symbols).collect()
-    if kind == "Future Option":
-        return await instruments.future_options(symbols=symbols).collect()
-    return await instruments.cryptocurrencies(symbols=symbols)
-
-
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 CANDLES_AT_A_TIME = 100
 """Subscriptions to candles that the service takes in one session."""
 
-_BACKOFF = Backoff()
+_BACKOFF = Backoff(jitter=0.5)
 _ACCOUNT_TIMING = Timing()
 
 

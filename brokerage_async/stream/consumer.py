@@ -41,7 +41,7 @@ class Sink:
         self.gap: Gap | None = None
         self.is_closed: bool = False
         self.is_held: bool = False
-        self.now: Callable[[], datetime] = _utc_now
+        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.leave: Callable[[], object] | None = None
         self._available = asyncio.Event()
 
@@ -106,10 +106,6 @@ class Sink:
         """Wait for an event or the end."""
         self._available.clear()
         await self._available.wait()
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Source(Protocol):

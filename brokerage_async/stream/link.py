@@ -17,20 +17,15 @@ from .._arguments import running_loop
 from .._secrets import Secret
 from ..config.random_values import chance
 from ..errors import (
-    AuthenticationError,
     BrokerageError,
     ConfigurationError,
     MessageTooLargeError,
-    RateLimitError,
-    ResponseDecodeError,
     ResponseLostError,
-    ServerError,
     StreamRefusedError,
-    TokenError,
     TransportError,
 )
 from ..http.websocket import WebSocket
-from ..protocol.streams.timing import Backoff
+from ..protocol.retry import Backoff, Fault, verdict_of
 from .consumer import Sink
 
 __all__ = ["CONNECT_TIMEOUT", "STALE", "Connection", "Link", "RenewalDue"]
@@ -50,11 +45,14 @@ MAX_REFUSALS = 3
 """Refusals in a row, each with a fresh token, after which the streams end."""
 
 
-TRANSIENT = (
-    TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError, StreamRefusedError, AuthenticationError,
-    MessageTooLargeError,
-)  # fmt: skip
-"""Errors after which connecting once more can help."""
+def is_refusal(error: Exception) -> bool:
+    """Return True if the service refused a token or a subscription: another connection may be taken."""
+    return isinstance(error, StreamRefusedError) or verdict_of(error).fault is Fault.CREDENTIALS
+
+
+def is_fatal(error: Exception) -> bool:
+    """Return True if connecting once more cannot help."""
+    return verdict_of(error).lasts and not isinstance(error, StreamRefusedError | MessageTooLargeError)
 
 
 class Connection(Protocol):
@@ -225,14 +223,13 @@ class Link(ABC, Generic[C]):
                 if self._ready_at is not None and clock() - self._ready_at >= self._backoff.maximum:
                     failures = 0  # the connection was ready for so long that this loss is another one
                 refusals = 0 if self._ready_at is not None else refusals
-                refusals += isinstance(error, StreamRefusedError | AuthenticationError)
+                refusals += is_refusal(error)
                 if isinstance(error, MessageTooLargeError):
                     is_repeated, self._is_careful = self._is_careful, True
                     if is_repeated:
                         self._fail_all(error)
                         return
-                is_transient = error.transient if isinstance(error, TokenError) else isinstance(error, TRANSIENT)
-                if not is_transient or refusals >= MAX_REFUSALS:
+                if is_fatal(error) or refusals >= MAX_REFUSALS:
                     self._fail_all(error)
                     return
                 if isinstance(error, StreamRefusedError):

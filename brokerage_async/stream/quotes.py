@@ -15,11 +15,12 @@ from .._generated.models import MarketSession
 from .._secrets import Secret
 from ..errors import StreamRefusedError
 from ..http.websocket import WebSocket
+from ..protocol.retry import Backoff
 from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
 from ..protocol.streams.liveliness import Liveliness, Pulse
-from ..protocol.streams.timing import Backoff, Timing
+from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
 from .access import StreamAccess
 from .consumer import Sink

@@ -13,13 +13,12 @@ from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIVE, ORDERS_SEARCH
-from ..errors import LIST_CHANGED, ConfigurationError, ResponseDecodeError
+from ..errors import LIST_CHANGED, ConfigurationError, DeadlineExceededError, ResponseDecodeError
 from ..protocol.validation.requests import check, is_array
 from .codec import ItemCodec
 from .cursor import Cursor, OnError
 from .diff import state_of
-from .feed import Doorbells, Feed, utc_now
-from .feeds import Connected, Feeds
+from .feed import Connected, Doorbells, Feed, Feeds, utc_now
 from .lists import (
     ALERTS,
     BALANCES,
@@ -31,7 +30,7 @@ from .lists import (
     check_accounts,
 )
 from .market import MarketHours, MarketWatcher, check_collection, sessions_around_now
-from .orders import HISTORY, LiveFilters, terminal_within
+from .orders import HISTORY, LiveFilters, until_terminal
 from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
 from .state import WatchState
@@ -187,13 +186,11 @@ class Watch:
             account_number: the account of the order.
             id: the order.
             follow: whether to wait for the end of its replacement, and so on.
-            interval: seconds between polls, or a pacing function such as `market_hours`.
+            interval: as in `WatchOptions`.
             timeout: maximum seconds to wait, replacements included; None for no bound.
-            min_interval: minimum interval in seconds; the service may suspend clients that poll this list too often.
-            push: whether an event of the account stream causes a poll at once; see ``client.stream``. The polls at
-                intervals go on, and decide alone what is reported. While events rain, at most two early polls
-                per second.
-            on_error: called with every transient failure. Default: a logged warning.
+            min_interval: as in `WatchOptions`.
+            push: as in `WatchOptions`.
+            on_error: as in `WatchOptions`.
 
         Raises:
             DeadlineExceededError: the order was not terminal within ``timeout`` seconds.
@@ -216,7 +213,15 @@ class Watch:
             return None
 
         running_loop()  # raises where there is none
-        return await terminal_within(timeout, feed, order_id, look_up, follow=follow, on_error=on_error)
+        limit = asyncio.timeout(timeout)
+        try:
+            async with limit, Watcher(feed, on_error=on_error) as watcher:
+                return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            message = f"order {order_id} was not terminal within {timeout:g} s"
+            raise DeadlineExceededError(message, maybe_processed=False, operation=ORDERS_LIVE.name) from None
 
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.

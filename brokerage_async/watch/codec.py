@@ -44,40 +44,32 @@ class ItemCodec(Generic[T]):
 
     def encode_position(self, key: Any, position: Any) -> tuple[str, bytes]:
         """Return a position as it is stored, with its key."""
-        return key_text(key), self._encode(position)
+        return key_text(key), write_json(position, self._type)
 
     def decode_position(self, key: str, data: bytes) -> tuple[Any, Any]:
         """Return a stored position, with its key."""
-        item = self._decode(data)
+        item = read_json(data, self._type)
         return self._key(item), item
 
     def store(self, change: Change[T], sequence: int) -> StoredChange:
         """Return ``change`` as it is stored."""
-        before, after = (None if item is None else self._encode(item) for item in (change.before, change.after))
+        before, after = (
+            None if item is None else write_json(item, self._type) for item in (change.before, change.after)
+        )
         key, at = key_text(change.key), change.at.isoformat()
         return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
 
     def restore(self, stored: StoredChange) -> Change[T]:
         """Return a stored change."""
-        before, after = (None if data is None else self._decode(data) for data in (stored.before, stored.after))
+        before, after = (
+            None if data is None else read_json(data, self._type) for data in (stored.before, stored.after)
+        )
         item = before if after is None else after
         if item is None:
             raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
         kind = KINDS.get(stored.kind, stored.kind)
         at = datetime.fromisoformat(stored.at)
         return Change(kind=kind, key=self._key(item), before=before, after=after, at=at)
-
-    def _encode(self, item: T) -> bytes:
-        if self._type is not None:
-            return write_json(item, self._type)
-        data = _dump(item)
-        if json.loads(data) != item:
-            raise ConfigurationError(f"items must be JSON values, got {type(item).__name__}: {ADVICE}")
-        return data
-
-    def _decode(self, data: bytes) -> T:
-        item: T = read_json(data, self._type)
-        return item
 
 
 ADVICE = "pass item_type, a type that brokerage_async.models.converter can structure"
@@ -91,29 +83,29 @@ def key_text(key: Any) -> str:
         ConfigurationError: the key has no lasting form.
     """
     try:
-        return json.dumps(key, default=_key_part, separators=(",", ":"))
-    except TypeError:
+        return json.dumps(key, default=lambda part: part.isoformat(), separators=(",", ":"))
+    except (AttributeError, TypeError):
         raise ConfigurationError(
             f"keys of a watcher with a state must be str, int, date or tuple, got {key!r}"
         ) from None
 
 
-def _key_part(value: Any) -> str:
-    if hasattr(value, "isoformat"):
-        return str(value.isoformat())
-    raise TypeError
-
-
-def _dump(value: Any) -> bytes:
-    try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"items must be JSON values, got {type(value).__name__} ({error}): {ADVICE}") from None
-
-
 def write_json(value: Any, kind: Any) -> bytes:
-    """Return a value of this type as JSON."""
-    return _dump(_converter().unstructure(value, kind))
+    """Return a value of this type as JSON; with None it must be a JSON value.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    from ..models import converter  # made when it is first needed
+
+    plain, reason = value if kind is None else converter.unstructure(value, kind), ""
+    try:
+        data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
+        if kind is not None or json.loads(data) == value:
+            return data
+    except (TypeError, ValueError) as error:
+        reason = f" ({error})"
+    raise ConfigurationError(f"items must be JSON values, got {type(plain).__name__}{reason}: {ADVICE}") from None
 
 
 def read_json(data: bytes, kind: Any) -> Any:
@@ -122,15 +114,11 @@ def read_json(data: bytes, kind: Any) -> Any:
     Raises:
         WatchStateError: it cannot be read.
     """
+    from ..models import converter
+
     try:
         value = json.loads(data)
-        return value if kind is None else _converter().structure(value, kind)
+        return value if kind is None else converter.structure(value, kind)
     except Exception as error:  # structuring raises groups of any kind
         reason = type(error).__name__
         raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
-
-
-def _converter() -> Any:
-    from ..models import converter  # made when it is first needed
-
-    return converter

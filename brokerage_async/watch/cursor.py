@@ -80,7 +80,15 @@ class Cursor(Generic[T]):
         """Return the next change, if any."""
         latest = self.feed.latest
         if latest is not None and latest is not self._target:
-            self._turn_to(latest)
+            base = whole = latest if self._seen is None else self._seen
+            kept = {} if self._seen is None else {key: item for key, item in self._kept.items() if key not in latest}
+            if kept:
+                whole = {**base, **kept}
+            at = self.feed.at
+            self._pending = chain(diff(base, whole, at) if kept else (), diff(whole, latest, at))
+            self._kept.clear()
+            self.start = base if self._target is None else None
+            self._target, self._seen, self._base = latest, base, base
         if (change := next(self._pending, None)) is None:
             self._seen = self._seen if self._target is None else self._target
             return None
@@ -92,18 +100,6 @@ class Cursor(Generic[T]):
             seen[change.key] = change.after
         self._seen = seen
         return change
-
-    def _turn_to(self, latest: Mapping[Any, T]) -> None:
-        """Replace the pending changes by those that lead to ``latest``."""
-        base = whole = latest if self._seen is None else self._seen
-        kept = {} if self._seen is None else {key: item for key, item in self._kept.items() if key not in latest}
-        if kept:
-            whole = {**base, **kept}
-        at = self.feed.at
-        self._pending = chain(diff(base, whole, at) if kept else (), diff(whole, latest, at))
-        self._kept.clear()
-        self.start = base if self._target is None else None
-        self._target, self._seen, self._base = latest, base, base
 
 
 class Source(Generic[T]):

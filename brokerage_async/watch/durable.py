@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ from ..errors import ConfigurationError
 from .codec import ItemCodec
 from .cursor import Source
 from .diff import Change, change_of
-from .state import Standing, StoredChange, WatchState, WatchStateError
+from .state import StoredChange, WatchState, WatchStateError
 
 __all__ = ["Durable", "GroupCommit"]
 
@@ -116,8 +116,10 @@ class Durable(Generic[T]):
                 self._add_pending(change)
                 pulled = True
             for part, cursor in self._source.parts.items():
-                if cursor.start is not None and part not in self._begun:
-                    self._begin(part, cursor.start)
+                if (start := cursor.start) is not None and part not in self._begun:  # acknowledged from the outset
+                    self._beginning[part] = dict(self._codec.encode_position(*each) for each in start.items())
+                    self._begun.add(part)
+                    self._positions |= start
             while (keys := self._freed or self._comparable) and len(self._unwritten) < MAX_BATCH:
                 self._compare(keys.popleft())
         if not self._due:
@@ -137,12 +139,6 @@ class Durable(Generic[T]):
         """Release the state, after the writes that are under way, even if the call is cancelled."""
         self._closed = True
         await _result_of(_completed(self._release()))
-
-    def _begin(self, part: str, start: Mapping[Any, Any]) -> None:
-        """Take the first state of a part of the collection as acknowledged."""
-        self._beginning[part] = dict(self._codec.encode_position(key, position) for key, position in start.items())
-        self._begun.add(part)
-        self._positions |= start
 
     def _add_pending(self, change: Change[Any]) -> None:
         """Merge ``change`` with those of its key that wait. Warn once if an acknowledgement takes long."""
@@ -185,24 +181,21 @@ class Durable(Generic[T]):
         self._unwritten.clear()
 
     async def _read(self) -> None:
-        standing = await self._state.open(self._name)
+        standing, codec = await self._state.open(self._name), self._codec
         try:
-            self._load(standing)
+            positions = dict(codec.decode_position(key, data) for key, data in standing.items.items())
+            changes = [(codec.restore(stored), stored) for stored in standing.reported]
+            self._positions, self._begun = positions, set(standing.begun)
+            self._sequence = standing.sequence
+            for change, stored in changes:
+                self._add(change, stored)
+            self._deliver()
+            known = self.snapshot
+            for part in self._begun & self._source.parts.keys():
+                self._source.parts[part].seed({key: each for key, each in known.items() if not part or key[0] == part})
         except BaseException:
             await self._state.aclose()
             raise
-
-    def _load(self, standing: Standing) -> None:
-        positions = dict(self._codec.decode_position(key, data) for key, data in standing.items.items())
-        changes = [(self._codec.restore(stored), stored) for stored in standing.reported]
-        self._positions, self._begun = positions, set(standing.begun)
-        self._sequence = standing.sequence
-        for change, stored in changes:
-            self._add(change, stored)
-        self._deliver()
-        known = self.snapshot
-        for part in self._begun & self._source.parts.keys():
-            self._source.parts[part].seed({key: each for key, each in known.items() if not part or key[0] == part})
         self._identity = standing.identity
 
     async def _write(self) -> None:

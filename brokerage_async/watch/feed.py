@@ -1,27 +1,48 @@
-"""One polling loop: the latest state of a collection, shared by all who watch it."""
+"""Polling loops: the latest states of collections, shared by their watchers, decoded only if the bytes have changed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import weakref
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from operator import attrgetter
 from types import TracebackType
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
 from .._arguments import check_function, running_loop
+from .._generated.endpoints import Endpoints
 from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
+from ..observers import PollStarted
+from ..operation import BoundCall, Executor, Guard, Pager
 from ..protocol.streams.timing import LookBudget
 from .diff import UNCHANGED, Unchanged, keyed
-from .schedule import FailureStreak, Schedule, is_fatal
+from .schedule import Schedule, is_fatal
 
-__all__ = ["Doorbell", "Doorbells", "Feed", "FetchItems", "Found", "utc_now", "wait_any"]
+if TYPE_CHECKING:
+    from ..http.session import BrokerageSession
+
+__all__ = [
+    "ConditionalExecutor",
+    "Connected",
+    "Doorbell",
+    "Doorbells",
+    "Feed",
+    "Feeds",
+    "FetchItems",
+    "Found",
+    "conditional_fetch",
+    "utc_now",
+    "wait_any",
+]
 
 T = TypeVar("T")
+E = TypeVar("E")
 
 CHUNK = 1000
 """Items that are compared at a time. In between, the event loop runs."""
@@ -194,7 +215,9 @@ class Feed(Generic[T]):
 
     async def _poll_on_schedule(self, found: Found | None) -> None:
         loop = asyncio.get_running_loop()
-        due, delay, streak = loop.time(), 0.0, FailureStreak()
+        due, delay = loop.time(), 0.0
+        failures = repeated = 0  # in a row, and of the same class
+        last: Exception | None = None
         before = None  # when the last poll that succeeded began
         while not self._stopped:
             if hastened := self._hastened.is_set():
@@ -205,36 +228,38 @@ class Feed(Generic[T]):
             self._cancel_early()  # this poll comes after those events, too
             self._looks.polled()
             began, known = loop.time(), self.latest
-            streak.record(await self._poll())
-            if found is not None and before is not None and not hastened and self._has_news(known):
+            try:
+                fetched = await self._fetch()
+                if fetched is not UNCHANGED:
+                    await self._publish(fetched)
+            except Exception as error:
+                failures, repeated = failures + 1, repeated + 1 if type(error) is type(last) else 1
+                last = error
+            else:
+                failures, repeated, last = 0, 0, None
+            # items that were added or changed: a list drops some without an event
+            items, old = self.latest or {}, known or {}
+            news = items is not known and any(old.get(name) is not item for name, item in items.items())
+            if found is not None and before is not None and not hastened and news:
                 found(before)
-            before = began if streak.last is None else before
-            self._is_failing = streak.last is not None
+            before = began if last is None else before
+            self._is_failing = last is not None
             if hastened:
                 self.announce()
             interval = await self._schedule.current()
-            if (failure := streak.last) is None:
+            if last is None:
                 due = self._schedule.next_due(due, interval, loop.time())
-            elif self._fatal(failure, streak.same_kind):
-                raise failure
+            elif self._fatal(last, repeated):
+                raise last
             else:
                 for listener in tuple(self._listeners):
-                    listener.on_failure(failure)
-                retry_after = getattr(failure, "retry_after", None)
-                due = loop.time() + self._schedule.backoff(streak.total, interval, retry_after)
+                    listener.on_failure(last)
+                retry_after = getattr(last, "retry_after", None)
+                due = loop.time() + self._schedule.backoff(failures, interval, retry_after)
             delay = chance() * self._schedule.jitter * interval
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout_at(due + delay):
                     await self._hastened.wait()
-
-    async def _poll(self) -> Exception | None:
-        try:
-            items = await self._fetch()
-            if items is not UNCHANGED:
-                await self._publish(items)
-        except Exception as error:
-            return error
-        return None
 
     async def _publish(self, items: Iterable[T]) -> None:
         previous, rows = self.latest or {}, list(items)
@@ -251,11 +276,6 @@ class Feed(Generic[T]):
             for listener in tuple(self._listeners):
                 listener.on_removed(removed)
         self.announce()
-
-    def _has_news(self, known: Mapping[Any, T] | None) -> bool:
-        """Return whether items were added or changed. A list drops some without an event."""
-        latest = self.latest or {}
-        return latest is not known and any((known or {}).get(name) is not item for name, item in latest.items())
 
     def _cancel_early(self) -> None:
         if self._early is not None:
@@ -288,3 +308,107 @@ async def wait_any(feeds: Iterable[Feed[Any]], seconds: float | None = None) -> 
     finally:
         for feed in awaited:
             feed.waiting.discard(woken)
+
+
+class Connected(Protocol):
+    """The part of a client that watching needs."""
+
+    @property
+    def session(self) -> BrokerageSession:
+        """The session that makes its calls."""
+        ...
+
+
+class Feeds:
+    """Running feeds of one client, by list and schedule.
+
+    Args:
+        session: makes the calls, and closes the feeds with its client.
+        now: the clock of ``Change.at``.
+    """
+
+    def __init__(self, session: BrokerageSession, now: Callable[[], datetime]) -> None:
+        self._session = session
+        self._now = now
+        self._running: weakref.WeakValueDictionary[Hashable, Feed[Any]] = weakref.WeakValueDictionary()
+
+    def identity(self, name: str, **filters: Any) -> str:
+        """Return the identity of a list for a durable state: service, environment, name and filters."""
+        service = self._session.environment
+        return json.dumps({"watch": name, "origin": service.origin, "environment": service.name, **filters})
+
+    def get(
+        self,
+        name: Hashable,
+        schedule: Schedule,
+        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
+        key: Callable[[T], Hashable],
+        doorbell: Doorbell | None = None,
+    ) -> Feed[T]:
+        """Return the running feed of the list with this schedule, or a new one. Those with a doorbell are apart."""
+        place = (name, schedule, doorbell is not None)
+        feed: Feed[T] | None = self._running.get(place)
+        if feed is None or feed.ended:
+            fetch = conditional_fetch(self._session, read)
+            label = str(name[0] if isinstance(name, tuple) else name)
+            feed = Feed(
+                fetch, key=key, schedule=schedule, now=self._now, doorbell=doorbell,
+                on_poll=lambda lateness: self._session.on_event(PollStarted(watcher=label, lateness=lateness)),
+            )  # fmt: skip
+            self._running[place] = feed
+            self._session.close_with_client(feed)
+        return feed
+
+
+class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
+    """The body is byte for byte the previous one."""
+
+
+class ConditionalExecutor:
+    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._previous_body: bytes | None = None
+        self._rows: dict[Any, Any] = {}
+        self._missed: frozenset[Any] = frozenset()
+
+    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
+        """Delegate to the wrapped executor."""
+        return await self._executor.fetch_if_changed(call, previous_body)
+
+    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
+        """Return the decoded result, or raise `BodyUnchanged`."""
+        found = await self._executor.fetch_if_changed(call, self._previous_body)
+        if found is None:
+            raise BodyUnchanged
+        value, self._previous_body = found
+        if self._previous_body is not None or not call.operation.identity:
+            self._rows, self._missed = {}, frozenset()
+            return value
+        # A row may slip by between two pages though their totals agree: it is gone once two readings in a row lack it.
+        rows, identity = cast("list[Any]", value), attrgetter(*call.operation.identity)
+        latest = {identity(row): row for row in rows}
+        missed = {name: row for name, row in self._rows.items() if name not in latest and name not in self._missed}
+        self._rows, self._missed = latest | missed, frozenset(missed)
+        return cast("T", [*rows, *missed.values()])
+
+    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
+        """Return the pages, changed or not."""
+        return self._executor.paginate(call)
+
+
+def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+    """Build a fetch for `poll` from one endpoint call.
+
+    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
+    """
+    api = Endpoints(ConditionalExecutor(executor))
+
+    async def fetch() -> Any:
+        try:
+            return await read(api)
+        except BodyUnchanged:
+            return UNCHANGED
+
+    return fetch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date, datetime, timedelta
@@ -10,22 +9,13 @@ from typing import TypedDict
 
 from .._arguments import running_loop
 from .._generated.models import InstrumentType, Order, OrderStatus
-from .._generated.operations import ORDERS_LIVE
-from ..errors import DeadlineExceededError, NotFoundError
+from ..errors import NotFoundError
 from ..protocol.order_status import TERMINAL, is_complete
 from .feed import Feed
 from .poll import Watcher
 from .schedule import is_fatal
 
-__all__ = [
-    "HISTORY",
-    "LiveFilters",
-    "is_complete",
-    "is_terminal",
-    "successor_of",
-    "terminal_within",
-    "until_terminal",
-]
+__all__ = ["HISTORY", "LiveFilters", "is_complete", "is_terminal", "until_terminal"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -69,14 +59,6 @@ def is_terminal(order: Order) -> bool:
     return order.status in TERMINAL
 
 
-def successor_of(order: Order) -> str | None:
-    """Return the id of the order that works in place of a terminal one.
-
-    A fill of the original aborts its replacement.
-    """
-    return None if order.status is OrderStatus.FILLED else order.replacing_order_id
-
-
 async def until_terminal(
     feed: Feed[Order],
     watcher: Watcher[Order],
@@ -94,96 +76,62 @@ async def until_terminal(
     Raises:
         NotFoundError: several lookups did not find the order.
     """
-    wait = _OrderWait(feed, watcher, look_up)
     replaced, before = set[str](), None
     while True:
-        order = await wait.until_terminal(id)
+        order = await _until_complete(feed, watcher, id, look_up)
         if before is not None and _has_fills(before) and not (order.live_at or _has_fills(order)):
             return before
-        successor, before = successor_of(order) if follow else None, order
         replaced.add(id)
-        if successor is None or successor in replaced:
+        successor = None if order.status is OrderStatus.FILLED else order.replacing_order_id
+        if not follow or successor is None or successor in replaced:
             return order
-        id = successor  # noqa: A001
+        id, before = successor, order  # noqa: A001
 
 
-async def terminal_within(
-    seconds: float | None,
+async def _until_complete(
     feed: Feed[Order],
+    watcher: Watcher[Order],
     id: str,  # noqa: A002
     look_up: Callable[[str], Awaitable[Order | None]],
-    *,
-    follow: bool,
-    on_error: Callable[[Exception], None] | None,
 ) -> Order:
-    """Return an order as `until_terminal` does.
-
-    Raises:
-        DeadlineExceededError: it was not terminal within ``seconds``.
-    """
-    limit = asyncio.timeout(seconds)
-    try:
-        async with limit, Watcher(feed, on_error=on_error) as watcher:
-            return await until_terminal(feed, watcher, id, look_up, follow=follow)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        message = f"order {id} was not terminal within {seconds:g} s"
-        raise DeadlineExceededError(message, maybe_processed=False, operation=ORDERS_LIVE.name) from None
-
-
-class _OrderWait:
-    """Waits for orders on one list, and looks those up that are not on it."""
-
-    def __init__(
-        self, feed: Feed[Order], watcher: Watcher[Order], look_up: Callable[[str], Awaitable[Order | None]]
-    ) -> None:
-        self._feed = feed
-        self._watcher = watcher
-        self._look_up = look_up
-
-    async def until_terminal(self, id: str) -> Order:  # noqa: A002
-        """Return this very order once it is complete, or terminal for so long that its fills will not come."""
-        clock = running_loop().time
-        absent, due, end = 0, 0.0, None
-        while True:
-            self._watcher.check()
-            latest = self._feed.latest
-            order = None if latest is None else latest.get(id)
-            if listed := order is not None:
-                absent, due = 0, 0.0  # looked up at once if it leaves the list
-            elif latest is not None and clock() >= due:
-                try:
-                    order = await self._look_up(id)
-                except Exception as error:
-                    if is_fatal(error, 1):
-                        raise
-                    self._watcher.on_failure(error)
-                else:
-                    absent = absent + 1 if order is None else 0
-                if absent == MAX_LOOKUPS:
-                    raise _not_found(id)
-                works = order is not None and not is_terminal(order)
-                due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
-            if order is not None and is_terminal(order):
-                if is_complete(order) or order.status not in TERMINAL:
-                    return order
-                end = clock() + FILLS_DELAY if end is None else end
-                if clock() >= end:
-                    logger.warning("order %s is %s, but shows not all fills after %g s", id, order.status, FILLS_DELAY)
-                    return order
-            if self._feed.latest is latest:
-                times = [each for each in (None if latest is None or listed else due, end) if each is not None]
-                await self._feed.wait(min(times) - clock() if times else None)
+    """Return this very order once it is complete, or terminal for so long that its fills will not come."""
+    clock = running_loop().time
+    absent, due, end = 0, 0.0, None
+    while True:
+        watcher.check()
+        latest = feed.latest
+        order = None if latest is None else latest.get(id)
+        if listed := order is not None:
+            absent, due = 0, 0.0  # looked up at once if it leaves the list
+        elif latest is not None and clock() >= due:
+            try:
+                order = await look_up(id)
+            except Exception as error:
+                if is_fatal(error, 1):
+                    raise
+                watcher.on_failure(error)
+            else:
+                absent = absent + 1 if order is None else 0
+            if absent == MAX_LOOKUPS:
+                raise NotFoundError(
+                    f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the "
+                    f"orders of the last {HISTORY.days - 1} days; a sandbox or simulator that was reset has forgotten "
+                    "its orders",
+                    code="record_not_found",
+                )
+            works = order is not None and not is_terminal(order)
+            due = clock() + (LOOKUP_INTERVAL if works else ABSENT_LOOKUP_INTERVAL)
+        if order is not None and is_terminal(order):
+            if is_complete(order) or order.status not in TERMINAL:
+                return order
+            end = clock() + FILLS_DELAY if end is None else end
+            if clock() >= end:
+                logger.warning("order %s is %s, but shows not all fills after %g s", id, order.status, FILLS_DELAY)
+                return order
+        if feed.latest is latest:
+            times = [each for each in (None if latest is None or listed else due, end) if each is not None]
+            await feed.wait(min(times) - clock() if times else None)
 
 
 def _has_fills(order: Order) -> bool:
     return any(leg.fills for leg in order.legs or ())
-
-
-def _not_found(id: str) -> NotFoundError:  # noqa: A002
-    return NotFoundError(
-        f"order {id} was not found in {MAX_LOOKUPS} lookups: it is neither on today's list nor among the orders of the "
-        f"last {HISTORY.days - 1} days; a sandbox or simulator that was reset has forgotten its orders",
-        code="record_not_found",
-    )

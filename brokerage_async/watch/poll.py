@@ -119,7 +119,13 @@ class _Consumer(Generic[T]):
             if self._dropped:
                 self._source.attach()  # the call outlives its watcher
             while not self._closed:
-                if (change := self._take() if self.durable is None else self.durable.take()) is not None:
+                if self.durable is not None:
+                    change = self.durable.take()
+                else:
+                    while not self._ready and (pulled := self._source.pull()) is not None:
+                        self._ready.extend(self._source.derive(pulled))
+                    change = self._ready.popleft() if self._ready else None
+                if change is not None:
                     return change
                 if self.durable is not None and self.durable.needs_writing:
                     await self.durable.write()  # if cancelled here, the next call goes on with it
@@ -152,11 +158,6 @@ class _Consumer(Generic[T]):
             self._source.release()
             if is_polling:
                 warnings.warn("a watcher was dropped: close it with `async with` or aclose()", ResourceWarning)  # noqa: B028 - no caller
-
-    def _take(self) -> Change[T] | None:
-        while not self._ready and (change := self._source.pull()) is not None:
-            self._ready.extend(self._source.derive(change))
-        return self._ready.popleft() if self._ready else None
 
     async def _leave(self) -> None:
         """Stop polling, wake the other calls that wait, and release the state."""

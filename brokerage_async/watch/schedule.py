@@ -9,16 +9,9 @@ from collections.abc import Awaitable, Callable
 import attrs
 
 from .._arguments import check_number, check_seconds, validator
-from ..errors import (
-    AuthenticationError,
-    RateLimitError,
-    ResponseDecodeError,
-    ServerError,
-    TokenError,
-    TransportError,
-)
+from ..protocol.retry import Backoff, Fault, verdict_of
 
-__all__ = ["MAX_LATENESS", "FailureStreak", "Pacing", "Schedule", "is_fatal"]
+__all__ = ["MAX_LATENESS", "Pacing", "Schedule", "is_fatal"]
 
 Pacing = Callable[[], Awaitable[float]]
 """Returns the current interval in seconds, and is called after every poll."""
@@ -81,26 +74,8 @@ class Schedule:
 
     def backoff(self, failures: int, interval: float, retry_after: float | None = None) -> float:
         """Return the pause after ``failures`` in a row, doubling up to ``max_backoff``."""
-        doubled = min(interval * 2.0 ** min(failures - 1, 30), self.max_backoff)
-        return max(interval, doubled, min(retry_after or 0.0, MAX_RETRY_AFTER))
-
-
-@attrs.define
-class FailureStreak:
-    """Failures since the last success: ``total``, and ``same_kind`` as the last one."""
-
-    total: int = 0
-    same_kind: int = 0
-    last: Exception | None = None
-
-    def record(self, failure: Exception | None) -> None:
-        """Count a failed poll, or reset after a success."""
-        if failure is None:
-            self.total = self.same_kind = 0
-        else:
-            self.total += 1
-            self.same_kind = self.same_kind + 1 if type(failure) is type(self.last) else 1
-        self.last = failure
+        backoff = Backoff(first=interval, maximum=self.max_backoff, max_wish=MAX_RETRY_AFTER)
+        return max(interval, backoff.pause(failures, wish=retry_after))
 
 
 def is_fatal(error: Exception, repeated: int) -> bool:
@@ -112,8 +87,5 @@ def is_fatal(error: Exception, repeated: int) -> bool:
     tokens, up to `MAX_CONSECUTIVE_REJECTIONS` in a row. A missing permission or resource, a revoked grant, a closed
     client or a bug in the fetch itself are not.
     """
-    if isinstance(error, TokenError):
-        return not error.transient
-    if isinstance(error, AuthenticationError):
-        return repeated >= MAX_CONSECUTIVE_REJECTIONS
-    return not isinstance(error, (TransportError, RateLimitError, ServerError, ResponseDecodeError, OSError))
+    verdict = verdict_of(error)
+    return verdict.lasts or (verdict.fault is Fault.CREDENTIALS and repeated >= MAX_CONSECUTIVE_REJECTIONS)

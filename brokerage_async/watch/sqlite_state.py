@@ -135,20 +135,17 @@ def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Conn
 
 def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
     """Create the tables in an empty file, or check that those of the file can be used."""
-    _in_transaction(connection, lambda _: _check_tables(connection, subject))
 
+    def check(_: sqlite3.Connection) -> None:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+            for statement in SCHEMA:
+                connection.execute(statement)
+        elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise subject.unusable("it is a database of another kind")
+        elif (version := connection.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
+            raise subject.unusable(f"its version {version} must be at most {VERSION}: use the release that wrote it")
 
-def _check_tables(connection: sqlite3.Connection, subject: Subject) -> None:
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        for statement in SCHEMA:
-            connection.execute(statement)
-        return
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise subject.unusable("it is a database of another kind")
-    if version != VERSION:
-        raise subject.unusable(f"its version {version} must be at most {VERSION}: use the release that wrote it")
+    _in_transaction(connection, check)
 
 
 def _read(connection: sqlite3.Connection, feed: str, subject: Subject) -> Standing:

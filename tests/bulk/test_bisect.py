@@ -9,7 +9,6 @@ from brokerage_async.bulk.bisect import (
     MAX_CONSECUTIVE_AMBIGUOUS,
     MAX_THROTTLE_PAUSE,
     Bisection,
-    FailureScope,
     failure_scope,
 )
 
@@ -39,13 +38,6 @@ async def resolved(service: Any, keys: str = "ABCDEFGH", **options: Any) -> Any:
     return batch
 
 
-async def test_resolve_success_records_found_and_missing() -> None:
-    service = Service(unknown="CF")
-    batch = await resolved(service)
-    assert (batch.found, batch.missing, batch.failed) == ({key: key.lower() for key in "ABDEGH"}, ["C", "F"], {})
-    assert service.asked == ["ABCDEFGH"]
-
-
 async def test_resolve_failing_batch_isolates_the_offending_keys() -> None:
     error = errors.BadRequestError("what is C?")
     service = Service(unknown="F", C=error)
@@ -65,13 +57,6 @@ async def test_resolve_throttled_waits_for_a_bounded_time(wish: float | None, wa
     assert asyncio.get_running_loop().time() == waited
     assert batch.found == {"A": "a", "B": "b"}
     assert service.asked == ["AB", "AB"]
-
-
-async def test_resolve_error_of_the_fetch_is_raised() -> None:
-    error = errors.TokenError("the grant was revoked")
-    with pytest.raises(errors.TokenError) as caught:
-        await resolved(Service(C=error))
-    assert caught.value is error
 
 
 async def test_resolve_too_many_ambiguous_failures_raises() -> None:
@@ -128,31 +113,3 @@ async def test_resolve_too_many_denials_without_any_success_end_the_fetch() -> N
     with pytest.raises(errors.PermissionDeniedError):
         await one.resolve(Batch(("A",)))
     assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS
-
-
-async def test_resolve_custom_scope_is_used() -> None:
-    batch = await resolved(Service(A=KeyError()), "AB", scope=lambda error: FailureScope.KEYS)
-    assert list(batch.failed) == ["A"]
-
-
-@pytest.mark.parametrize(
-    ("error", "scope"),
-    [
-        (errors.RateLimitError("429"), FailureScope.THROTTLED),
-        (errors.ServerError("500"), FailureScope.AMBIGUOUS),
-        (errors.ResponseLostError("cut off"), FailureScope.AMBIGUOUS),
-        (errors.AuthenticationError("401"), FailureScope.FETCH),
-        (errors.PermissionDeniedError("403"), FailureScope.DENIED),
-        (errors.VersionNotSupportedError("406"), FailureScope.FETCH),
-        (errors.NotFoundError("404"), FailureScope.KEYS),
-        (errors.UnprocessableError("422"), FailureScope.KEYS),
-        (errors.InvalidRequestError("unsendable"), FailureScope.KEYS),
-        (errors.ResponseDecodeError("no JSON", json_path="$", operation="orders.list"), FailureScope.KEYS),
-        (errors.RequestNotSentError("refused"), FailureScope.FETCH),
-        (errors.DeadlineExceededError("too late"), FailureScope.FETCH),
-        (KeyError(), FailureScope.FETCH),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
-)
-def test_failure_scope_by_error(error: Any, scope: Any) -> None:
-    assert failure_scope(error) is scope

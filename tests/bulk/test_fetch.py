@@ -14,6 +14,8 @@ from brokerage_async import errors
 from brokerage_async.bulk.bisect import MAX_CONSECUTIVE_AMBIGUOUS, FailureScope, failure_scope
 from brokerage_async.bulk.fetch import BulkFetch
 
+pytestmark = pytest.mark.virtual_time
+
 
 class Service:
     """Answers batches after ``latency`` seconds of the loop's clock, knows nothing of ``unknown``, and fails on any
@@ -63,7 +65,6 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-@pytest.mark.virtual_time
 async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None:
     service = Service(latency=lambda batch: 1 + (int(batch[0][1:]) // 10) % 3)  # later batches overtake
     result = await BulkFetch(keys(95), service.fetch, concurrency=4, batch_size=10)
@@ -76,27 +77,23 @@ async def test_await_batches_run_concurrently_and_keep_the_input_order() -> None
     assert asyncio.get_running_loop().time() < 10
 
 
-@pytest.mark.virtual_time
 async def test_await_takes_as_long_as_the_number_of_rounds() -> None:
     await BulkFetch(keys(1000), Service(latency=1).fetch, concurrency=8, batch_size=10)
     assert asyncio.get_running_loop().time() == math.ceil(100 / 8)
 
 
-@pytest.mark.virtual_time
 async def test_iteration_yields_pairs_as_they_arrive() -> None:
     service = Service(latency=lambda batch: 5 if "K0" in batch else 1)
     order = [key async for key, _ in BulkFetch(keys(6), service.fetch, concurrency=2, batch_size=2)]
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-@pytest.mark.virtual_time
 @pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
 async def test_await_any_kind_of_source_is_read(source: Any) -> None:
     result = await BulkFetch(source(25), Service().fetch, batch_size=7)
     assert sorted(result.found) == sorted(keys(25))
 
 
-@pytest.mark.virtual_time
 async def test_empty_source_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
@@ -104,7 +101,6 @@ async def test_empty_source_sends_nothing() -> None:
     assert service.batches == []
 
 
-@pytest.mark.virtual_time
 async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
@@ -112,7 +108,6 @@ async def test_unused_fetch_reads_and_sends_nothing() -> None:
     assert (read, service.batches) == ([], [])
 
 
-@pytest.mark.virtual_time
 async def test_repeated_keys_are_requested_once() -> None:
     service = Service(latency=lambda batch: len(batch))
     result = await BulkFetch(["B", "A", "B", "C", "A", "B"], service.fetch, batch_size=2, concurrency=2)
@@ -120,7 +115,6 @@ async def test_repeated_keys_are_requested_once() -> None:
     assert sorted(service.asked) == ["A", "B", "C"]
 
 
-@pytest.mark.virtual_time
 async def test_iteration_reads_no_further_than_what_is_in_flight() -> None:
     read = []
     fetch = BulkFetch((read.append(key) or key for key in map(str, itertools.count())), Service().fetch, batch_size=10)
@@ -133,7 +127,6 @@ async def test_iteration_reads_no_further_than_what_is_in_flight() -> None:
     assert most <= 10 * (8 + 8 + 1)  # waiting for the consumer, in flight, and the batch at hand
 
 
-@pytest.mark.virtual_time
 async def test_busy_consumer_does_not_stop_the_requests() -> None:
     service = Service(latency=1)
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
@@ -141,7 +134,6 @@ async def test_busy_consumer_does_not_stop_the_requests() -> None:
     assert asyncio.get_running_loop().time() == pytest.approx(1 + 100 * 0.05)
 
 
-@pytest.mark.virtual_time
 async def test_batch_length_bounds_batches() -> None:
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
@@ -149,7 +141,6 @@ async def test_batch_length_bounds_batches() -> None:
     assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # one that is too long by itself goes alone
 
 
-@pytest.mark.virtual_time
 async def test_missing_keys_are_exact_and_in_order() -> None:
     service = Service(unknown=["K3", "K17", "K40"], latency=lambda batch: 1 / len(batch))
     fetch = BulkFetch(keys(41), service.fetch, batch_size=10)
@@ -159,7 +150,6 @@ async def test_missing_keys_are_exact_and_in_order() -> None:
     assert list(result.found) == [key for key in keys(41) if key not in service.unknown]
 
 
-@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error", [errors.ServerError, errors.UnprocessableError, errors.NotFoundError, errors.ResponseDecodeError]
 )
@@ -199,7 +189,6 @@ async def collect(fetch: Any) -> Any:
     return await fetch
 
 
-@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     "error",
     [
@@ -228,7 +217,6 @@ async def test_error_of_the_whole_fetch_ends_it(error: Any) -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.virtual_time
 async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
     service = Service(poison=keys(10_000))
     with pytest.raises(errors.ServerError):
@@ -239,7 +227,6 @@ async def test_service_failing_on_everything_ends_the_fetch_early() -> None:
 DENIED = errors.PermissionDeniedError("not permitted", status=403)
 
 
-@pytest.mark.virtual_time
 async def test_denied_key_is_a_failure_of_that_key() -> None:
     service = Service(poison=["K3"], error=lambda *_: DENIED)
     result = await BulkFetch(keys(10), service.fetch, concurrency=2, batch_size=4)
@@ -247,7 +234,6 @@ async def test_denied_key_is_a_failure_of_that_key() -> None:
     assert len(result.found) == 9
 
 
-@pytest.mark.virtual_time
 @pytest.mark.parametrize("batch_size", [1, 4])
 async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_size: int) -> None:
     service = Service(poison=keys(10), error=lambda *_: DENIED)
@@ -260,6 +246,7 @@ async def test_fetch_in_which_every_key_is_denied_ends_with_that_error(batch_siz
     assert set(fetch.failed) == set(keys(10))
 
 
+@pytest.mark.virtual_time(False)
 async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
     fetch = BulkFetch(keys(1), Service().fetch)
     assert repr(fetch) == "<bulk fetch: await it, or iterate over it, in a coroutine>"
@@ -268,28 +255,12 @@ async def test_bulk_fetch_given_to_asyncio_run_says_what_to_do() -> None:
             await asyncio.to_thread(asyncio.run, fetch)  # type: ignore[arg-type]
 
 
-@pytest.mark.virtual_time
 async def test_first_key_of_every_large_batch_may_fail() -> None:
     service = Service(poison=[f"K{number}" for number in range(0, 8000, 1000)])
     result = await BulkFetch(keys(8000), service.fetch, concurrency=8, batch_size=1000, batch_length=100_000)
     assert set(result.failed) == service.poison
 
 
-@pytest.mark.virtual_time
-async def test_throttled_batch_is_requested_again() -> None:
-    refusals = [errors.RateLimitError("slow down", retry_after=retry_after) for retry_after in (None, 30.0)]
-
-    async def fetch(batch: Any) -> Any:
-        if refusals:
-            raise refusals.pop(0)
-        return dict.fromkeys(batch, 1)
-
-    result = await BulkFetch(keys(10), fetch)
-    assert len(result.found) == 10
-    assert asyncio.get_running_loop().time() == 31
-
-
-@pytest.mark.virtual_time
 async def test_endless_throttling_ends_the_fetch() -> None:
     async def fetch(batch: Any) -> None:
         raise errors.RateLimitError("slow down")
@@ -312,7 +283,6 @@ async def test_empty_key_fails_without_a_request() -> None:
     assert isinstance(result.failed[""], errors.InvalidRequestError)
 
 
-@pytest.mark.virtual_time
 async def test_progress_counts_every_key_once() -> None:
     seen = []
     service = Service(unknown=["K1"], poison=["K2"])
@@ -324,14 +294,12 @@ async def test_progress_counts_every_key_once() -> None:
     assert seen[1][2] - seen[0][2] == pytest.approx(1)
 
 
-@pytest.mark.virtual_time
 async def test_progress_of_source_without_length_has_no_total() -> None:
     seen = []
     await BulkFetch(iter(keys(5)), Service().fetch, on_progress=lambda *event: seen.append(event))
     assert seen == [(5, None, 1.0)]
 
 
-@pytest.mark.virtual_time
 async def test_progress_callback_error_ends_the_fetch() -> None:
     service = Service()
 
@@ -346,7 +314,6 @@ async def test_progress_callback_error_ends_the_fetch() -> None:
     assert service.in_flight == 0
 
 
-@pytest.mark.virtual_time
 async def test_source_error_ends_the_fetch() -> None:
     async def source() -> AsyncIterator[Any]:
         yield "A"
@@ -357,7 +324,6 @@ async def test_source_error_ends_the_fetch() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.virtual_time
 async def test_break_cancels_the_requests_in_flight() -> None:
     service = Service()
     async for _ in BulkFetch(keys(100), service.fetch, batch_size=1, concurrency=5):
@@ -367,7 +333,6 @@ async def test_break_cancels_the_requests_in_flight() -> None:
     assert service.cancelled == 5
 
 
-@pytest.mark.virtual_time
 async def test_leaving_the_block_cancels_at_once() -> None:
     service = Service()
     async with BulkFetch(later(keys(100)), service.fetch, batch_size=1, concurrency=5) as fetch:
@@ -379,7 +344,6 @@ async def test_leaving_the_block_cancels_at_once() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.virtual_time
 async def test_leaving_the_block_ends_the_iteration() -> None:
     async with BulkFetch(keys(100), Service().fetch, batch_size=1, concurrency=5) as fetch:
         pairs = aiter(fetch)
@@ -388,7 +352,6 @@ async def test_leaving_the_block_ends_the_iteration() -> None:
     assert len(rest) < 5
 
 
-@pytest.mark.virtual_time
 async def test_aclose_from_another_task_ends_the_iteration() -> None:
     service, pairs = Service(latency=10), []
     fetch = BulkFetch(later(keys(100), every=0.1), service.fetch, batch_size=1, concurrency=3)
@@ -405,7 +368,6 @@ async def test_aclose_from_another_task_ends_the_iteration() -> None:
     assert (service.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
-@pytest.mark.virtual_time
 async def test_cancelled_caller_leaves_no_task_behind() -> None:
     service, closed = Service(latency=10), []
 
@@ -427,7 +389,6 @@ async def test_cancelled_caller_leaves_no_task_behind() -> None:
     assert (service.in_flight, len(asyncio.all_tasks()), closed) == (0, 1, [True])
 
 
-@pytest.mark.virtual_time
 async def test_second_use_raises() -> None:
     fetch = BulkFetch(keys(3), Service().fetch)
     await fetch
@@ -437,7 +398,6 @@ async def test_second_use_raises() -> None:
         aiter(fetch)
 
 
-@pytest.mark.virtual_time
 async def test_unused_block_sends_nothing() -> None:
     async with BulkFetch(keys(3), Service().fetch):
         pass
@@ -461,7 +421,6 @@ def test_invalid_keys_raise(keys: Any) -> None:
         BulkFetch(keys, Service().fetch)
 
 
-@pytest.mark.virtual_time
 async def test_invalid_key_of_an_iterator_raises_before_it_is_sent() -> None:
     service = Service()
     with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
@@ -486,7 +445,6 @@ def test_coroutine_function_as_plain_function_raises(name: str) -> None:
         BulkFetch([], Service().fetch, **{name: Service().fetch})
 
 
-@pytest.mark.virtual_time
 async def test_workers_never_outnumber_keys() -> None:
     fetch = BulkFetch(keys(3), Service().fetch, concurrency=10**9, batch_size=1)
     async with fetch:
@@ -494,7 +452,6 @@ async def test_workers_never_outnumber_keys() -> None:
             assert len(asyncio.all_tasks()) <= 1 + 3
 
 
-@pytest.mark.virtual_time
 async def test_closed_before_use_sends_nothing() -> None:
     service = Service()
     fetch = BulkFetch(keys(3), service.fetch)
@@ -503,7 +460,6 @@ async def test_closed_before_use_sends_nothing() -> None:
     assert service.batches == []
 
 
-@pytest.mark.virtual_time
 async def test_await_closed_early_raises() -> None:
     fetch = BulkFetch(keys(100), Service(latency=10).fetch, batch_size=1, concurrency=3)
 

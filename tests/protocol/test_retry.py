@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hypothesis import given
@@ -11,17 +10,16 @@ from hypothesis import strategies as st
 from brokerage_async import errors
 from brokerage_async.config import RetryPolicy
 from brokerage_async.operation import Effect
-from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.protocol.retry import (
     TABLE,
     Action,
+    Backoff,
     Outcome,
     RetryBudget,
-    backoff,
-    bounded_wait,
     decide,
+    full_jitter,
     outcome_of,
-    throttle_pause,
+    throttling,
 )
 from tests.tables import for_each
 
@@ -62,77 +60,28 @@ def test_no_policy_makes_the_unsafe_safe(effect: Any, outcome: Any, attempt: int
         assert action is Action.RAISE
 
 
-@for_each(
-    "error, outcome",
-    [
-        (errors.RequestNotSentError(), Outcome.NOT_SENT),
-        (errors.RequestNotSentError(code=errors.PROXY_AUTHENTICATION), Outcome.PROXY_LOGIN),
-        (errors.ResponseLostError(), Outcome.LOST),
-        (errors.DeadlineExceededError(), Outcome.LOST),
-        (errors.RateLimitError(status=429), Outcome.THROTTLED),
-        (errors.ServerError(status=502), Outcome.SERVER_ERROR),
-        (errors.APIError(status=500), Outcome.SERVER_ERROR),
-        (errors.TokenError(transient=True), Outcome.REFUSED),
-        (errors.ResponseDecodeError(), Outcome.AMBIGUOUS),
-    ],
-)
-def test_outcomes(error: Any, outcome: Any) -> None:
-    assert outcome_of(error) is outcome
-
-
-PAGE = b"<html>Forbidden</html>"
-ANSWERS = """
-    status  page               unauthorized  token_invalid  other         timeout_error
-    302     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    400     ambiguous          refused       refused        refused       server-error
-    401     unauthorized-page  unauthorized  unauthorized   unauthorized  server-error
-    403     ambiguous          refused       refused        refused       server-error
-    404     ambiguous          refused       refused        refused       server-error
-    406     ambiguous          refused       refused        refused       server-error
-    408     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    409     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    422     ambiguous          refused       refused        refused       server-error
-    425     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    429     throttled          throttled     throttled      throttled     server-error
-    451     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    499     ambiguous          ambiguous     ambiguous      ambiguous     server-error
-    500     server-error       server-error  server-error   server-error  server-error
-    504     server-error       server-error  server-error   server-error  server-error
-"""
-CODES, *LINES = [line.split() for line in ANSWERS.strip().splitlines()]
-JUDGED = [(int(line[0]), code, outcome) for line in LINES for code, outcome in zip(CODES[1:], line[1:], strict=True)]
-
-
-@for_each("status, code, outcome", JUDGED)
-def test_answer_is_judged_by_status_and_envelope(status: Any, code: Any, outcome: Any) -> None:
-    body = PAGE if code == "page" else json.dumps({"error": {"code": code, "message": "no"}}).encode()
-    error = read_error(None, Response(status=status, body=body))
-    assert outcome_of(error) is Outcome(outcome)
-    assert error.maybe_processed is Outcome(outcome).maybe_processed
-
-
-@for_each("body", [b"", b"[]", PAGE, b'{"message":"slow down"}'])
-def test_429_waits_whatever_its_body(body: Any) -> None:
-    assert outcome_of(read_error(None, Response(status=429, body=body))) is Outcome.THROTTLED
-
-
 class TestWaiting:
     @given(attempt=st.integers(1, 10_000), fraction=st.floats(0, 1, exclude_max=True))
     def test_full_jitter_under_a_doubling_cap(self, attempt: int, fraction: float) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=8)
-        assert 0 <= backoff(policy, attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
+        assert 0 <= full_jitter(policy).pause(attempt, fraction) <= min(8, 0.5 * 2 ** min(attempt - 1, 60))
 
     def test_doubles_until_capped(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
-        assert [backoff(policy, attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+        assert [full_jitter(policy).pause(attempt, 1.0) for attempt in range(1, 6)] == [0.5, 1.0, 2.0, 3.0, 3.0]
 
     def test_throttling_always_waits(self) -> None:
         policy = RetryPolicy(base_delay=0.5, max_delay=3)
-        assert [throttle_pause(policy, streak, 0.0) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
+        assert [throttling(policy).pause(streak) for streak in (1, 2, 3, 99)] == [0.5, 1.0, 1.5, 1.5]
 
-    @for_each("wish, wait", [(None, None), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
-    def test_wishes_are_capped(self, wish: float | None, wait: float | None) -> None:
-        assert bounded_wait(RetryPolicy(), wish) == wait
+    @for_each("wish, wait", [(None, 0.0), (0.0, 0.0), (5.0, 5.0), (86400.0, 60.0), (1e300, 60.0)])
+    def test_wishes_are_capped(self, wish: float | None, wait: float) -> None:
+        assert full_jitter(RetryPolicy()).pause(1, 0.0, wish=wish) == wait
+
+
+@for_each("failures, chance, pause", [(1, 1.0, 0.5), (1, 0.0, 0.25), (2, 1.0, 1.0), (7, 1.0, 30.0), (10**6, 0.5, 22.5)])
+def test_backoff_doubles_up_to_the_maximum_with_jitter(failures: int, chance: float, pause: float) -> None:
+    assert Backoff(jitter=0.5).pause(failures, chance) == pause
 
 
 class TestBudget:

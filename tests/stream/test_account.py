@@ -10,72 +10,70 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import errors, models
+from brokerage_async import Client, errors, models
+from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.session import AccountSession
 from brokerage_async.stream import AccountEvent, Gap
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, within, world
+from tests.stream.world import buy, drain, in_world, within, world
 
 
 def kinds(events: list[Any]) -> list[str]:
     return [event.type for event in events]
 
 
-@on_virtual_time
-async def test_fill_comes_as_order_position_and_balance() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            placed = await client.orders.submit(account, buy(quantity=7))
-            events = await drain(stream)
-            last: dict[str, AccountEvent] = {event.type: event for event in events if isinstance(event, AccountEvent)}
-            assert placed.order is not None
-            assert (last["Order"].data.id, last["Order"].data.status) == (placed.order.id, "Filled")
-            assert (last["CurrentPosition"].data.symbol, last["CurrentPosition"].data.quantity) == ("AAPL", Decimal(7))
-            [balance] = await client.balances.list(account)
-            assert last["AccountBalance"].data.cash_balance == balance.cash_balance
-            assert last["Order"].timestamp is not None
-            assert sim.clock.time - last["Order"].timestamp < timedelta(seconds=60)
+@in_world
+async def test_fill_comes_as_order_position_and_balance(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        placed = await client.orders.submit(account, buy(quantity=7))
+        events = await drain(stream)
+        last: dict[str, AccountEvent] = {event.type: event for event in events if isinstance(event, AccountEvent)}
+        assert placed.order is not None
+        assert (last["Order"].data.id, last["Order"].data.status) == (placed.order.id, "Filled")
+        assert (last["CurrentPosition"].data.symbol, last["CurrentPosition"].data.quantity) == ("AAPL", Decimal(7))
+        [balance] = await client.balances.list(account)
+        assert last["AccountBalance"].data.cash_balance == balance.cash_balance
+        assert last["Order"].timestamp is not None
+        assert sim.clock.time - last["Order"].timestamp < timedelta(seconds=60)
 
 
-@on_virtual_time
-async def test_consumers_get_the_events_of_their_accounts_over_one_connection() -> None:
-    async with world() as (sim, client):
-        one, two = sim.account_numbers[:2]
-        async with client.stream.account([one]) as first:
-            await first.ready()
-            async with client.stream.account([two]) as second:
-                await second.ready()
-                await client.orders.submit(two, buy())
-                assert {event.account_number for event in await drain(second)} == {two}
-                assert await drain(first) == []
-                assert len(sim.streams.sessions) == 1
-            await client.orders.submit(one, buy())
-            assert {event.account_number for event in await drain(first)} == {one}
+@in_world
+async def test_consumers_get_the_events_of_their_accounts_over_one_connection(sim: Simulator, client: Client) -> None:
+    one, two = sim.account_numbers[:2]
+    async with client.stream.account([one]) as first:
+        await first.ready()
+        async with client.stream.account([two]) as second:
+            await second.ready()
+            await client.orders.submit(two, buy())
+            assert {event.account_number for event in await drain(second)} == {two}
+            assert await drain(first) == []
+            assert len(sim.streams.sessions) == 1
+        await client.orders.submit(one, buy())
+        assert {event.account_number for event in await drain(first)} == {one}
 
 
-@on_virtual_time
-async def test_alerts_come_to_those_who_want_them() -> None:
-    async with world() as (sim, client):
-        accounts = sim.account_numbers[:1]
-        async with client.stream.account(accounts, alerts=True) as wants, client.stream.account(accounts) as others:
-            await wants.ready()
-            alert = models.NewQuoteAlert(
-                symbol="AAPL", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN,
-                threshold=Decimal(500),
-            )  # fmt: skip
-            created = await client.quote_alerts.create(alert)
-            sim.set_price("AAPL", 501)
-            [event] = await drain(wants)
-            assert (event.type, event.data.alert_external_id) == ("QuoteAlert", created.alert_external_id)
-            assert event.data.triggered_at is not None
-            assert await drain(others) == []
+@in_world
+async def test_alerts_come_to_those_who_want_them(sim: Simulator, client: Client) -> None:
+    accounts = sim.account_numbers[:1]
+    async with client.stream.account(accounts, alerts=True) as wants, client.stream.account(accounts) as others:
+        await wants.ready()
+        alert = models.NewQuoteAlert(
+            symbol="AAPL", field=models.AlertField.LAST, operator=models.AlertOperator.GREATER_THAN,
+            threshold=Decimal(500),
+        )  # fmt: skip
+        created = await client.quote_alerts.create(alert)
+        sim.set_price("AAPL", 501)
+        [event] = await drain(wants)
+        assert (event.type, event.data.alert_external_id) == ("QuoteAlert", created.alert_external_id)
+        assert event.data.triggered_at is not None
+        assert await drain(others) == []
 
 
-@on_virtual_time
-async def test_foreign_account_ends_its_stream_and_no_other() -> None:
-    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1]) as good:
+@in_world
+async def test_foreign_account_ends_its_stream_and_no_other(sim: Simulator, client: Client) -> None:
+    async with client.stream.account(sim.account_numbers[:1]) as good:
         await good.ready()
         bad = client.stream.account([sim.account_numbers[1], sim.foreign_account_number])
         with pytest.raises(errors.StreamRefusedError, match=f"did not accept {sim.foreign_account_number}"):
@@ -84,51 +82,48 @@ async def test_foreign_account_ends_its_stream_and_no_other() -> None:
         assert "Order" in kinds(await drain(good))
 
 
-@on_virtual_time
-async def test_slow_consumer_gets_an_error_after_the_events_that_wait() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account], limit=3) as slow, client.stream.account([account]) as fast:
-            await slow.ready()
-            await client.orders.submit(account, buy())
-            assert len(await drain(fast)) > 3
-            assert slow.waiting == 3
-            for _ in range(3):
-                assert isinstance(await anext(slow), AccountEvent)
-            with pytest.raises(errors.SlowConsumerError, match="3 events wait") as caught:
-                await anext(slow)
-            assert caught.value.since is not None
+@in_world
+async def test_slow_consumer_gets_an_error_after_the_events_that_wait(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account], limit=3) as slow, client.stream.account([account]) as fast:
+        await slow.ready()
+        await client.orders.submit(account, buy())
+        assert len(await drain(fast)) > 3
+        assert slow.waiting == 3
+        for _ in range(3):
+            assert isinstance(await anext(slow), AccountEvent)
+        with pytest.raises(errors.SlowConsumerError, match="3 events wait") as caught:
+            await anext(slow)
+        assert caught.value.since is not None
 
 
-@on_virtual_time
-async def test_faults_of_messages_reach_the_consumer_as_they_are() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            now, send = sim.clock.now(), sim.streams.send_account_event
-            for number, name in enumerate(("duplicate", "lose", "unknown", "garbage", "reorder", "late(2)"), 1):
-                sim.streams.faults.add(name, kind="Order")
-                send(account, "Order", {"id": number, "account-number": account}, now)
-            send(account, "Order", {"id": 7, "account-number": account}, now)
-            found = [getattr(event.data, "id", event.type) for event in await drain(stream, 5)]
-            assert found == ["1", "1", "Weather", "3", "4", "5", "7", "6"]
+@in_world
+async def test_faults_of_messages_reach_the_consumer_as_they_are(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        now, send = sim.clock.now(), sim.streams.send_account_event
+        for number, name in enumerate(("duplicate", "lose", "unknown", "garbage", "reorder", "late(2)"), 1):
+            sim.streams.faults.add(name, kind="Order")
+            send(account, "Order", {"id": number, "account-number": account}, now)
+        send(account, "Order", {"id": 7, "account-number": account}, now)
+        found = [getattr(event.data, "id", event.type) for event in await drain(stream, 5)]
+        assert found == ["1", "1", "Weather", "3", "4", "5", "7", "6"]
 
 
-@on_virtual_time
-async def test_dropped_event_is_followed_by_a_gap() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            sim.streams.faults.add("drop", kind="Order")
-            await client.orders.submit(account, buy())
-            assert isinstance(await within(5, stream), Gap)
+@in_world
+async def test_dropped_event_is_followed_by_a_gap(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        sim.streams.faults.add("drop", kind="Order")
+        await client.orders.submit(account, buy())
+        assert isinstance(await within(5, stream), Gap)
 
 
-@on_virtual_time
-async def test_token_is_renewed_before_a_heartbeat() -> None:
-    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1]) as stream:
+@in_world
+async def test_token_is_renewed_before_a_heartbeat(sim: Simulator, client: Client) -> None:
+    async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
         await asyncio.sleep(300)
         sim.expire_tokens()  # the service refuses the next heartbeat, and the token is fetched once more

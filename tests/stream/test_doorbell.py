@@ -14,7 +14,7 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.stream.doorbell import ringing
 from tests.loops import on_virtual_time
 from tests.stream.latency import dead_socket
-from tests.stream.world import SMALL, buy, drain, within, world
+from tests.stream.world import SMALL, buy, drain, in_world, within, world
 
 
 def polls(sim: Simulator, operation: str = "orders.live") -> int:
@@ -72,79 +72,77 @@ async def test_dead_socket_leaves_the_polls_as_they_are() -> None:
         assert polls(other) == seen
 
 
-@on_virtual_time
-async def test_quiet_hour_costs_no_more_polls_and_events_one_each() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
-            task = asyncio.ensure_future(drain(watcher, 10_000))
-            await asyncio.sleep(3600)
-            quiet = polls(sim)
-            assert quiet <= 61
-            sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
-            sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
-            await asyncio.sleep(0.5)
-            assert polls(sim) == quiet + 1
-            sim.streams.send_account_event(account, "AccountBalance", {}, sim.clock.now())
-            await asyncio.sleep(0.5)
-            assert polls(sim) == quiet + 1
-            task.cancel()
-        await asyncio.sleep(1)
-        assert sim.streams.sessions == []
+@in_world
+async def test_quiet_hour_costs_no_more_polls_and_events_one_each(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.watch.orders("me", [account], interval=60, push=True) as watcher:
+        task = asyncio.ensure_future(drain(watcher, 10_000))
+        await asyncio.sleep(3600)
+        quiet = polls(sim)
+        assert quiet <= 61
+        sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
+        sim.streams.send_account_event(account, "Order", {"id": 1}, sim.clock.now())
+        await asyncio.sleep(0.5)
+        assert polls(sim) == quiet + 1
+        sim.streams.send_account_event(account, "AccountBalance", {}, sim.clock.now())
+        await asyncio.sleep(0.5)
+        assert polls(sim) == quiet + 1
+        task.cancel()
+    await asyncio.sleep(1)
+    assert sim.streams.sessions == []
 
 
-@on_virtual_time
-async def test_positions_balances_and_alerts_ring_too() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        positions = client.watch.positions([account], interval=3600, push=True)
-        balances = client.watch.balances([account], interval=3600, push=True)
-        alerts = client.watch.quote_alerts(interval=3600, push=True)
-        alert = asyncio.ensure_future(within(60, alerts))
-        held = asyncio.ensure_future(until_quantity(positions, 5))
-        first = await within(60, balances)
-        await asyncio.sleep(1)
-        await client.orders.submit(account, buy(quantity=5))
-        assert (await asyncio.wait_for(held, 5)).after.symbol == "AAPL"
-        assert (await within(5, balances)).after.cash_balance < first.after.cash_balance
-        await client.quote_alerts.create(
-            models.NewQuoteAlert(
-                symbol="SPY",
-                field=models.AlertField.LAST,
-                operator=models.AlertOperator.GREATER_THAN,
-                threshold=Decimal(5000),
-            )
+@in_world
+async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    positions = client.watch.positions([account], interval=3600, push=True)
+    balances = client.watch.balances([account], interval=3600, push=True)
+    alerts = client.watch.quote_alerts(interval=3600, push=True)
+    alert = asyncio.ensure_future(within(60, alerts))
+    held = asyncio.ensure_future(until_quantity(positions, 5))
+    first = await within(60, balances)
+    await asyncio.sleep(1)
+    await client.orders.submit(account, buy(quantity=5))
+    assert (await asyncio.wait_for(held, 5)).after.symbol == "AAPL"
+    assert (await within(5, balances)).after.cash_balance < first.after.cash_balance
+    await client.quote_alerts.create(
+        models.NewQuoteAlert(
+            symbol="SPY",
+            field=models.AlertField.LAST,
+            operator=models.AlertOperator.GREATER_THAN,
+            threshold=Decimal(5000),
         )
-        sim.set_price("SPY", 5001)
-        assert (await alert).after.symbol == "SPY"
-        for watcher in (positions, balances, alerts):
-            await watcher.aclose()
+    )
+    sim.set_price("SPY", 5001)
+    assert (await alert).after.symbol == "SPY"
+    for watcher in (positions, balances, alerts):
+        await watcher.aclose()
 
 
-@on_virtual_time
-async def test_wait_for_one_order_uses_push() -> None:
-    async with world() as (sim, client):
-        account, loop = sim.account_numbers[0], asyncio.get_running_loop()
-        placed = await client.orders.submit(account, buy())
-        assert placed.order is not None
-        start = loop.time()
-        order = await client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
-        assert order.status == "Filled"
-        assert loop.time() - start < 5
+@in_world
+async def test_wait_for_one_order_uses_push(sim: Simulator, client: Client) -> None:
+    account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+    placed = await client.orders.submit(account, buy())
+    assert placed.order is not None
+    start = loop.time()
+    order = await client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
+    assert order.status == "Filled"
+    assert loop.time() - start < 5
 
 
-@on_virtual_time
-async def test_stream_that_is_refused_leaves_polling_alone(caplog: pytest.LogCaptureFixture) -> None:
-    async with world() as (sim, client):
-        sim.streams.faults.refusals = 3
-        with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
-            assert await time_to_fill(client, sim, push=True, interval=2) < 4
-        assert "push is not available, polling goes on alone" in caplog.text
+@in_world
+async def test_stream_that_is_refused_leaves_polling_alone(
+    sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    sim.streams.faults.refusals = 3
+    with caplog.at_level(logging.WARNING, "brokerage_async.stream"):
+        assert await time_to_fill(client, sim, push=True, interval=2) < 4
+    assert "push is not available, polling goes on alone" in caplog.text
 
 
-@on_virtual_time
-async def test_accounts_of_the_user_are_asked_for_once() -> None:
-    async with world() as (sim, client), client.watch.quote_alerts(interval=600, push=True) as watcher:
+@in_world
+async def test_accounts_of_the_user_are_asked_for_once(sim: Simulator, client: Client) -> None:
+    async with client.watch.quote_alerts(interval=600, push=True) as watcher:
         sim.streams.faults.refusals = 30
         task = asyncio.ensure_future(drain(watcher, 2000))
         await asyncio.sleep(1200)
@@ -202,12 +200,13 @@ class FailingStreams:
         raise RuntimeError("left")
 
 
-@on_virtual_time
-async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up() -> None:
-    async with world() as (_, client):
-        access = client.stream._access
-        async with asyncio.timeout(5), ringing(FailingStreams(), access, frozenset({"A1"}), frozenset(), print):
-            await asyncio.sleep(1)
+@in_world
+async def test_stream_that_answers_a_cancellation_with_an_error_holds_nothing_up(
+    sim: Simulator, client: Client
+) -> None:
+    access = client.stream._access
+    async with asyncio.timeout(5), ringing(FailingStreams(), access, frozenset({"A1"}), frozenset(), print):
+        await asyncio.sleep(1)
 
 
 def test_hour_with_a_dead_socket_is_exactly_an_hour_without_push() -> None:

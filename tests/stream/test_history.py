@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import errors, models
+from brokerage_async import Client, errors, models
 from brokerage_async.arrow import to_arrow, to_pandas
+from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.simulator.streams.market_rows import MAX_CANDLES, MarketRows
 from brokerage_async.stream import Snapshot
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, within, world
+from tests.stream.world import drain, in_world, within, world
 
 
 @on_virtual_time
@@ -77,45 +78,42 @@ async def test_history_of_500_symbols_is_whole_ordered_cut_and_a_table(monkeypat
         assert to_arrow(candles).num_rows == len(to_pandas(candles)) == len(candles)
 
 
-@on_virtual_time
-async def test_history_survives_a_lost_connection() -> None:
-    async with world() as (sim, client):
-        start = sim.clock.time - timedelta(minutes=30)
-        whole = await client.stream.history(["AAPL", "SPY"], "1m", start)
-        sim.streams.faults.add("drop", kind="Candle", times=2)
-        assert len(await client.stream.history(["AAPL", "SPY"], "1m", start)) == len(whole) > 50
+@in_world
+async def test_history_survives_a_lost_connection(sim: Simulator, client: Client) -> None:
+    start = sim.clock.time - timedelta(minutes=30)
+    whole = await client.stream.history(["AAPL", "SPY"], "1m", start)
+    sim.streams.faults.add("drop", kind="Candle", times=2)
+    assert len(await client.stream.history(["AAPL", "SPY"], "1m", start)) == len(whole) > 50
 
 
-@on_virtual_time
-async def test_history_with_others_has_no_candles_before_its_start() -> None:
-    async with world() as (sim, client):
-        now = sim.clock.time
-        early = now - timedelta(hours=1)
-        async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early) as other:
-            await other.ready()
-            candles = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=5))
-            assert 5 <= len(candles) <= 6
+@in_world
+async def test_history_with_others_has_no_candles_before_its_start(sim: Simulator, client: Client) -> None:
+    now = sim.clock.time
+    early = now - timedelta(hours=1)
+    async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=early) as other:
+        await other.ready()
+        candles = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=5))
+        assert 5 <= len(candles) <= 6
 
 
-@on_virtual_time
-async def test_history_says_what_is_missing(caplog: pytest.LogCaptureFixture) -> None:
-    async with world() as (sim, client):
-        now = sim.clock.time
-        with pytest.raises(errors.StreamError, match=r"no candles within 5 s: ZZZZ\{=d}") as caught:
-            await client.stream.history(["AAPL", "ZZZZ"], "1d", now - timedelta(days=3), timeout=5)
-        assert caught.value.code == "no_answer"
-        assert await client.stream.history([], "1d", now - timedelta(days=3)) == []
-        cut = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=MAX_CANDLES + 5))
-        assert len(cut) == MAX_CANDLES
-        assert "history of AAPL{=m}: older candles were cut off" in caplog.text
-        for arguments, reason in (
-            ((["AAPL"], "1d", datetime(2026, 1, 1)), "start must be a datetime with a time zone"),  # noqa: DTZ001
-            ((["AAPL"], "1d", now, datetime(2026, 1, 1)), "end must be a datetime with a time zone"),  # noqa: DTZ001
-            ((["AAPL"], "1d", None), "start must be a datetime with a time zone"),
-            (("AAPL", "1d", now), "symbols must be a list of symbols"),
-        ):
-            with pytest.raises(errors.InvalidRequestError, match=reason):
-                await client.stream.history(*arguments)  # type: ignore[arg-type]
-        for period, timeout, reason in (("soon", 5.0, "period must"), ("1d", 0.0, "timeout must be a number")):
-            with pytest.raises(errors.ConfigurationError, match=reason):
-                await client.stream.history(["AAPL"], period, datetime(2026, 1, 1, tzinfo=UTC), timeout=timeout)
+@in_world
+async def test_history_says_what_is_missing(sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    now = sim.clock.time
+    with pytest.raises(errors.StreamError, match=r"no candles within 5 s: ZZZZ\{=d}") as caught:
+        await client.stream.history(["AAPL", "ZZZZ"], "1d", now - timedelta(days=3), timeout=5)
+    assert caught.value.code == "no_answer"
+    assert await client.stream.history([], "1d", now - timedelta(days=3)) == []
+    cut = await client.stream.history(["AAPL"], "1m", now - timedelta(minutes=MAX_CANDLES + 5))
+    assert len(cut) == MAX_CANDLES
+    assert "history of AAPL{=m}: older candles were cut off" in caplog.text
+    for arguments, reason in (
+        ((["AAPL"], "1d", datetime(2026, 1, 1)), "start must be a datetime with a time zone"),  # noqa: DTZ001
+        ((["AAPL"], "1d", now, datetime(2026, 1, 1)), "end must be a datetime with a time zone"),  # noqa: DTZ001
+        ((["AAPL"], "1d", None), "start must be a datetime with a time zone"),
+        (("AAPL", "1d", now), "symbols must be a list of symbols"),
+    ):
+        with pytest.raises(errors.InvalidRequestError, match=reason):
+            await client.stream.history(*arguments)  # type: ignore[arg-type]
+    for period, timeout, reason in (("soon", 5.0, "period must"), ("1d", 0.0, "timeout must be a number")):
+        with pytest.raises(errors.ConfigurationError, match=reason):
+            await client.stream.history(["AAPL"], period, datetime(2026, 1, 1, tzinfo=UTC), timeout=timeout)

@@ -12,38 +12,38 @@ import pytest
 
 from brokerage_async import Client, errors, models
 from brokerage_async._secrets import Secret, revealed
+from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.transports.memory import MemorySocket
 from brokerage_async.stream import AccountEvent, Gap, Snapshot
 from brokerage_async.stream.consumer import Sink
 from tests.loops import on_virtual_time
-from tests.stream.world import buy, drain, within, world
+from tests.stream.world import buy, drain, in_world, within, world
 
 
 def orders(events: list[Any]) -> list[str]:
     return [event.data.status for event in events if isinstance(event, AccountEvent) and event.type == "Order"]
 
 
-@on_virtual_time
-async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            sim.clock.advance(5)
-            before = sim.clock.time
-            sim.streams.drop()
-            gap = await within(2, stream)
-            assert isinstance(gap, Gap)
-            assert gap.since is not None
-            assert abs((gap.since - before).total_seconds()) <= 6
-            assert "closed the connection" in gap.reason
-            await client.orders.submit(account, buy())
-            assert orders(await drain(stream))[-1] == "Filled"
+@in_world
+async def test_lost_connection_is_opened_again_with_a_gap_and_the_subscriptions(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        sim.clock.advance(5)
+        before = sim.clock.time
+        sim.streams.drop()
+        gap = await within(2, stream)
+        assert isinstance(gap, Gap)
+        assert gap.since is not None
+        assert abs((gap.since - before).total_seconds()) <= 6
+        assert "closed the connection" in gap.reason
+        await client.orders.submit(account, buy())
+        assert orders(await drain(stream))[-1] == "Filled"
 
 
-@on_virtual_time
-async def test_silent_connection_is_given_up_after_a_minute() -> None:
-    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1]) as stream:
+@in_world
+async def test_silent_connection_is_given_up_after_a_minute(sim: Simulator, client: Client) -> None:
+    async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
         sim.streams.faults.is_half_open = True
         start = asyncio.get_running_loop().time()
@@ -56,102 +56,95 @@ async def test_silent_connection_is_given_up_after_a_minute() -> None:
         assert asyncio.get_running_loop().time() - start < 120
 
 
-@on_virtual_time
-async def test_connection_lives_on_heartbeats_for_hours() -> None:
-    async with world() as (sim, client):
-        stream, quotes = client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])
+@in_world
+async def test_connection_lives_on_heartbeats_for_hours(sim: Simulator, client: Client) -> None:
+    stream, quotes = client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])
+    await stream.ready()
+    await quotes.ready()
+    await asyncio.sleep(4 * 3600)
+    assert not any(isinstance(event, Gap) for event in await drain(stream) + await drain(quotes))
+    assert len(sim.streams.sessions) == 2
+    await stream.aclose()
+    await quotes.aclose()
+
+
+@in_world
+async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream(sim: Simulator, client: Client) -> None:
+    sim.streams.faults.refusals = 2
+    async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
-        await quotes.ready()
-        await asyncio.sleep(4 * 3600)
-        assert not any(isinstance(event, Gap) for event in await drain(stream) + await drain(quotes))
-        assert len(sim.streams.sessions) == 2
-        await stream.aclose()
-        await quotes.aclose()
-
-
-@on_virtual_time
-async def test_refused_token_is_replaced_and_a_fourth_refusal_ends_the_stream() -> None:
-    async with world() as (sim, client):
-        sim.streams.faults.refusals = 2
-        async with client.stream.account(sim.account_numbers[:1]) as stream:
-            await stream.ready()
-        sim.streams.faults.refusals = 3
-        stream = client.stream.account(sim.account_numbers[:1])
-        with pytest.raises(errors.StreamRefusedError, match="refused connect: failed"):
-            await within(60, stream)
-        assert sim.streams.sessions == []
-        sim.streams.faults.refusals = 0
-        async with client.stream.account(sim.account_numbers[:1]) as stream:
-            await stream.ready()
-
-
-@on_virtual_time
-async def test_revoked_grant_ends_the_stream() -> None:
-    async with world() as (sim, client):
-        stream = client.stream.account(sim.account_numbers[:1])
+    sim.streams.faults.refusals = 3
+    stream = client.stream.account(sim.account_numbers[:1])
+    with pytest.raises(errors.StreamRefusedError, match="refused connect: failed"):
+        await within(60, stream)
+    assert sim.streams.sessions == []
+    sim.streams.faults.refusals = 0
+    async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
-        sim.revoke()
-        with pytest.raises(errors.TokenError):
-            await within(3600, stream)
 
 
-@on_virtual_time
-async def test_closing_the_client_ends_every_stream() -> None:
-    async with world() as (sim, client):
-        streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])]
-        tasks = [asyncio.ensure_future(drain(stream, 100)) for stream in streams]
-        await asyncio.sleep(10)
-        await client.aclose()
-        for task in tasks:
-            with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-                await task
+@in_world
+async def test_revoked_grant_ends_the_stream(sim: Simulator, client: Client) -> None:
+    stream = client.stream.account(sim.account_numbers[:1])
+    await stream.ready()
+    sim.revoke()
+    with pytest.raises(errors.TokenError):
+        await within(3600, stream)
+
+
+@in_world
+async def test_closing_the_client_ends_every_stream(sim: Simulator, client: Client) -> None:
+    streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"])]
+    tasks = [asyncio.ensure_future(drain(stream, 100)) for stream in streams]
+    await asyncio.sleep(10)
+    await client.aclose()
+    for task in tasks:
         with pytest.raises(errors.ConfigurationError, match="the client is closed"):
-            await anext(client.stream.account(sim.account_numbers[:1]))
+            await task
+    with pytest.raises(errors.ConfigurationError, match="the client is closed"):
+        await anext(client.stream.account(sim.account_numbers[:1]))
 
 
-@on_virtual_time
-async def test_last_stream_closes_the_connection_and_another_opens_it() -> None:
-    async with world() as (sim, client):
-        accounts = sim.account_numbers[:1]
-        first, second = client.stream.account(accounts), client.stream.account(accounts)
-        await first.ready()
+@in_world
+async def test_last_stream_closes_the_connection_and_another_opens_it(sim: Simulator, client: Client) -> None:
+    accounts = sim.account_numbers[:1]
+    first, second = client.stream.account(accounts), client.stream.account(accounts)
+    await first.ready()
+    await second.ready()
+    assert len(sim.streams.sessions) == 1
+    await first.aclose()
+    with pytest.raises(StopAsyncIteration):
+        await anext(first)
+    assert len(sim.streams.sessions) == 1
+    await second.aclose()
+    await second.aclose()
+    assert sim.streams.sessions == []
+    async with client.stream.account(accounts) as third:
+        await third.ready()
+        assert len(sim.streams.sessions) == 1
+
+
+@in_world
+async def test_stream_opened_while_the_connection_closes_gets_its_own(sim: Simulator, client: Client) -> None:
+    first = client.stream.account(sim.account_numbers[:1])
+    await first.ready()
+    closing = asyncio.ensure_future(first.aclose())
+    await asyncio.sleep(0)
+    async with client.stream.account(sim.account_numbers[:1]) as second:
         await second.ready()
+        await closing
         assert len(sim.streams.sessions) == 1
-        await first.aclose()
-        with pytest.raises(StopAsyncIteration):
-            await anext(first)
-        assert len(sim.streams.sessions) == 1
-        await second.aclose()
-        await second.aclose()
-        assert sim.streams.sessions == []
-        async with client.stream.account(accounts) as third:
-            await third.ready()
-            assert len(sim.streams.sessions) == 1
 
 
-@on_virtual_time
-async def test_stream_opened_while_the_connection_closes_gets_its_own() -> None:
-    async with world() as (sim, client):
-        first = client.stream.account(sim.account_numbers[:1])
-        await first.ready()
-        closing = asyncio.ensure_future(first.aclose())
-        await asyncio.sleep(0)
-        async with client.stream.account(sim.account_numbers[:1]) as second:
-            await second.ready()
-            await closing
-            assert len(sim.streams.sessions) == 1
-
-
-@on_virtual_time
-async def test_dropped_stream_closes_the_connection() -> None:
-    async with world() as (sim, client):
-        stream = client.stream.quotes(["SPY"])
-        await stream.ready()
-        with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
-            del stream
-            gc.collect()
-        await asyncio.sleep(1)
-        assert sim.streams.sessions == []
+@in_world
+async def test_dropped_stream_closes_the_connection(sim: Simulator, client: Client) -> None:
+    stream = client.stream.quotes(["SPY"])
+    await stream.ready()
+    with pytest.warns(ResourceWarning, match="unclosed QuoteStream: use `async with`"):  # noqa: PT031
+        del stream
+        gc.collect()
+    await asyncio.sleep(1)
+    assert sim.streams.sessions == []
 
 
 @on_virtual_time
@@ -225,20 +218,19 @@ async def test_stream_collected_at_any_point_costs_other_consumers_no_event(monk
     assert failures == []
 
 
-@on_virtual_time
-async def test_cancelled_consumer_loses_no_event_and_leaves_nothing() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        stream = client.stream.account([account])
-        task = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(1)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await client.orders.submit(account, buy())
-        assert orders(await drain(stream))[-1] == "Filled"
-        await stream.aclose()
-        assert sim.streams.sessions == []
+@in_world
+async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    stream = client.stream.account([account])
+    task = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await client.orders.submit(account, buy())
+    assert orders(await drain(stream))[-1] == "Filled"
+    await stream.aclose()
+    assert sim.streams.sessions == []
 
 
 @pytest.mark.parametrize("turns", range(0, 40, 3))
@@ -259,100 +251,97 @@ def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None
     run()
 
 
-@on_virtual_time
-async def test_service_that_is_away_is_tried_ever_more_rarely() -> None:
-    async with world() as (sim, client):
-        stream = client.stream.account(sim.account_numbers[:1])
-        await stream.ready()
-        sim.streams.faults.is_half_open = True
-        sim.streams.drop()
-        waiting = asyncio.ensure_future(within(4000, stream))
-        attempts = []
+@in_world
+async def test_service_that_is_away_is_tried_ever_more_rarely(sim: Simulator, client: Client) -> None:
+    stream = client.stream.account(sim.account_numbers[:1])
+    await stream.ready()
+    sim.streams.faults.is_half_open = True
+    sim.streams.drop()
+    waiting = asyncio.ensure_future(within(4000, stream))
+    attempts = []
+    known = len(sim.streams.sessions)
+    for second in range(1200):
+        await asyncio.sleep(1)
+        if len(sim.streams.sessions) > known:
+            attempts.append(second)
         known = len(sim.streams.sessions)
-        for second in range(1200):
-            await asyncio.sleep(1)
-            if len(sim.streams.sessions) > known:
-                attempts.append(second)
-            known = len(sim.streams.sessions)
-        assert 20 <= len(attempts) <= 60
-        sim.streams.faults.is_half_open = False
-        assert isinstance(await waiting, Gap)
-        await stream.aclose()
+    assert 20 <= len(attempts) <= 60
+    sim.streams.faults.is_half_open = False
+    assert isinstance(await waiting, Gap)
+    await stream.aclose()
 
 
-@on_virtual_time
-async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delivered_events() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
+@in_world
+async def test_connection_lost_before_it_was_ready_leaves_a_gap_if_it_has_delivered_events(
+    sim: Simulator, client: Client
+) -> None:
+    account = sim.account_numbers[0]
+    sim.streams.faults.add("late(0)", kind="protocol")
+    sim.streams.faults.add("lose", kind="protocol")  # the answer to the subscription of the alerts
+    async with client.stream.account([account], alerts=True) as stream:
+        await asyncio.sleep(1)
+        await client.orders.submit(account, buy())
+        assert orders(await drain(stream))[-1] == "Filled"
+        await client.orders.submit(account, buy())
+        gap, before = None, []
+        while gap is None:
+            event = await within(60, stream)
+            gap, before = (event, before) if isinstance(event, Gap) else (None, [*before, event])
+        assert "did not answer quote-alerts-subscribe" in gap.reason
+        assert orders(before)[-1] == "Filled"
+
+
+@in_world
+async def test_gap_waits_until_every_subscription_is_complete(sim: Simulator, client: Client) -> None:
+    account, loop = sim.account_numbers[0], asyncio.get_running_loop()
+    async with client.stream.account([account], alerts=True) as stream:
+        await stream.ready()
+        sim.streams.drop()
         sim.streams.faults.add("late(0)", kind="protocol")
-        sim.streams.faults.add("lose", kind="protocol")  # the answer to the subscription of the alerts
-        async with client.stream.account([account], alerts=True) as stream:
-            await asyncio.sleep(1)
-            await client.orders.submit(account, buy())
-            assert orders(await drain(stream))[-1] == "Filled"
-            await client.orders.submit(account, buy())
-            gap, before = None, []
-            while gap is None:
-                event = await within(60, stream)
-                gap, before = (event, before) if isinstance(event, Gap) else (None, [*before, event])
-            assert "did not answer quote-alerts-subscribe" in gap.reason
-            assert orders(before)[-1] == "Filled"
+        sim.streams.faults.add("late(3)", kind="protocol")  # the answer to the subscription of the alerts
+        await asyncio.sleep(1)
+        await client.orders.submit(account, buy())
+        assert await drain(stream) == []  # an alert that fires now would be missing after the gap
+        assert stream.waiting > 2
+        start = loop.time()
+        gap, *events = await drain(stream, 3)
+        assert isinstance(gap, Gap)
+        assert orders(events)[-1] == "Filled"
+        assert loop.time() - start > 3
 
 
-@on_virtual_time
-async def test_gap_waits_until_every_subscription_is_complete() -> None:
-    async with world() as (sim, client):
-        account, loop = sim.account_numbers[0], asyncio.get_running_loop()
-        async with client.stream.account([account], alerts=True) as stream:
-            await stream.ready()
-            sim.streams.drop()
-            sim.streams.faults.add("late(0)", kind="protocol")
-            sim.streams.faults.add("late(3)", kind="protocol")  # the answer to the subscription of the alerts
-            await asyncio.sleep(1)
-            await client.orders.submit(account, buy())
-            assert await drain(stream) == []  # an alert that fires now would be missing after the gap
-            assert stream.waiting > 2
-            start = loop.time()
-            gap, *events = await drain(stream, 3)
-            assert isinstance(gap, Gap)
-            assert orders(events)[-1] == "Filled"
-            assert loop.time() - start > 3
+@in_world
+async def test_events_that_were_held_come_after_another_loss(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account], alerts=True) as stream:
+        await stream.ready()
+        sim.streams.drop()
+        sim.streams.faults.add("late(0)", kind="protocol")
+        sim.streams.faults.add("lose", kind="protocol")
+        await asyncio.sleep(1)
+        await client.orders.submit(account, buy())
+        events = await drain(stream, 20)
+        assert [isinstance(event, Gap) for event in (events[0], events[-1])] == [True, True]
+        assert orders(events)[-1] == "Filled"
 
 
-@on_virtual_time
-async def test_events_that_were_held_come_after_another_loss() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account], alerts=True) as stream:
-            await stream.ready()
-            sim.streams.drop()
-            sim.streams.faults.add("late(0)", kind="protocol")
-            sim.streams.faults.add("lose", kind="protocol")
-            await asyncio.sleep(1)
-            await client.orders.submit(account, buy())
-            events = await drain(stream, 20)
-            assert [isinstance(event, Gap) for event in (events[0], events[-1])] == [True, True]
-            assert orders(events)[-1] == "Filled"
+@in_world
+async def test_server_that_hears_nothing_is_given_up_although_it_sends(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        sim.streams.faults.is_deaf = True
+        for _ in range(8):
+            sim.streams.send_account_event(account, "Order", {"account-number": account}, sim.clock.now())
+            await asyncio.sleep(5)
+        sim.streams.faults.is_deaf = False
+        gaps = [event for event in await drain(stream, 40) if isinstance(event, Gap)]
+        assert ["did not answer heartbeat" in gap.reason for gap in gaps] == [True]
 
 
-@on_virtual_time
-async def test_server_that_hears_nothing_is_given_up_although_it_sends() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            sim.streams.faults.is_deaf = True
-            for _ in range(8):
-                sim.streams.send_account_event(account, "Order", {"account-number": account}, sim.clock.now())
-                await asyncio.sleep(5)
-            sim.streams.faults.is_deaf = False
-            gaps = [event for event in await drain(stream, 40) if isinstance(event, Gap)]
-            assert ["did not answer heartbeat" in gap.reason for gap in gaps] == [True]
-
-
-@on_virtual_time
-async def test_refusal_that_does_not_concern_the_token_leaves_it() -> None:
-    async with world() as (sim, client), client.stream.account(sim.account_numbers[:1]) as stream:
+@in_world
+async def test_refusal_that_does_not_concern_the_token_leaves_it(sim: Simulator, client: Client) -> None:
+    async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
         for word, requests in (("not-implemented", 1), ("failed", 2)):
             sim.streams.sessions[0].push({"status": "error", "action": "heartbeat", "message": word})
@@ -361,44 +350,43 @@ async def test_refusal_that_does_not_concern_the_token_leaves_it() -> None:
             assert sim.ledger.count("oauth.token") == requests
 
 
-@on_virtual_time
-async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_else() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        async with client.stream.account([account]) as stream:
-            await stream.ready()
-            sim.expire_tokens()
-            sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
-            sim.faults.add("POST", "/oauth/token", "drop_after", times=5)
-            assert isinstance(await within(600, stream), Gap)
-            await client.orders.submit(account, buy())
-            assert orders(await drain(stream))[-1] == "Filled"
-
-
-@on_virtual_time
-async def test_stream_of_a_slow_consumer_leaves_its_connection() -> None:
-    async with world() as (sim, client):
-        account = sim.account_numbers[0]
-        slow = client.stream.account([account], limit=1)
-        await slow.ready()
+@in_world
+async def test_token_that_cannot_be_renewed_costs_the_connection_and_nothing_else(
+    sim: Simulator, client: Client
+) -> None:
+    account = sim.account_numbers[0]
+    async with client.stream.account([account]) as stream:
+        await stream.ready()
+        sim.expire_tokens()
+        sim.faults.add("POST", "/oauth/token", "status(503)", times=12)
+        sim.faults.add("POST", "/oauth/token", "drop_after", times=5)
+        assert isinstance(await within(600, stream), Gap)
         await client.orders.submit(account, buy())
-        await asyncio.sleep(2)
-        assert sim.streams.sessions == []
-        assert isinstance(await anext(slow), AccountEvent)
-        with pytest.raises(errors.SlowConsumerError):
-            await anext(slow)
+        assert orders(await drain(stream))[-1] == "Filled"
 
 
-@on_virtual_time
-async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised() -> None:
-    async with world() as (sim, client):
-        stream = client.stream.account([sim.foreign_account_number])
-        depths = set()
-        for _ in range(5):
-            with pytest.raises(errors.StreamRefusedError) as caught:
-                await anext(stream)
-            depths.add(len(caught.traceback))
-        assert len(depths) == 1
+@in_world
+async def test_stream_of_a_slow_consumer_leaves_its_connection(sim: Simulator, client: Client) -> None:
+    account = sim.account_numbers[0]
+    slow = client.stream.account([account], limit=1)
+    await slow.ready()
+    await client.orders.submit(account, buy())
+    await asyncio.sleep(2)
+    assert sim.streams.sessions == []
+    assert isinstance(await anext(slow), AccountEvent)
+    with pytest.raises(errors.SlowConsumerError):
+        await anext(slow)
+
+
+@in_world
+async def test_error_of_a_stream_keeps_its_traceback_however_often_it_is_raised(sim: Simulator, client: Client) -> None:
+    stream = client.stream.account([sim.foreign_account_number])
+    depths = set()
+    for _ in range(5):
+        with pytest.raises(errors.StreamRefusedError) as caught:
+            await anext(stream)
+        depths.add(len(caught.traceback))
+    assert len(depths) == 1
 
 
 @pytest.mark.parametrize("use", ["ready", "__anext__"])
@@ -443,18 +431,17 @@ async def test_closing_the_client_waits_for_every_connection_that_closes(monkeyp
         await closing
 
 
-@on_virtual_time
-async def test_connection_is_closed_even_if_its_task_is_cancelled_twice() -> None:
-    async with world() as (sim, client):
-        stream = client.stream.account(sim.account_numbers[:1])
-        await stream.ready()
-        [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
-        task.cancel()
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.wait({task})
-        assert sim.streams.sessions == []
-        await stream.aclose()
+@in_world
+async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Simulator, client: Client) -> None:
+    stream = client.stream.account(sim.account_numbers[:1])
+    await stream.ready()
+    [task] = [each for each in asyncio.all_tasks() if each.get_name() == "brokerage_async account stream"]
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task})
+    assert sim.streams.sessions == []
+    await stream.aclose()
 
 
 @pytest.mark.parametrize("turns", range(0, 40, 4))

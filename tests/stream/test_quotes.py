@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from brokerage_async import errors, models
+from brokerage_async import Client, errors, models
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
+from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Conflate, DropOldest, Gap, Snapshot
 from brokerage_async.symbols import parse_occ
 from tests.loops import on_virtual_time
-from tests.stream.world import drain, within, world
+from tests.stream.world import drain, in_world, within, world
 
 
 def symbols(events: list[Any]) -> set[str]:
@@ -30,9 +31,9 @@ def waiting(stream: Any) -> list[Any]:
     return [buffer.get() for _ in range(len(buffer))]
 
 
-@on_virtual_time
-async def test_quotes_follow_the_prices() -> None:
-    async with world() as (sim, client), client.stream.quotes(["AAPL", "SPY"]) as stream:
+@in_world
+async def test_quotes_follow_the_prices(sim: Simulator, client: Client) -> None:
+    async with client.stream.quotes(["AAPL", "SPY"]) as stream:
         await stream.ready()
         assert symbols(await drain(stream)) == {"AAPL", "SPY"}
         sim.set_price("AAPL", "123.45")
@@ -43,30 +44,28 @@ async def test_quotes_follow_the_prices() -> None:
         assert quote.bid_price < Decimal("123.45") < quote.ask_price
 
 
-@on_virtual_time
-async def test_symbols_of_the_rest_api_are_translated() -> None:
-    async with world() as (_, client):
-        [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
-        given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
-        async with client.stream.quotes(given) as stream:
-            await stream.ready()
-            assert stream.symbols == {
-                "AAPL  260619C00200000": ".AAPL260619C200", "BTC/USD": "BTC/USD:CXTALP", "AAPL": "AAPL",
-                "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
-            }  # fmt: skip
-            assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
+@in_world
+async def test_symbols_of_the_rest_api_are_translated(sim: Simulator, client: Client) -> None:
+    [future] = [each for each in await client.instruments.futures().collect() if each.symbol == "/ESU6"]
+    given = ["AAPL  260619C00200000", "BTC/USD", "/ESU6", "AAPL", ".SPY260619P600"]
+    async with client.stream.quotes(given) as stream:
+        await stream.ready()
+        assert stream.symbols == {
+            "AAPL  260619C00200000": ".AAPL260619C200", "BTC/USD": "BTC/USD:CXTALP", "AAPL": "AAPL",
+            "/ESU6": future.streamer_symbol, ".SPY260619P600": ".SPY260619P600",
+        }  # fmt: skip
+        assert symbols(await drain(stream)) >= {"AAPL", "BTC/USD:CXTALP", future.streamer_symbol}
 
 
-@on_virtual_time
-async def test_unknown_symbol_is_an_error() -> None:
-    async with world() as (_, client):
-        with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
-            await anext(client.stream.quotes(["/NOPEZ6"]))
+@in_world
+async def test_unknown_symbol_is_an_error(sim: Simulator, client: Client) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="unknown symbols, or without a streamer symbol: /NOPEZ6"):
+        await anext(client.stream.quotes(["/NOPEZ6"]))
 
 
-@on_virtual_time
-async def test_symbols_are_added_and_removed() -> None:
-    async with world() as (sim, client), client.stream.quotes(["AAPL"]) as stream:
+@in_world
+async def test_symbols_are_added_and_removed(sim: Simulator, client: Client) -> None:
+    async with client.stream.quotes(["AAPL"]) as stream:
         await stream.ready()
         await stream.add(["SPY", "MSFT"])
         await stream.remove(["AAPL"])
@@ -78,9 +77,9 @@ async def test_symbols_are_added_and_removed() -> None:
         assert dict(stream.symbols) == {"SPY": "SPY", "MSFT": "MSFT"}
 
 
-@on_virtual_time
-async def test_later_consumer_gets_the_last_quote_at_once() -> None:
-    async with world() as (sim, client), client.stream.quotes(["AAPL", "SPY"]) as first:
+@in_world
+async def test_later_consumer_gets_the_last_quote_at_once(sim: Simulator, client: Client) -> None:
+    async with client.stream.quotes(["AAPL", "SPY"]) as first:
         await first.ready()
         await drain(first)
         async with client.stream.quotes(["AAPL"]) as second:
@@ -91,9 +90,9 @@ async def test_later_consumer_gets_the_last_quote_at_once() -> None:
         assert len(sim.streams.sessions) == 1
 
 
-@on_virtual_time
-async def test_later_consumer_gets_no_quote_of_a_lost_connection() -> None:
-    async with world() as (sim, client), client.stream.quotes(["AAPL"]) as first:
+@in_world
+async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator, client: Client) -> None:
+    async with client.stream.quotes(["AAPL"]) as first:
         await first.ready()
         assert symbols(await drain(first)) == {"AAPL"}
         sim.streams.faults.is_half_open = True
@@ -120,71 +119,69 @@ def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> N
     run()
 
 
-@on_virtual_time
-async def test_symbols_removed_before_the_first_use_are_never_subscribed() -> None:
-    async with world() as (_, client):
-        stream = client.stream.quotes(["AAPL", "SPY"])
-        await stream.remove(["AAPL"])
+@in_world
+async def test_symbols_removed_before_the_first_use_are_never_subscribed(sim: Simulator, client: Client) -> None:
+    stream = client.stream.quotes(["AAPL", "SPY"])
+    await stream.remove(["AAPL"])
+    await stream.ready()
+    assert symbols(await drain(stream)) == {"SPY"}
+    assert dict(stream.symbols) == {"SPY": "SPY"}
+    with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
+        await stream.remove("SPY")
+    await stream.aclose()
+
+
+@in_world
+async def test_symbol_with_two_names_is_subscribed_until_both_are_removed(sim: Simulator, client: Client) -> None:
+    option = sim.brokerage.state.catalogue.equity_options.definitions[0].symbol
+    translated = parse_occ(option).streamer_symbol
+    async with client.stream.quotes([option, translated]) as stream:
         await stream.ready()
-        assert symbols(await drain(stream)) == {"SPY"}
-        assert dict(stream.symbols) == {"SPY": "SPY"}
-        with pytest.raises(errors.InvalidRequestError, match="symbols must be a list of symbols"):
-            await stream.remove("SPY")
-        await stream.aclose()
+        await drain(stream)
+        await stream.remove([option])
+        sim.set_price(parse_occ(option).root, 99)
+        assert symbols(await drain(stream)) == {translated}
+        await stream.remove([translated])
+        sim.set_price(parse_occ(option).root, 98)
+        assert await drain(stream) == []
 
 
-@on_virtual_time
-async def test_symbol_with_two_names_is_subscribed_until_both_are_removed() -> None:
-    async with world() as (sim, client):
-        option = sim.brokerage.state.catalogue.equity_options.definitions[0].symbol
-        translated = parse_occ(option).streamer_symbol
-        async with client.stream.quotes([option, translated]) as stream:
+@in_world
+async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connections(
+    sim: Simulator, client: Client
+) -> None:
+    start = sim.clock.time - timedelta(minutes=10)
+    kinds = ["Quote", "Trade", "Candle", "Greeks"]
+    async with client.stream.quotes(["AAPL", "SPY"], kinds, period="1m", start=start) as stream:
+        most = 0
+        for _ in range(60):
             await stream.ready()
-            await drain(stream)
-            await stream.remove([option])
-            sim.set_price(parse_occ(option).root, 99)
-            assert symbols(await drain(stream)) == {translated}
-            await stream.remove([translated])
-            sim.set_price(parse_occ(option).root, 98)
-            assert await drain(stream) == []
+            sim.streams.drop()
+            await asyncio.sleep(31)
+            most = max(most, sum(isinstance(each, Snapshot) for each in waiting(stream)))
+        assert most <= 4
+        assert sum(isinstance(each, Gap) for each in waiting(stream)) > 10
 
 
-@on_virtual_time
-async def test_consumer_that_never_reads_is_bounded_over_any_number_of_connections() -> None:
-    async with world() as (sim, client):
-        start = sim.clock.time - timedelta(minutes=10)
-        kinds = ["Quote", "Trade", "Candle", "Greeks"]
-        async with client.stream.quotes(["AAPL", "SPY"], kinds, period="1m", start=start) as stream:
-            most = 0
-            for _ in range(60):
-                await stream.ready()
-                sim.streams.drop()
-                await asyncio.sleep(31)
-                most = max(most, sum(isinstance(each, Snapshot) for each in waiting(stream)))
-            assert most <= 4
-            assert sum(isinstance(each, Gap) for each in waiting(stream)) > 10
-
-
-@on_virtual_time
-async def test_candles_begin_with_a_snapshot_from_the_start() -> None:
-    async with world() as (sim, client):
-        start = sim.clock.time - timedelta(minutes=10)
-        async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
-            snapshot = await within(1, stream)
-            assert isinstance(snapshot, Snapshot)
-            assert (snapshot.type, snapshot.symbol) == (models.Candle, "AAPL{=m}")
-            times = [candle.time for candle in snapshot.events]
-            assert times == sorted(times)
-            assert len(times) == 11
-            sim.set_price("AAPL", 77)
-            candle = await within(1, stream)
-            assert isinstance(candle, models.Candle)
-            assert (candle.index, candle.close) == (snapshot.events[-1].index, Decimal("77.0"))
-            earlier = sim.clock.time - timedelta(minutes=30)
-            async with client.stream.quotes(["AAPL"], ["Candle"], period="m", start=earlier) as second:
-                whole = await within(1, second)
-                assert isinstance(whole, Snapshot)
-                assert len(whole.events) == 31
+@in_world
+async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, client: Client) -> None:
+    start = sim.clock.time - timedelta(minutes=10)
+    async with client.stream.quotes(["AAPL"], [models.Candle], period="1m", start=start) as stream:
+        snapshot = await within(1, stream)
+        assert isinstance(snapshot, Snapshot)
+        assert (snapshot.type, snapshot.symbol) == (models.Candle, "AAPL{=m}")
+        times = [candle.time for candle in snapshot.events]
+        assert times == sorted(times)
+        assert len(times) == 11
+        sim.set_price("AAPL", 77)
+        candle = await within(1, stream)
+        assert isinstance(candle, models.Candle)
+        assert (candle.index, candle.close) == (snapshot.events[-1].index, Decimal("77.0"))
+        earlier = sim.clock.time - timedelta(minutes=30)
+        async with client.stream.quotes(["AAPL"], ["Candle"], period="m", start=earlier) as second:
+            whole = await within(1, second)
+            assert isinstance(whole, Snapshot)
+            assert len(whole.events) == 31
 
 
 @pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
@@ -198,51 +195,47 @@ def test_events_of_each_type(kind: str) -> None:
     run()
 
 
-@on_virtual_time
-async def test_slow_consumer_skips_quotes_and_counts_dropped_trades() -> None:
-    async with world() as (sim, client):
-        policies = {models.Trade: DropOldest(limit=2)}
-        async with client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies) as stream:
-            await stream.ready()
+@in_world
+async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulator, client: Client) -> None:
+    policies = {models.Trade: DropOldest(limit=2)}
+    async with client.stream.quotes(["AAPL"], ["Quote", "Trade"], policies=policies) as stream:
+        await stream.ready()
+        await asyncio.sleep(0.1)
+        for price in range(100, 110):
+            sim.set_price("AAPL", price)
             await asyncio.sleep(0.1)
-            for price in range(100, 110):
-                sim.set_price("AAPL", price)
-                await asyncio.sleep(0.1)
-            events = await drain(stream)
-            assert [type(event).__name__ for event in events].count("Quote") == 1
-            assert [event.price for event in events if isinstance(event, models.Trade)] == [108, 109]
-            assert stream.dropped == 9
+        events = await drain(stream)
+        assert [type(event).__name__ for event in events].count("Quote") == 1
+        assert [event.price for event in events if isinstance(event, models.Trade)] == [108, 109]
+        assert stream.dropped == 9
 
 
-@on_virtual_time
-async def test_quote_token_is_renewed_before_its_day_ends() -> None:
-    async with world() as (sim, client):
-        loop, gaps = asyncio.get_running_loop(), []
-        stream = client.stream.quotes(["AAPL"], policies={models.Quote: Conflate()})
-        while loop.time() < 24 * 3600:
-            event = await within(3600, stream)
-            if isinstance(event, Gap):
-                gaps.append((event.reason, loop.time() // 3600))
-        await stream.aclose()
-        assert gaps == [("the token was renewed", 23)]
-        assert sum(record.operation == "market_data.quote_token" for record in sim.ledger.requests) == 2
+@in_world
+async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client: Client) -> None:
+    loop, gaps = asyncio.get_running_loop(), []
+    stream = client.stream.quotes(["AAPL"], policies={models.Quote: Conflate()})
+    while loop.time() < 24 * 3600:
+        event = await within(3600, stream)
+        if isinstance(event, Gap):
+            gaps.append((event.reason, loop.time() // 3600))
+    await stream.aclose()
+    assert gaps == [("the token was renewed", 23)]
+    assert sum(record.operation == "market_data.quote_token" for record in sim.ledger.requests) == 2
 
 
-@on_virtual_time
-async def test_refused_quote_token_ends_the_stream_in_the_end() -> None:
-    async with world() as (sim, client):
-        sim.streams.faults.refusals = 3
-        with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
-            await within(100, client.stream.quotes(["AAPL"]))
+@in_world
+async def test_refused_quote_token_ends_the_stream_in_the_end(sim: Simulator, client: Client) -> None:
+    sim.streams.faults.refusals = 3
+    with pytest.raises(errors.StreamRefusedError, match="refused the quote token"):
+        await within(100, client.stream.quotes(["AAPL"]))
 
 
-@on_virtual_time
-async def test_service_that_grants_no_quote_token_ends_the_stream() -> None:
-    async with world() as (sim, client):
-        sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
-        sim.faults.add("GET", "/api-quote-tokens", "status(403)")
-        with pytest.raises(errors.PermissionDeniedError):
-            await within(1000, client.stream.quotes(["AAPL"]))
+@in_world
+async def test_service_that_grants_no_quote_token_ends_the_stream(sim: Simulator, client: Client) -> None:
+    sim.faults.add("GET", "/api-quote-tokens", "status(503)", times=20)
+    sim.faults.add("GET", "/api-quote-tokens", "status(403)")
+    with pytest.raises(errors.PermissionDeniedError):
+        await within(1000, client.stream.quotes(["AAPL"]))
 
 
 def refuse(channel: int = 1, error: str = "BAD_ACTION") -> dict[str, Any]:
@@ -263,9 +256,9 @@ def reject_channels() -> Callable[[], None]:
     return lambda: setattr(DxLinkSession, "_process", process)
 
 
-@on_virtual_time
-async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again() -> None:
-    async with world() as (_, client), client.stream.quotes(["SPY"], ["Trade"]) as other:
+@in_world
+async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again(sim: Simulator, client: Client) -> None:
+    async with client.stream.quotes(["SPY"], ["Trade"]) as other:
         await other.ready()
         accept = reject_channels()
         try:
@@ -284,9 +277,11 @@ async def test_refused_channel_ends_its_streams_and_a_later_one_asks_again() -> 
         assert not any(isinstance(event, Gap) for event in await drain(other))
 
 
-@on_virtual_time
-async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_get_a_gap() -> None:
-    async with world() as (sim, client), client.stream.quotes(["SPY"]) as other:
+@in_world
+async def test_refused_subscription_ends_its_stream_and_the_others_of_the_type_get_a_gap(
+    sim: Simulator, client: Client
+) -> None:
+    async with client.stream.quotes(["SPY"]) as other:
         await other.ready()
         assert symbols(await drain(other)) == {"SPY"}
         async with client.stream.quotes(["ZZZZ"]) as refused:
@@ -325,30 +320,31 @@ async def test_channel_that_the_service_closes_is_opened_again_with_a_gap_for_it
         assert await drain(trades) == []
 
 
-@on_virtual_time
-async def test_each_connection_goes_to_the_address_that_came_with_its_token() -> None:
-    async with world() as (sim, client):
-        tokens, opened, open_session = sim.brokerage.state.quote_tokens, [], sim.streams.open
+@in_world
+async def test_each_connection_goes_to_the_address_that_came_with_its_token(sim: Simulator, client: Client) -> None:
+    tokens, opened, open_session = sim.brokerage.state.quote_tokens, [], sim.streams.open
 
-        def note(path: str, now: float) -> Any:
-            opened.append(path)
-            return open_session("/streams/market-data", now)
+    def note(path: str, now: float) -> Any:
+        opened.append(path)
+        return open_session("/streams/market-data", now)
 
-        sim.streams.open = note  # type: ignore[method-assign]
-        known = tokens.url
-        async with client.stream.quotes(["SPY"]) as stream:
-            await stream.ready()
-            for path in ("/moved", "/moved/again"):
-                tokens.url = f"{known.removesuffix('/streams/market-data')}{path}"
-                sim.streams.drop()
-                await asyncio.sleep(2)
-        assert opened == ["/streams/market-data", "/moved", "/moved/again"]
-        assert sim.ledger.count("market_data.quote_token") == 3
+    sim.streams.open = note  # type: ignore[method-assign]
+    known = tokens.url
+    async with client.stream.quotes(["SPY"]) as stream:
+        await stream.ready()
+        for path in ("/moved", "/moved/again"):
+            tokens.url = f"{known.removesuffix('/streams/market-data')}{path}"
+            sim.streams.drop()
+            await asyncio.sleep(2)
+    assert opened == ["/streams/market-data", "/moved", "/moved/again"]
+    assert sim.ledger.count("market_data.quote_token") == 3
 
 
-@on_virtual_time
-async def test_symbols_without_any_event_are_named_once_in_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    async with world() as (sim, client), client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"]) as stream:
+@in_world
+async def test_symbols_without_any_event_are_named_once_in_a_warning(
+    sim: Simulator, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with client.stream.quotes(["AAPL", "ZZZZ"], ["Quote", "Trade"]) as stream:
         await stream.ready()
         await asyncio.sleep(9)
         assert "no event" not in caplog.text

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from brokerage_async import Client, models
 from brokerage_async.simulator import Simulator
+from tests.loops import on_virtual_time
 
 T = TypeVar("T")
 
@@ -23,6 +26,22 @@ async def world(seed: int = 1, equities: int = 50, **options: Any) -> AsyncItera
     async with sim.client(**options) as client:
         await client.market_time.equity_holidays()  # the first answer shows the time of the service
         yield sim, client
+
+
+def in_world(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test on virtual time with a simulator and a client, its first two arguments."""
+
+    @functools.wraps(test)
+    @on_virtual_time
+    async def run(**fixtures: Any) -> None:
+        async with world() as (sim, client):
+            await test(sim, client, **fixtures)
+
+    signature = inspect.signature(test)
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=list(signature.parameters.values())[2:]
+    )
+    return run
 
 
 async def within(seconds: float, stream: Any) -> Any:

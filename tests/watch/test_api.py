@@ -256,6 +256,7 @@ def test_is_terminal_agrees_with_the_status_table() -> None:
     assert {"Filled", "Cancelled", "Expired", "Rejected", "Removed"} <= TERMINAL
     assert is_terminal(Order(status=OrderStatus("Busted"), terminal_at=NOON))
     assert not is_terminal(Order(status=OrderStatus("Busted")))
+    assert not is_terminal(Order())
     assert not is_terminal(Order(status=OrderStatus.LIVE, terminal_at=NOON))
 
 

@@ -224,8 +224,8 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     held = [poll(fetch, key=int, interval=3600)]
     await anext(held[0])
     timer = threading.Timer(0.05, held.clear)
-    timer.start()
     started = asyncio.get_running_loop().time()
+    asyncio.get_running_loop().call_soon(timer.start)  # within the block
     with pytest.warns(ResourceWarning, match="dropped"):
         await asyncio.wait(polls(), timeout=5)
     timer.join()

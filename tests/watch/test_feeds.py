@@ -13,8 +13,7 @@ from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_
 from brokerage_async.errors import ServerError
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.feeds import ConditionalExecutor, Feeds, conditional_fetch
+from brokerage_async.watch.feed import ConditionalExecutor, Feed, Feeds, conditional_fetch
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time

@@ -10,15 +10,13 @@ import attrs
 import pytest
 
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
-from brokerage_async.errors import NotFoundError, PermissionDeniedError, ServerError
+from brokerage_async.errors import NotFoundError
 from brokerage_async.watch import is_complete
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.orders import (
     ABSENT_LOOKUP_INTERVAL,
     FILLS_DELAY,
-    LOOKUP_INTERVAL,
     MAX_LOOKUPS,
-    is_terminal,
     until_terminal,
 )
 from brokerage_async.watch.poll import Watcher
@@ -54,22 +52,6 @@ class List:
 
 def of(status: str, id: str = "1", by: str | None = None) -> Order:
     return Order(id=id, status=OrderStatus(status), replacing_order_id=by)
-
-
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        (of("Live"), False),
-        (of("Cancel Requested"), False),
-        (of("Filled"), True),
-        (of("Partially Removed"), True),
-        (Order(), False),
-        (of("Something New"), False),
-    ],
-    ids=["live", "cancel-requested", "filled", "removed", "empty", "unknown"],
-)
-def test_is_terminal_by_status(order: Order, expected: bool) -> None:
-    assert is_terminal(order) is expected
 
 
 def filled(*fills: int, status: str = "Filled", id: str = "1", by: str | None = None, second: int = 0) -> Order:
@@ -143,61 +125,12 @@ async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_ori
 
 
 @on_virtual_time
-async def test_until_terminal_filled_between_polls_is_returned() -> None:
-    orders = List(of("Live"))
-    waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(4.5)
-    orders.listed[:] = [of("Filled"), of("Live", "2")]
-    assert (await waiting).status == "Filled"
-    assert (asyncio.get_running_loop().time(), orders.looks) == (5, [])
-
-
-@on_virtual_time
-async def test_until_terminal_removed_from_list_is_looked_up_at_once() -> None:
-    orders = List(of("Live"), older=of("Expired"))
-    waiting = asyncio.create_task(orders.wait())
-    await asyncio.sleep(2.5)
-    orders.listed.clear()
-    assert (await waiting).status == "Expired"
-    assert orders.looks == [3]
-
-
-@on_virtual_time
-async def test_until_terminal_unlisted_is_looked_up_at_intervals() -> None:
-    orders = List(older=[of("Live"), of("Live"), of("Filled")])
-    assert (await orders.wait()).status == "Filled"
-    assert orders.looks == [0, LOOKUP_INTERVAL, 2 * LOOKUP_INTERVAL]
-
-
-@on_virtual_time
-async def test_until_terminal_absent_is_looked_up_several_times() -> None:
-    orders = List()
-    with pytest.raises(NotFoundError, match="order 1 was not found in"):
-        await orders.wait()
-    assert orders.looks == [number * ABSENT_LOOKUP_INTERVAL for number in range(MAX_LOOKUPS)]
-
-
-@on_virtual_time
 async def test_until_terminal_listed_late_is_returned() -> None:
     orders = List()
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(ABSENT_LOOKUP_INTERVAL + 1)
     orders.listed.append(of("Filled"))
     assert (await waiting).status == "Filled"
-
-
-@on_virtual_time
-async def test_until_terminal_failed_lookup_is_inconclusive() -> None:
-    failures = [ServerError("no", status=500)] * 5
-    orders = List(older=[*failures, of("Filled")])
-    assert (await orders.wait()).status == "Filled"
-    assert orders.errors == failures
-
-
-@on_virtual_time
-async def test_until_terminal_fatal_lookup_failure_raises() -> None:
-    with pytest.raises(PermissionDeniedError):
-        await List(older=PermissionDeniedError("no", status=403)).wait()
 
 
 @on_virtual_time
@@ -210,13 +143,6 @@ async def test_until_terminal_cancelled_ends_the_polls() -> None:
 
 
 # Replaced orders
-
-
-@on_virtual_time
-async def test_until_terminal_replaced_order_is_returned_unless_followed() -> None:
-    orders = List(of("Cancelled", by="2"), of("Filled", "2"))
-    assert (await orders.wait()).id == "1"
-    assert (await orders.wait(follow=True)).id == "2"
 
 
 @on_virtual_time

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, FailureStreak, Schedule, is_fatal
+from brokerage_async.watch.schedule import MAX_LATENESS, MAX_RETRY_AFTER, Schedule
 from tests.tables import for_each
 
 seconds = st.floats(0.01, 100)
@@ -90,48 +90,6 @@ def test_schedule_interval_must_be_positive(interval: float) -> None:
 def test_schedule_jitter_must_be_a_fraction(jitter: float) -> None:
     with pytest.raises(errors.ConfigurationError, match="jitter"):
         Schedule(interval=1, jitter=jitter)
-
-
-@for_each(
-    "error, fatal",
-    [
-        (errors.RequestNotSentError(), False),
-        (errors.ResponseLostError(), False),
-        (errors.DeadlineExceededError(), False),
-        (errors.ServerError(status=502), False),
-        (errors.RateLimitError(status=429), False),
-        (errors.ResponseDecodeError(), False),
-        (errors.TokenError(transient=True), False),
-        (ConnectionResetError(), False),
-        (TimeoutError(), False),
-        (errors.TokenError(transient=False), True),
-        (errors.PermissionDeniedError(status=403), True),
-        (errors.NotFoundError(status=404), True),
-        (errors.BadRequestError(status=400), True),
-        (errors.VersionNotSupportedError(status=406), True),
-        (errors.UnprocessableError(status=422), True),
-        (errors.ConfigurationError(), True),
-        (errors.InvalidRequestError(), True),
-        (TypeError(), True),
-    ],
-)
-def test_is_fatal_by_error(error: Exception, fatal: bool) -> None:
-    assert is_fatal(error, 1) is fatal
-    assert is_fatal(error, 100) is fatal
-
-
-def test_is_fatal_rejected_tokens_after_many_in_a_row() -> None:
-    refused = errors.AuthenticationError(status=401)
-    assert [is_fatal(refused, repeated) for repeated in (1, 9, 10)] == [False, False, True]
-
-
-def test_failure_streak_counts_total_and_same_kind() -> None:
-    streak, counts = FailureStreak(), []
-    outage, refused = errors.ServerError(), errors.AuthenticationError()
-    for failure in (outage, outage, refused, refused, refused, outage, None, outage):
-        streak.record(failure)
-        counts.append((streak.total, streak.same_kind))
-    assert counts == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3), (6, 1), (0, 0), (1, 1)]
 
 
 @for_each(

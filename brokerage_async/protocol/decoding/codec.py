@@ -167,7 +167,10 @@ def _decode_chunk(
 
 
 def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Decoded[T]:
-    """Decode by way of untyped JSON, where the fast way met something unexpected."""
+    """Decode by way of untyped JSON, where the fast way met something unexpected.
+
+    A single resource is found under ``data``, as the one item of a list there, or as the body itself.
+    """
     try:
         raw = parse(body)
     except ValueError as error:
@@ -183,7 +186,17 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
         return Decoded(structure_one(model, raw, "$", issues))
     value: Any
     if operation.shape is Shape.ONE:
-        one, path = _find_one(operation, raw, raw.get("data"), issues)
+        one, path = raw.get("data"), "$.data"
+        items = one.get("items") if isinstance(one, dict) else None
+        if isinstance(items, list) and "items" not in wire_fields(wires()[model]):
+            if len(items) != 1:
+                raise _undecodable(operation, "$.data.items", f"expected one item, got {len(items)}")
+            one, path = items[0], "$.data.items[0]"
+        elif "data" not in raw and _resembles(operation, raw):
+            issues.report("$", "the resource is not under data", READ)
+            one, path = raw, "$"
+        elif not isinstance(one, dict):
+            raise _undecodable(operation, path, f"expected an object, got {describe(one)}")
         value = structure_one(model, one, path, issues)
     else:
         rows, path = _find_rows(operation, raw, raw.get("data"), issues)
@@ -193,21 +206,6 @@ def _decode_untyped(operation: Operation[T], body: bytes, issues: Issues) -> Dec
 
 def _error_beside(raw: dict[str, Any]) -> Any:
     return raw.get("error") if "data" in raw else None
-
-
-def _find_one(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[Any, str]:
-    """Return the single resource: under ``data``, as the one item of a list there, or the body itself."""
-    if isinstance(data, dict):
-        items = data.get("items")
-        if not isinstance(items, list) or "items" in wire_fields(wires()[_model(operation)]):
-            return data, "$.data"
-        if len(items) == 1:
-            return items[0], "$.data.items[0]"
-        raise _undecodable(operation, "$.data.items", f"expected one item, got {len(items)}")
-    if "data" not in raw and _resembles(operation, raw):
-        issues.report("$", "the resource is not under data", READ)
-        return raw, "$"
-    raise _undecodable(operation, "$.data", f"expected an object, got {describe(data)}")
 
 
 def _find_rows(operation: Operation[Any], raw: Any, data: Any, issues: Issues) -> tuple[list[Any], str]:

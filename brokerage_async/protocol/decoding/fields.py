@@ -81,31 +81,35 @@ class WireField:
         return " or ".join(sorted(self.scalars)) or ("str" if self.settled else "an object")
 
 
-@cache
-def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
-    """Return the fields of a generated wire struct by JSON key, in its order."""
-    fields = msgspec.structs.fields(wire)
-    keys = {field.name: field.encode_name for field in fields}
-    return {field.encode_name: _wire_field(wire, field, keys) for field in fields}
-
-
 _NAMES = {str: "str", int: "int", bool: "bool", Decimal: "decimal", date: "date", datetime: "datetime"}
 
 
-def _wire_field(wire: type[Wire], field: msgspec.structs.FieldInfo, keys: Mapping[str, str]) -> WireField:
-    target = field.name.partition("__alias")[0]
-    options = set(_options(field.type))
-    arrays = {option for option in options if get_origin(option) in (list, tuple)}
-    items = {item for array in arrays for item in _options(get_args(array)[0])}
-    scalars = {name for each in (options - arrays) | items if (name := _scalar(each))}
-    child = next((each for each in options | items if _is_kind(each, Wire)), None)
-    settled = any(each in (str, int, bool, date, Moment) or _is_kind(each, OpenStrEnum) for each in options)
-    return WireField(
-        wire=wire, key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child,
-        alias_of=None if target == field.name else keys[target], many=child is not None and child in items,
-        scalars=frozenset(scalars), array=bool(arrays) and child is None,
-        settled=settled and not arrays and len(scalars) <= 1,
-    )  # fmt: skip
+@cache
+def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
+    """Return the fields of a generated wire struct by JSON key, in its order."""
+    keys = {field.name: field.encode_name for field in msgspec.structs.fields(wire)}
+    found: dict[str, WireField] = {}
+    for field in msgspec.structs.fields(wire):
+        target = field.name.partition("__alias")[0]
+        options = set(_options(field.type))
+        arrays = {option for option in options if get_origin(option) in (list, tuple)}
+        items = {item for array in arrays for item in _options(get_args(array)[0])}
+        scalars = set[str]()
+        for each in (options - arrays) | items:
+            if get_origin(each) is Annotated:
+                base, meta = get_args(each)
+                scalars.add(str(meta.extra["kind"]) if meta.extra else _NAMES[base])
+            elif each in _NAMES:
+                scalars.add(_NAMES[each])
+        child = next((each for each in options | items if _is_kind(each, Wire)), None)
+        settled = any(each in (str, int, bool, date, Moment) or _is_kind(each, OpenStrEnum) for each in options)
+        found[field.encode_name] = WireField(
+            wire=wire, key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child,
+            alias_of=None if target == field.name else keys[target], many=child is not None and child in items,
+            scalars=frozenset(scalars), array=bool(arrays) and child is None,
+            settled=settled and not arrays and len(scalars) <= 1,
+        )  # fmt: skip
+    return found
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:
@@ -114,13 +118,6 @@ def _options(annotation: Any) -> tuple[Any, ...]:
 
 def _is_kind(annotation: Any, base: type[Any]) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, base)
-
-
-def _scalar(annotation: Any) -> str | None:
-    if get_origin(annotation) is Annotated:
-        base, meta = get_args(annotation)
-        return str(meta.extra["kind"]) if meta.extra else _NAMES[base]
-    return _NAMES.get(annotation)
 
 
 # -- single values ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ and the registry learns from them, so that the next body is decoded in C.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -44,7 +44,9 @@ def parse(body: bytes | memoryview) -> Any:
         raise ValueError("nested too deeply") from None
     except (msgspec.DecodeError, ArithmeticError):
         try:
-            return json.loads(bytes(body).decode(), parse_float=_number, parse_int=_whole_number, parse_constant=str)
+            return json.loads(
+                bytes(body).decode(), parse_float=_or_text(Decimal), parse_int=_or_text(int), parse_constant=str
+            )
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
@@ -52,18 +54,16 @@ def parse(body: bytes | memoryview) -> Any:
 _UNTYPED = msgspec.json.Decoder(float_hook=Decimal)
 
 
-def _number(digits: str) -> Decimal | str:
-    try:
-        return Decimal(digits)
-    except ArithmeticError:  # an exponent of 19 digits
-        return digits
+def _or_text(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a reader that keeps a number which Python does not convert, such as one of 5,000 digits, as its text."""
 
+    def read_number(digits: str) -> Any:
+        try:
+            return kind(digits)
+        except (ArithmeticError, ValueError):
+            return digits
 
-def _whole_number(digits: str) -> int | str:
-    try:
-        return int(digits)
-    except ValueError:  # more digits than Python converts, see sys.set_int_max_str_digits
-        return digits
+    return read_number
 
 
 # -- decoded rows -----------------------------------------------------------------------------------------------------

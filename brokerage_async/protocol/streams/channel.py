@@ -233,7 +233,7 @@ class Channel:
         self.next_send = self._quota.next_change() if is_paced else None
         self.capped = 0 if is_paced else len(self._add)
         for key, entries in (("remove", removed), ("add", added)):
-            for some in _batches([_entry(each) for each in entries], max_message):
+            for some in _batches(entries, max_message):
                 first = {"reset": True} if reset else {}
                 reset = False
                 yield self._message("FEED_SUBSCRIPTION", **first, **{key: some})
@@ -242,18 +242,14 @@ class Channel:
         return {"type": kind, "channel": self.number, **values}
 
 
-def _entry(subscription: Subscription) -> dict[str, Any]:
-    entry: dict[str, Any] = {"type": subscription.type, "symbol": subscription.symbol}
-    if subscription.from_time is not None:
-        entry["fromTime"] = subscription.from_time
-    return entry
-
-
-def _batches(entries: list[dict[str, Any]], max_message: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the entries in parts of at most ``max_message`` bytes."""
+def _batches(subscriptions: list[Subscription], max_message: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the entries of subscriptions in parts of at most ``max_message`` bytes."""
     batch: list[dict[str, Any]] = []
     size = 0
-    for entry in entries:
+    for each in subscriptions:
+        entry: dict[str, Any] = {"type": each.type, "symbol": each.symbol}
+        if each.from_time is not None:
+            entry["fromTime"] = each.from_time
         length = len(msgspec.json.encode(entry)) + 1
         if batch and size + length > max_message:
             yield batch

@@ -252,8 +252,13 @@ class DxLinkConnection:
                     half = float(min(timeout, 86400)) / 2
                     self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
                 self._ask_for_token()
-            case "AUTH_STATE":
-                self._authorize(frame.state)
+            case "AUTH_STATE" if frame.state == "AUTHORIZED":
+                self.is_authorized, self._answer_due, self._must_send = True, None, True
+            case "AUTH_STATE" if self.is_authorized or self._asked:
+                raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
+            case "AUTH_STATE":  # the first UNAUTHORIZED only asks for the token
+                self._asked = True
+                self._ask_for_token()
             case "ERROR":
                 self._fail(frame, channel)
             case "CHANNEL_OPENED" if channel is not None:
@@ -263,16 +268,6 @@ class DxLinkConnection:
                 self._reopen(channel, now)
             case "FEED_CONFIG" if channel is not None:
                 channel.configure(frame.eventFields)
-
-    def _authorize(self, state: object) -> None:
-        """Take the state of the authorization; the first UNAUTHORIZED only asks for the token."""
-        if state == "AUTHORIZED":
-            self.is_authorized, self._answer_due, self._must_send = True, None, True
-        elif self.is_authorized or self._asked:
-            raise StreamRefusedError("the market-data stream refused the quote token", code="UNAUTHORIZED")
-        else:
-            self._asked = True
-            self._ask_for_token()
 
     def _ask_for_token(self) -> None:
         if not self._sent_token:

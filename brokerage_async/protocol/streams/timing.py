@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from ..._arguments import check_number, check_seconds, validator
+from ..._arguments import check_seconds, validator
 
-__all__ = ["Backoff", "LookBudget", "Timing"]
+__all__ = ["LookBudget", "Timing"]
 
 
 @attrs.frozen(kw_only=True)
@@ -22,26 +22,6 @@ class Timing:
     heartbeat: float = attrs.field(default=20.0, validator=validator(check_seconds))
     silence: float = attrs.field(default=60.0, validator=validator(check_seconds))
     answer: float = attrs.field(default=10.0, validator=validator(check_seconds))
-
-
-@attrs.frozen(kw_only=True)
-class Backoff:
-    """Pauses between attempts to connect: doubled after each failure, with jitter.
-
-    Attributes:
-        first: pause in seconds after the first failure.
-        maximum: longest pause in seconds.
-        jitter: fraction (0 to 1) of each pause that is random.
-    """
-
-    first: float = attrs.field(default=0.5, validator=validator(check_seconds))
-    maximum: float = attrs.field(default=30.0, validator=validator(check_seconds))
-    jitter: float = attrs.field(default=0.5, validator=validator(check_number, maximum=1))
-
-    def pause(self, failures: int, chance: float) -> float:
-        """Return the pause after ``failures`` in a row; ``chance`` is a random number from 0 to 1."""
-        full = min(self.first * 2.0 ** min(failures - 1, 30), self.maximum)
-        return full * (1 - self.jitter * chance)
 
 
 @attrs.define

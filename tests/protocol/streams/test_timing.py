@@ -1,8 +1,6 @@
-"""Pauses between attempts to connect, and between early polls."""
+"""Pauses between early polls."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import attrs
 import pytest
@@ -10,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.errors import ConfigurationError
-from brokerage_async.protocol.streams.timing import Backoff, LookBudget, Timing
-
-
-@pytest.mark.parametrize(
-    ("failures", "chance", "pause"), [(1, 0.0, 0.5), (1, 1.0, 0.25), (2, 0.0, 1.0), (7, 0.0, 30.0), (10**6, 0.5, 22.5)]
-)
-def test_pause_doubles_up_to_the_maximum(failures: int, chance: float, pause: float) -> None:
-    assert Backoff().pause(failures, chance) == pause
+from brokerage_async.protocol.streams.timing import LookBudget, Timing
 
 
 def test_times_must_be_positive() -> None:
@@ -25,11 +16,10 @@ def test_times_must_be_positive() -> None:
         Timing(heartbeat=0)
 
 
-@pytest.mark.parametrize("times", [Timing, Backoff], ids=lambda each: each.__name__)
-def test_every_time_is_checked(times: Any) -> None:
-    for field in attrs.fields(times):
+def test_every_time_is_checked() -> None:
+    for field in attrs.fields(Timing):
         with pytest.raises(ConfigurationError, match=f"{field.name} must be a number"):
-            times(**{field.name: "soon"})
+            Timing(**{field.name: "soon"})
 
 
 def test_events_of_one_burst_cause_one_poll() -> None:
