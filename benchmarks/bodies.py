@@ -115,8 +115,8 @@ async def _record_holdings() -> list[Page]:
 def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Rows of market data as a program that polls every few seconds finds them.
 
-    They have the keys, and numbers of the length, that the service was recorded to send for their type. What is of the
-    day stays; quotes move a little each time, sizes and volumes as they like.
+    They have the keys, and numbers of the length, that the service was recorded to send for their type. Values of the
+    day stay; quotes move a little each time, sizes and volumes at random.
     """
     chance = Random(0)
     rows = [{**row, **_day(row, chance)} for row in rows]
@@ -163,7 +163,7 @@ def _held(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def _with_strikes(page: Page) -> Page:
-    """The chain with as many expirations and strikes as a large underlying has, each symbol another one."""
+    """The chain with as many expirations and strikes as a large underlying has, each symbol different."""
     [chain, *_] = page.rows()
     [expiration, *_] = chain["expirations"]
     expirations = []
@@ -203,7 +203,7 @@ def _renamed(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 
 async def _record(*, chain_only: bool) -> list[Page]:
-    # Identifiers as text: the peer refuses the numbers that the service was seen to send.
+    # Identifiers as strings: the peer refuses the numbers that the service was seen to send.
     sim = Simulator(wire="documented")
     transport = _Recording(sim.transport())
 

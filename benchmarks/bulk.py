@@ -2,7 +2,7 @@
 
     python -m benchmarks.bulk [--rounds 7] [--rows 1000000] [--kills 20] [--only pages ...]
 
-The simulated service runs in a process of its own. Contenders alternate round by round, so that a noisy machine
+The simulated service runs in a separate process. Contenders alternate round by round, so that a noisy machine
 troubles all alike; what counts is the median of the ratios. Every line ends in the bound that it is held to.
 """
 

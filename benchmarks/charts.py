@@ -46,7 +46,7 @@ class Bar:
 
 
 def costs(results: Sequence[Result], python: str) -> str:
-    """Return the picture of processor time and memory, as shares of those of the peer."""
+    """Return the picture of processor time and memory, as shares of the peer's."""
     found = {each.name: each.value for each in results}
     groups = {}
     for title, to_peer, to_limit, limit in TASKS:
@@ -78,7 +78,7 @@ def waiting(kept: Mapping[str, Any]) -> str:
 
 
 def draw(title: str, note: str, groups: Mapping[str, Sequence[Bar]]) -> str:
-    """Return a picture with a group of bars for each task, on a ground of its own: readable on light and dark pages."""
+    """Return a picture with a group of bars for each task, on an opaque ground: readable on light and dark pages."""
     longest = max(bar.value for bars in groups.values() for bar in bars)
     scale = (WIDTH - LEFT - 80) / longest
     parts = [_label(20, 32, title, size=18, weight="600"), _label(20, 54, note, size=12, colour="#57606a")]

@@ -28,7 +28,7 @@ def measure(rounds: int) -> list[Result]:
     for page in bodies.pages():
         contenders = _contenders(page)
         for mine, *others in GROUPS:
-            # In small groups, because whoever comes after the heaviest finds the caches full of other things.
+            # In small groups, because the one after the heaviest finds the caches full of other things.
             taken = times({name: contenders[name] for name in (mine, *others)}, rounds)
             for other in others:
                 columns.setdefault(other, []).append(ratios(taken[mine], taken[other]))
@@ -67,7 +67,7 @@ def _holding(page: bodies.Page, rounds: int) -> Result:
     registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)
     ours_next, theirs_next = (cycle((page.body, *page.later)) for _ in range(2))
 
-    # All are kept until the clock has stopped, as everywhere else: freeing them is no part of decoding.
+    # All are kept until the clock has stopped, as everywhere else: decoding does not include freeing them.
     def ours() -> Any:
         return [codec.decode(page.operation, body, registry=registry) for body in islice(ours_next, TIMES_EACH)]
 

@@ -27,8 +27,8 @@ def stream(results: Connection, address: tuple[str, str, str], symbols: str | No
 
 
 async def growth(address: tuple[str, str, str], symbols: str | None) -> tuple[float, int]:
-    """MB by which this process grows at most while all rows pass through it, page by page or by the symbols of a file,
-    and how many there were."""
+    """Return the peak growth of this process, in MB, while all rows pass through it, page by page or by the symbols of
+    a file, and the number of rows."""
     base_url, client_secret, refresh_token = address
     resident = psutil.Process().memory_info
     credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
@@ -49,7 +49,7 @@ async def growth(address: tuple[str, str, str], symbols: str | None) -> tuple[fl
 
 
 def memory(rows: int) -> Iterator[tuple[str, float]]:
-    """MB of growth in a process of its own, for each way in which all rows can pass through it."""
+    """Return the MB of growth in a separate process, for each way to pass all rows through it."""
     service = Service(rows)
     with tempfile.NamedTemporaryFile() as file:
         service.tell("write_symbols", file.name)
@@ -66,8 +66,8 @@ def memory(rows: int) -> Iterator[tuple[str, float]]:
 
 
 async def kills(service: Service, count: int) -> tuple[int, str]:
-    """Kill the console's fetch at random moments: how many files differ after a rerun from an uninterrupted run's, and
-    what was left behind."""
+    """Kill the console's fetch at random moments; return how many files differ after a rerun from an uninterrupted
+    run's, and how many were left behind."""
     service.tell("latency", 0.02)
     chance = random.Random(1)
     environment = {**os.environ, **service.variables}

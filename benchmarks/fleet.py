@@ -57,7 +57,7 @@ async def compare(base_url: str, server: EngineServer, rounds: int, calls: int) 
 
 
 async def decisions(server: EngineServer, workers: int) -> None:
-    """Print what one decision costs the engine, with so many workers that wait."""
+    """Print the cost of one decision to the engine, with a crowd of ``workers`` that wait."""
     async with Fleet(server.url) as fleet:
         keys = [fleet.connection.key("limits", "bench", part) for part in ("state", "seen", "early")]
 

@@ -1,4 +1,4 @@
-"""What has to be measured in a process of its own: ``python -m benchmarks.isolated NAME`` prints one number.
+"""Measurements that need a separate process: ``python -m benchmarks.isolated NAME`` prints one number.
 
 Run without a name by the other modules: ``measure`` starts the processes in turns and compares.
 """

@@ -57,7 +57,7 @@ def _answers() -> list[bytes]:
 
 
 def _serve(orders: Connection, answers: list[bytes]) -> None:
-    """Answer every request with what is ready, as fast as it can be written."""
+    """Answer every request with a prepared body, as fast as it can be written."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"

@@ -4,7 +4,7 @@
 
 The dry-run is accepted and the submit is answered with the order. *Order entry alone* has an executor that answers at
 once with models; *through the client* has a transport that answers at once with bytes. With ``--against``, the same is
-measured on another source tree, in turns, and ratios are those within a round. Every tree has a process of its own.
+measured on another source tree, in turns, and ratios are taken within a round. Every tree has a separate process.
 """
 
 from __future__ import annotations

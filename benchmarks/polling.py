@@ -2,9 +2,9 @@
 
     python -m benchmarks.polling [--polls 100] [--rounds 40] [--check]
 
-A server in a process of its own answers with the same 500 orders for ever. In this process, rounds of polls alternate
-with rounds of bare GETs, each on one kept-alive connection; what counts is the CPU time of this process. ``--check``
-fails when a poll costs more than 1.3 times a GET.
+A server in a separate process answers every request with the same 500 orders. In this process, rounds of polls take
+turns with rounds of bare GETs, each on one kept-alive connection; what counts is the CPU time of this process.
+``--check`` fails when a poll costs more than 1.3 times a GET.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ORDERS = 500
 
 
 async def live_orders() -> bytes:
-    """The body of a live list of so many orders, as the simulated service writes it."""
+    """Return the body of a live list of ``count`` orders, as the simulated service writes it."""
     simulator = Simulator(equities=50, equity_options=10, chain_rows=10)
     account = simulator.account_numbers[0]
     leg = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
@@ -51,7 +51,7 @@ async def live_orders() -> bytes:
 
 
 def serve(body: bytes, port: Connection) -> None:
-    """Answer every request with ``body``; tell the port first."""
+    """Answer every request with ``body``; send the port first."""
 
     async def answer(request: web.Request) -> web.Response:
         return web.Response(body=body, content_type="application/json")
@@ -85,7 +85,7 @@ class Rounds:
         return 1e-9
 
     async def run(self, polls: int) -> None:
-        """Let so many polls happen."""
+        """Let ``polls`` polls happen."""
         await self._done.wait()
         self._left = polls
         self._done.clear()

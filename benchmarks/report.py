@@ -1,4 +1,4 @@
-"""Writes what was measured: RESULTS.md for all Python versions that were measured, and pictures of the latest."""
+"""Writer of the results: RESULTS.md for all Python versions that were measured, and pictures of the latest."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ WAITING = {
 
 
 def save(results: Sequence[Result]) -> None:
-    """Keep the results of this Python version, and write the report anew from all that are kept."""
+    """Keep the results of this Python version, and rewrite the report from all that are kept."""
     folder = HERE / "results"
     folder.mkdir(exist_ok=True)
     python = ".".join(platform.python_version_tuple()[:2])
@@ -80,7 +80,7 @@ def write() -> None:
 
 
 def lines(results: Sequence[Result]) -> list[str]:
-    """The results as text for a terminal."""
+    """Return the results as lines for a terminal."""
     return [
         f"{each.name:66} {_number(each.value, each.unit):>9}  [{each.low:.3g} .. {each.high:.3g}]"
         f"{'' if each.bound is None else f'  bound {each.bound:g}'}{'' if each.aim is None else f', aim {each.aim:g}'}"

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """One measured line: the median, the quartiles around it, what it must not exceed and what is aimed at."""
+    """One measured line: the median, the quartiles around it, the bound that it must not exceed, and the aim."""
 
     name: str
     value: float
@@ -43,7 +43,7 @@ def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
     for contender in contenders.values():
         contender()
     gc.collect()
-    gc.freeze()  # Whatever others have imported is not to be walked through in somebody's round.
+    gc.freeze()  # Imports of one contender must not be walked through in another's round.
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     try:
         for number in range(rounds):
@@ -58,7 +58,7 @@ def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
 
 
 def in_turn(contenders: Mapping[str, T], number: int) -> list[tuple[str, T]]:
-    """The contenders of a round; another one begins each time, so that nobody always comes after the heaviest."""
+    """Return the contenders of a round, rotated, so that none always comes after the heaviest."""
     order = list(contenders.items())
     first = number % len(order)
     return order[first:] + order[:first]

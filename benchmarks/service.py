@@ -1,4 +1,4 @@
-"""The simulated brokerage in a process of its own, so that only the client's work is measured."""
+"""The simulated brokerage in a separate process, so that only the client's work is measured."""
 
 from __future__ import annotations
 

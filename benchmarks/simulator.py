@@ -1,6 +1,6 @@
 """Figures of the simulator as a server: ``python -m benchmarks.simulator``.
 
-One process serves, another one asks over raw sockets, each on a core of its own where the machine has two. A rate is
+One process serves, a second one asks over raw sockets, each on its own core where the machine has two. A rate is
 requests per CPU second of the server, so that it does not depend on what else the machine does; the rate by the wall
 clock stands beside it. A bare aiohttp.web handler sends the same bytes for comparison.
 """

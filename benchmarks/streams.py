@@ -2,7 +2,7 @@
 
     python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
 
-A server in a process of its own pushes frames of quotes of 500 symbols, as fast as they are read. In this process,
+A server in a separate process pushes frames of quotes of 500 symbols, as fast as the client reads. In this process,
 rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp, but for the
 SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
 when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
@@ -41,7 +41,7 @@ COLUMNS = [
 END = "END"
 
 
-# -- the server, in a process of its own
+# -- the server, in a separate process
 
 
 def row(symbol: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def answers() -> list[bytes]:
 
 
 def _serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) -> None:
-    """Serve the pages in both encodings, each behind a link of its own; send the ports."""
+    """Serve the pages in both encodings, each behind its own link; send the ports."""
 
     def handler(encoding: str, pages: list[bytes]) -> Callable[..., Awaitable[None]]:
         more = b"Content-Encoding: gzip\r\n" if encoding == "gzip" else b""
