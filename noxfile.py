@@ -374,4 +374,4 @@ def fleet(session: nox.Session) -> None:
         session.run("python", "-m", "tests.fleet.feed", "10000", env=env)
     if len(engines) < 2:
         session.warn(f"only {engines[0]} is here: the other engine is skipped")
-    session.run("python", "-m", "benchmarks.fleet")
+    session.run("python", "-m", "benchmarks.fleet", "--check")

@@ -22,7 +22,7 @@ GROUPS = (("ours", "struct"), ("ours", "floor", "msgspec untyped"), ("ours", "pe
 
 
 def measure(rounds: int) -> list[Result]:
-    """All of it."""
+    """Measure pages, then bodies that programs poll, then requests."""
     columns: dict[str, list[list[float]]] = {}
     details: list[Result] = []
     for page in bodies.pages():
@@ -61,7 +61,7 @@ TIMES_EACH = 5
 
 
 def _holding(page: bodies.Page, rounds: int) -> Result:
-    """One body that programs poll; each time counts several decodes, because some are short."""
+    """Measure one body that programs poll; each time counts several decodes, because some are short."""
     REGISTRY.reset()
     name, bound, aim = HOLDINGS[page.name]
     registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)
