@@ -1,4 +1,4 @@
-"""Every check of the project by name: ``nox -l`` lists them, ``nox -s tests`` is what most people want.
+"""Every check of the project by name: ``nox -l`` lists them, most people want ``nox -s tests``.
 
 Sessions for an interpreter that is not installed are skipped, and nox says so.
 """
@@ -29,7 +29,7 @@ def group(name: str) -> list[str]:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, stale generated code, schema validity, import layers, slots."""
+    """Check style, stale generated code, schema validity, import layers, slots."""
     session.install("-e", EXTRAS, *group("lint"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -41,7 +41,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Static types: mypy in strict mode, public types and documented programs as pyright sees them."""
+    """Check static types: mypy in strict mode, public types and documented programs as pyright sees them."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("typing"), *group("codegen"))
     session.run("mypy")
     session.run("pyright", "brokerage_async", "tests/typing")
@@ -117,7 +117,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def tests_lowest(session: nox.Session) -> None:
-    """The test suite on the lowest versions that pyproject.toml allows at run time."""
+    """Run the test suite on the lowest versions that pyproject.toml allows at run time."""
     lowest = [re.sub(r">=", "==", requirement) for requirement in PYPROJECT["project"]["dependencies"]]
     session.install("-e", EXTRAS, *group("tests"))
     session.install(*lowest)
@@ -126,7 +126,7 @@ def tests_lowest(session: nox.Session) -> None:
 
 @nox.session
 def dev_mode(session: nox.Session) -> None:
-    """The test suite under ``python -X dev -W error``."""
+    """Run the test suite under ``python -X dev -W error``."""
     session.install("-e", EXTRAS, *group("tests"))
     session.run("python", "-X", "dev", "-W", "error", "-m", "pytest", *(session.posargs or ["-q"]))
 
@@ -160,7 +160,7 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def pictures(session: nox.Session) -> None:
-    """Run console commands in a terminal, and draw what they show in ``docs/pictures`` (Unix only)."""
+    """Run console commands in a terminal, and draw their output in ``docs/pictures`` (Unix only)."""
     session.install("-e", ".[cli]", *group("docs"))
     session.run("python", "-m", "codegen.site.screenshots")
 
@@ -262,7 +262,7 @@ def check_contents(session: nox.Session, wheel: Path) -> None:
 
 @nox.session
 def proofs(session: nox.Session) -> None:
-    """What is promised, shown over many seeds, histories and kills: ``nox -s proofs -- explore --scope fences``."""
+    """Prove the promises over many seeds, histories and kills: ``nox -s proofs -- explore --scope fences``."""
     session.install("-e", f"{EXTRAS[:-1]},postgres,redis]", *group("tests"))
     session.run("python", "-m", "tests.proofs", *session.posargs)
 
@@ -283,7 +283,7 @@ def interop(session: nox.Session) -> None:
         folder = session.create_tmp()
         session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
         options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"]
-    else:  # the page keeps what it says of both clients
+    else:  # the page keeps its statements on both clients
         session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
     session.run("python", "-m", "tests.proofs.interop", *options)
     session.run("python", "-m", "tests.proofs.interop.python_streams")
@@ -339,7 +339,7 @@ def waiting(session: nox.Session) -> None:
 
 @nox.session
 def postgres(session: nox.Session) -> None:
-    """The journal tests on a real PostgreSQL server (Debian's package); says so when there is none."""
+    """Run the journal tests on a real PostgreSQL server (Debian's package); says so without one."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
 
@@ -353,14 +353,14 @@ def contract(session: nox.Session) -> None:
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """The simulator's page in a real Chromium (Debian's package); says so when there is none."""
+    """Test the simulator's page in a real Chromium (Debian's package); says so without one."""
     session.install("-e", ".", *group("browser"))
     session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
 
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so when there are none."""
+    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so without them."""
     session.install("-e", ".[redis,otel]", *group("tests"))
     engines = [name for name in ("redis-server", "valkey-server") if shutil.which(name)]
     if not engines:
@@ -374,4 +374,4 @@ def fleet(session: nox.Session) -> None:
         session.run("python", "-m", "tests.fleet.feed", "10000", env=env)
     if len(engines) < 2:
         session.warn(f"only {engines[0]} is here: the other engine is skipped")
-    session.run("python", "-m", "benchmarks.fleet")
+    session.run("python", "-m", "benchmarks.fleet", "--check")

@@ -7,45 +7,31 @@ python -m benchmarks --check     as asked for, and exit 1 when a bound is missed
 
 from __future__ import annotations
 
-import argparse
-import sys
+from collections.abc import Iterator, Sequence
 
-from . import adapting, decoding, isolated, paging, report
+from . import adapting, decoding, isolated, overhead, paging, report
+from .rounds import Result, command
 
 MEASURES = {
     "decoding": decoding.measure,
     "adapting": adapting.measure,
     "isolated": isolated.measure,
     "paging": paging.measure,
+    "overhead": overhead.measure,
 }
 
 
-def main() -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="What the library costs beside its peers."
-    )
-    parser.add_argument("--quick", action="store_true", help="few rounds, nothing is written")
-    parser.add_argument("--check", action="store_true", help="exit 1 when a bound is missed")
-    parser.add_argument("--rounds", type=int, help="rounds of every comparison")
-    parser.add_argument("--only", choices=MEASURES, action="append", help="part to measure; repeatable")
-    options = parser.parse_args()
-    rounds = options.rounds or (5 if options.quick else 21)
+def measure(quick: bool = False, rounds: int = 21, only: Sequence[str] = tuple(MEASURES)) -> Iterator[Result]:
+    """Measure every part; ``quick`` takes 5 rounds and writes nothing."""
     results = []
-    for name, measure in MEASURES.items():
-        if options.only is None or name in options.only:
-            found = measure(rounds)
-            print(*report.lines(found), sep="\n", flush=True)
+    for name in MEASURES:
+        if name in only:
+            found = MEASURES[name](5 if quick else rounds)
             results += found
-    if not options.quick and options.only is None:
+            yield from found
+    if not quick and len(results) and set(only) == MEASURES.keys():
         report.save(results)
-    missed = [each.name for each in results if each.missed]
-    if options.check and missed:
-        print(f"missed: {'; '.join(missed)}", file=sys.stderr)
-        # Older interpreters are reported, not held to bounds that were set on 3.13.
-        return 1 if sys.version_info >= (3, 13) else 0
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command(measure, held_from=(3, 13))  # older interpreters are reported, not held to the bounds

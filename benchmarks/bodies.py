@@ -41,12 +41,12 @@ class Page:
     """What the service answers to the same request later, where that is something else."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows as untyped JSON."""
+        """Return the rows as untyped JSON."""
         found: list[dict[str, Any]] = msgspec.json.decode(self.body)["data"]["items"]
         return found
 
     def with_rows(self, rows: list[dict[str, Any]]) -> Page:
-        """The same page with other rows."""
+        """Return the same page with other rows."""
         answer = {**msgspec.json.decode(self.body), "data": {"items": rows}}
         return attrs.evolve(self, body=msgspec.json.encode(answer))
 
@@ -68,17 +68,17 @@ class _Recording:
 
 
 def pages() -> list[Page]:
-    """Equities, equity options, future options, and orders of two legs that were filled."""
+    """Return equities, equity options, future options, and orders of two legs that were filled."""
     return asyncio.run(_record(chain_only=False))
 
 
 def chain() -> Page:
-    """The futures option chain of 20,000 rows."""
+    """Return the futures option chain of 20,000 rows."""
     return asyncio.run(_record(chain_only=True))[0]
 
 
 def holdings() -> list[Page]:
-    """A nested option chain of 5,000 strikes, market data of 100 symbols, and 500 positions."""
+    """Return a nested option chain of 5,000 strikes, market data of 100 symbols, and 500 positions."""
     return asyncio.run(_record_holdings())
 
 
@@ -113,10 +113,10 @@ async def _record_holdings() -> list[Page]:
 
 
 def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Rows of market data as a program that polls every few seconds finds them.
+    """Yield rows of market data as a program that polls every few seconds finds them.
 
-    They have the keys, and numbers of the length, that the service was recorded to send for their type. What is of the
-    day stays; quotes move a little each time, sizes and volumes as they like.
+    They have the keys, and numbers of the length, that the service was recorded to send for their type. Values of the
+    day stay; quotes move a little each time, sizes and volumes at random.
     """
     chance = Random(0)
     rows = [{**row, **_day(row, chance)} for row in rows]
@@ -152,7 +152,7 @@ def _moved(row: dict[str, Any], chance: Random) -> dict[str, Any]:
 
 
 def _held(row: dict[str, Any], number: int) -> dict[str, Any]:
-    """One of many positions, with quantities in the form that the service was recorded to send."""
+    """Return one of many positions, with quantities in the form that the service was recorded to send."""
     row = _renamed(row, _names(models.Position))
     symbol = _option_symbol(row["underlying_symbol"], date(2026, 6, 19) + timedelta(number % 50), "P", 100 + number)
     counts = {name: int(row[name]) for name in ("multiplier", "restricted_quantity")}
@@ -163,7 +163,7 @@ def _held(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def _with_strikes(page: Page) -> Page:
-    """The chain with as many expirations and strikes as a large underlying has, each symbol another one."""
+    """Return the chain with as many expirations and strikes as a large underlying has, each symbol different."""
     [chain, *_] = page.rows()
     [expiration, *_] = chain["expirations"]
     expirations = []
@@ -190,7 +190,7 @@ def _option_symbol(root: str, day: date, letter: str, price: Decimal | int) -> s
 
 @cache
 def _names(model: type[Any]) -> dict[str, str]:
-    """The name of each field by its key in JSON."""
+    """Return the name of each field by its key in JSON."""
     return {key: field.target for key, field in wire_fields(WIRES[model]).items()}
 
 
@@ -203,7 +203,7 @@ def _renamed(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
 
 
 async def _record(*, chain_only: bool) -> list[Page]:
-    # Identifiers as text: the peer refuses the numbers that the service was seen to send.
+    # Identifiers as strings: the peer refuses the numbers that the service was seen to send.
     sim = Simulator(wire="documented")
     transport = _Recording(sim.transport())
 
@@ -231,7 +231,7 @@ async def _record(*, chain_only: bool) -> list[Page]:
 
 
 def two_leg_order(symbols: list[str]) -> models.NewOrder:
-    """A limit order over two equity options, at a price that is filled at once."""
+    """Return a limit order over two equity options, at a price that is filled at once."""
     return models.NewOrder(
         order_type=models.OrderType.LIMIT,
         price=Decimal(500),

@@ -2,35 +2,41 @@
 
     python -m benchmarks.bulk [--rounds 7] [--rows 1000000] [--kills 20] [--only pages ...]
 
-The simulated service runs in a process of its own. Contenders alternate round by round, so that a noisy machine
-troubles all alike; what counts is the median of the ratios. Every line ends in the bound that it is held to.
+The simulated service runs in a separate process. Contenders alternate round by round, so that a noisy machine
+troubles all alike; what counts is the median of the ratios. Memory is measured over a million rows, and the console's
+fetch is killed at random moments.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import math
+import os
+import random
+import signal
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psutil
 
-from brokerage_async import models
+from brokerage_async import Client, Environment, RefreshToken, models
 
-from . import endurance, peers
-from .service import SYMBOLS, Service
+from . import peers
+from .rounds import Contender, Result, command, ratios, result, turns
+from .service import SYMBOLS, Service, running, serve
 
 LATENCY = 0.05
 BATCH = 100
 AT_ONCE = 8
-
-Contender = Callable[[], Awaitable[Any]]
 
 
 # -- contenders --------------------------------------------------------------------------------------------------------
@@ -38,7 +44,7 @@ Contender = Callable[[], Awaitable[Any]]
 
 @asynccontextmanager
 async def bare_aiohttp(service: Service) -> AsyncIterator[Contender]:
-    """The same batches, with nothing but aiohttp and msgspec structs."""
+    """Fetch the same batches with nothing but aiohttp and msgspec structs."""
     decode = peers.struct_decoder(models.Equity)
     agent = {"User-Agent": "bare/1.0", "Accept": "application/json"}
     grant = {"grant_type": "refresh_token", "client_secret": service.client_secret}
@@ -65,7 +71,7 @@ async def bare_aiohttp(service: Service) -> AsyncIterator[Contender]:
 
 @asynccontextmanager
 async def peer_sdk(service: Service, per_page: int, rows: int) -> AsyncIterator[Contender]:
-    """The peer's own pagination: one page after the other."""
+    """Fetch with the peer's own pagination: one page after the other."""
     import tastytrade
     from tastytrade.instruments import Equity as PeerEquity
 
@@ -79,46 +85,10 @@ async def peer_sdk(service: Service, per_page: int, rows: int) -> AsyncIterator[
         yield fetch_all
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------------
+# -- measures ----------------------------------------------------------------------------------------------------------
 
 
-async def wall(contender: Contender) -> float:
-    started = time.perf_counter()
-    await contender()
-    return time.perf_counter() - started
-
-
-async def cpu(contender: Contender) -> float:
-    gc.collect()
-    started = time.process_time()
-    await contender()
-    return time.process_time() - started
-
-
-async def rounds_of(
-    count: int, clock: Callable[[Contender], Awaitable[float]], *contenders: Contender
-) -> list[list[float]]:
-    """Times of each contender, taken in turns after a round to warm up."""
-    times: list[list[float]] = [[] for _ in contenders]
-    for number in range(count + 1):
-        for contender, found in zip(contenders, times, strict=True):
-            taken = await clock(contender)
-            if number:
-                found.append(taken)
-    return times
-
-
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-
-
-def report(measure: str, value: float, bound: float, note: str = "") -> bool:
-    kept = value <= bound
-    print(f"{measure:64s} {value:7.2f}  bound {bound:g}  {'ok' if kept else 'MISSED'}  {note}", flush=True)
-    return kept
-
-
-async def pages(service: Service, rounds: int) -> bool:
+async def pages(service: Service, rounds: int) -> Result:
     service.tell("latency", LATENCY)
     ideal = (1 + math.ceil(99 / 8)) * LATENCY
     async with service.client() as client:
@@ -126,35 +96,35 @@ async def pages(service: Service, rounds: int) -> bool:
         async def ours() -> None:
             assert len(await client.instruments.equities(per_page=100).prefetch(8).collect()) == SYMBOLS
 
-        (times,) = await rounds_of(rounds, wall, ours)
-    return report("100 pages, prefetch 8, x ideal rounds", statistics.median(times) / ideal, 1.25)
+        taken = await turns({"ours": ours}, rounds, clock=time.perf_counter)
+    return result("100 pages, prefetch 8, x ideal rounds", [each / ideal for each in taken["ours"]], bound=1.25)
 
 
-async def symbols(service: Service, rounds: int) -> bool:
+async def symbols(service: Service, rounds: int) -> Result:
     service.tell("latency", LATENCY)
     ideal = math.ceil(SYMBOLS / BATCH / AT_ONCE) * LATENCY
     async with service.client() as client:
-
-        async def ours() -> None:
-            assert len((await client.bulk.equities(service.symbols)).found) == SYMBOLS
-
-        (times,) = await rounds_of(rounds, wall, ours)
-    return report("10,000 equities by symbol, x ideal rounds", statistics.median(times) / ideal, 1.35)
+        taken = await turns({"ours": by_symbol(client, service)}, rounds, clock=time.perf_counter)
+    return result("10,000 equities by symbol, x ideal rounds", [each / ideal for each in taken["ours"]], bound=1.35)
 
 
-async def work(service: Service, rounds: int) -> bool:
+def by_symbol(client: Client, service: Service) -> Contender:
+    async def fetch_all() -> None:
+        assert len((await client.bulk.equities(service.symbols)).found) == SYMBOLS
+
+    return fetch_all
+
+
+async def work(service: Service, rounds: int) -> Result:
     service.tell("latency", 0.0)
     async with service.client() as client, bare_aiohttp(service) as bare:
-
-        async def ours() -> None:
-            assert len((await client.bulk.equities(service.symbols)).found) == SYMBOLS
-
-        mine, theirs = await rounds_of(2 * rounds, cpu, ours, bare)
-    note = f"{statistics.median(mine) * 1e3:.0f} ms and {statistics.median(theirs) * 1e3:.0f} ms"
-    return report("the same at 0 ms: client CPU, x bare aiohttp and msgspec", ratio(mine, theirs), 1.5, note)
+        taken = await turns({"ours": by_symbol(client, service), "bare": bare}, 2 * rounds)
+    note = f"{statistics.median(taken['ours']) * 1e3:.0f} ms and {statistics.median(taken['bare']) * 1e3:.0f} ms"
+    title = "the same at 0 ms: client CPU, x bare aiohttp and msgspec"
+    return result(title, ratios(taken["ours"], taken["bare"]), bound=1.5, note=note)
 
 
-async def peer(service: Service, rounds: int) -> bool:
+async def peer(service: Service, rounds: int) -> Result:
     service.tell("latency", LATENCY)
     per_page = SYMBOLS // 25
     async with service.client() as client, peer_sdk(service, per_page, SYMBOLS) as theirs:
@@ -162,53 +132,121 @@ async def peer(service: Service, rounds: int) -> bool:
         async def ours() -> None:
             assert len(await client.instruments.equities(per_page=per_page).prefetch(8).collect()) == SYMBOLS
 
-        mine, other = await rounds_of(max(3, rounds // 2), wall, ours, theirs)
-    note = f"{statistics.median(mine):.2f} s and {statistics.median(other):.2f} s"
-    return report("25 pages of equities, wall, x peer SDK", ratio(mine, other), 0.25, note)
+        taken = await turns({"ours": ours, "peer": theirs}, max(3, rounds // 2), clock=time.perf_counter)
+    note = f"{statistics.median(taken['ours']):.2f} s and {statistics.median(taken['peer']):.2f} s"
+    return result("25 pages of equities, wall, x peer SDK", ratios(taken["ours"], taken["peer"]), bound=0.25, note=note)
 
 
-async def throttled(service: Service, rounds: int) -> bool:
+async def throttled(service: Service, rounds: int) -> Result:
     service.tell("latency", LATENCY)
     service.tell("rate_limit", 20)
     service.tell("count", "")
     sent = []
     for _ in range(3):
         async with service.client() as client:
-            assert len((await client.bulk.equities(service.symbols)).found) == SYMBOLS
-        sent.append(service.tell("count", "instruments.equities"))
+            await by_symbol(client, service)()
+        sent.append(service.tell("count", "instruments.equities") / (SYMBOLS / BATCH))
         await asyncio.sleep(1)  # the service's own window
     service.tell("rate_limit", None)
-    return report("10,000 symbols at 20 requests/s: sent / needed", statistics.median(sent) / (SYMBOLS / BATCH), 1.3)
+    return result("10,000 symbols at 20 requests/s: sent / needed", sent, bound=1.3)
+
+
+def stream(results: Connection, address: Sequence[str], symbols: str | None) -> None:
+    results.send(asyncio.run(growth(address, symbols)))
+
+
+async def growth(address: Sequence[str], symbols: str | None) -> tuple[float, int]:
+    """Return the peak growth of this process, in MB, while all rows pass through it, and the number of rows."""
+    base_url, client_secret, refresh_token = address
+    resident = psutil.Process().memory_info
+    credentials = RefreshToken(client_secret=client_secret, refresh_token=refresh_token)
+    async with Client(Environment.sandbox(base_url), credentials) as client:
+        await client.instruments.equities(per_page=1_000).collect(4_000)  # everything is loaded now
+        gc.collect()
+        before = most = resident().rss
+        passed = 0
+        if symbols is None:
+            passing: AsyncIterator[Any] = aiter(client.instruments.equities(per_page=1_000).prefetch(2))
+        else:
+            passing = aiter(client.bulk.equities(map(str.strip, open(symbols)), batch_size=300))  # noqa: ASYNC230, SIM115
+        async for _ in passing:
+            passed += 1
+            if passed % 5_000 == 0:
+                most = max(most, resident().rss)
+    return (most - before) / 1e6, passed
+
+
+def memory(rows: int) -> Iterator[Result]:
+    """Pass all rows through a separate process in each way, and yield by how much it grows."""
+    with running(serve, rows) as orders, tempfile.NamedTemporaryFile() as file:
+        service = Service(orders)
+        service.tell("write_symbols", file.name)
+        address = (service.base_url, service.client_secret, service.refresh_token)
+        for source, name in ((None, "pages of 2,000"), (file.name, "batches by symbol, symbols from a file")):
+            with running(stream, address, source) as child:
+                grown, passed = child.recv()
+            assert passed == rows, (passed, rows)
+            yield result(f"{rows:,} rows in {name}: growth", [grown], bound=40, unit="MB")
+
+
+async def killed(service: Service, count: int) -> Result:
+    """Kill the console's fetch at random moments, and compare its file after a rerun with an uninterrupted run's."""
+    service.tell("latency", 0.02)
+    chance = random.Random(1)
+    environment = {**os.environ, **service.variables}
+    same = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "symbols").write_text("\n".join(service.symbols[:2_000]))
+
+        async def run(out: str, seconds: float | None = None) -> int:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "brokerage_async", "fetch", "equities", "--batch-size", "20",
+                "--symbols", folder / "symbols", "--out", folder / out, env=environment,
+                stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            try:
+                return await asyncio.wait_for(process.wait(), seconds)
+            except TimeoutError:
+                process.send_signal(signal.SIGKILL)
+                return await process.wait()
+
+        durations = {}
+        for suffix in ("jsonl", "csv", "parquet"):
+            started = time.perf_counter()
+            assert await run(f"whole.{suffix}") == 0
+            durations[suffix] = time.perf_counter() - started
+        expected = {*os.listdir(folder)}
+        for number in range(count):
+            suffix = list(durations)[number % 3]
+            out = f"killed-{number}.{suffix}"
+            expected.add(out)
+            while await run(out, chance.uniform(0.3, 0.95) * durations[suffix]) != -signal.SIGKILL:
+                (folder / out).unlink()  # it was done before
+            assert await run(out) == 0
+            same += (folder / out).read_bytes() == (folder / f"whole.{suffix}").read_bytes()
+        left = {*os.listdir(folder)} - expected
+    note = f"{same} of {count} the same; left behind: {', '.join(left) or 'nothing'}"
+    return result("fetch killed at random moments: files that differ", [count - same], bound=0, unit="files", note=note)
 
 
 MEASURES = {"pages": pages, "symbols": symbols, "work": work, "peer": peer, "throttled": throttled}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the memory measure")
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument(
-        "--only", nargs="+", choices=[*MEASURES, "memory", "kills"], default=[*MEASURES, "memory", "kills"]
-    )
-    arguments = parser.parse_args()
-    kept = []
-    service = Service()
-    try:
-        for name in arguments.only:
-            if name in MEASURES:
-                kept.append(asyncio.run(MEASURES[name](service, arguments.rounds)))
-            elif name == "kills":
-                differ, note = asyncio.run(endurance.kills(service, arguments.kills))
-                kept.append(report("fetch killed at random moments: files that differ", differ, 0, note))
-    finally:
-        service.stop()
-    if "memory" in arguments.only:
-        for name, grown in endurance.memory(arguments.rows):
-            kept.append(report(f"{arguments.rows:,} rows in {name}: MB of growth", grown, 40))
-    sys.exit(not all(kept))
+def measure(
+    rounds: int = 7, rows: int = 1_000_000, kills: int = 20, only: Sequence[str] = (*MEASURES, "memory", "kills")
+) -> Iterator[Result]:
+    """Measure each part that is asked for."""
+    with running(serve, SYMBOLS) as orders:
+        service = Service(orders)
+        for name, part in MEASURES.items():
+            if name in only:
+                yield asyncio.run(part(service, rounds))
+        if "kills" in only:
+            yield asyncio.run(killed(service, kills))
+    if "memory" in only:
+        yield from memory(rows)
 
 
 if __name__ == "__main__":
-    main()
+    command(measure)

@@ -22,13 +22,13 @@ GROUPS = (("ours", "struct"), ("ours", "floor", "msgspec untyped"), ("ours", "pe
 
 
 def measure(rounds: int) -> list[Result]:
-    """All of it."""
+    """Measure pages, then bodies that programs poll, then requests."""
     columns: dict[str, list[list[float]]] = {}
     details: list[Result] = []
     for page in bodies.pages():
         contenders = _contenders(page)
         for mine, *others in GROUPS:
-            # In small groups, because whoever comes after the heaviest finds the caches full of other things.
+            # In small groups, because the one after the heaviest finds the caches full of other things.
             taken = times({name: contenders[name] for name in (mine, *others)}, rounds)
             for other in others:
                 columns.setdefault(other, []).append(ratios(taken[mine], taken[other]))
@@ -61,13 +61,13 @@ TIMES_EACH = 5
 
 
 def _holding(page: bodies.Page, rounds: int) -> Result:
-    """One body that programs poll; each time counts several decodes, because some are short."""
+    """Measure one body that programs poll; each time counts several decodes, because some are short."""
     REGISTRY.reset()
     name, bound, aim = HOLDINGS[page.name]
     registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)
     ours_next, theirs_next = (cycle((page.body, *page.later)) for _ in range(2))
 
-    # All are kept until the clock has stopped, as everywhere else: freeing them is no part of decoding.
+    # All are kept until the clock has stopped, as everywhere else: decoding does not include freeing them.
     def ours() -> Any:
         return [codec.decode(page.operation, body, registry=registry) for body in islice(ours_next, TIMES_EACH)]
 

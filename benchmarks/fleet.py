@@ -8,28 +8,30 @@ what counts is the CPU time of this process per call, 50 at once. Then the scrip
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import multiprocessing
 import statistics
 import time
+from collections.abc import Iterator
 
-from benchmarks.overhead import Call, cpu_per_call, serve
 from brokerage_async import Client, Environment, Limits, StaticToken
 from brokerage_async.fleet import Fleet, RedisLimits
 from brokerage_async.fleet.limits import BUCKET, bucket_of
 from tests.fleet.engines import EngineServer, engine_server, missing
 
+from .overhead import ANSWERS, many
+from .rounds import Result, command, result, turns
+from .service import running, serve_fixed
+
 BOUND = 1000.0
 """Microseconds of CPU that a question to the engine may add to a call: 5 % of a core at 50 requests/s.
 
-It is no ratio: each call asks, and a command of redis-py alone costs two thirds of a local call.
+It is not a ratio: each call asks, and a command of redis-py alone costs two thirds of a local call.
 """
 BUDGET = 20_000.0
 
 
-async def compare(base_url: str, server: EngineServer, rounds: int, calls: int) -> float:
-    """Return the microseconds that shared limits add to a call, the median of the rounds."""
+async def compare(base_url: str, server: EngineServer, rounds: int, calls: int) -> Result:
+    """Return the microseconds that shared limits add to a call."""
     environment, token = Environment.sandbox(base_url), StaticToken("a" * 400)
     async with Fleet(server.url) as fleet:
         limits = RedisLimits(fleet, requests_per_second=BUDGET, local_share=1.0)
@@ -37,27 +39,21 @@ async def compare(base_url: str, server: EngineServer, rounds: int, calls: int) 
             Client(environment, token, limits=limits) as shared,
             Client(environment, token, limits=Limits()) as local,
         ):
-            contenders: dict[str, Call] = {
-                "local": lambda: local.market_metrics.dividends("AAPL"),
-                "shared": lambda: shared.market_metrics.dividends("AAPL"),
+            contenders = {
+                "local": many(lambda: local.market_metrics.dividends("AAPL"), calls, 50),
+                "shared": many(lambda: shared.market_metrics.dividends("AAPL"), calls, 50),
             }
-            await contenders["shared"]()
+            await shared.market_metrics.dividends("AAPL")
             await asyncio.sleep(3)  # the engine grants nothing before all workers could be seen
-            times: dict[str, list[float]] = {name: [] for name in contenders}
-            for number in range(rounds + 2):
-                for name, call in contenders.items():
-                    taken = await cpu_per_call(call, calls, 50)
-                    if number >= 2:
-                        times[name].append(taken)
-    added = statistics.median(a - b for a, b in zip(times["shared"], times["local"], strict=True))
-    for name, found in times.items():
-        print(f"50 at once  {name:7s} {statistics.median(found):7.1f} µs a call")
-    print(f"50 at once  added   {added:7.1f} µs a call (at most {BOUND:.0f}): each call asks the engine once")
-    return added
+            taken = await turns(contenders, rounds, warm_up=2)
+    each = {name: [seconds / (calls // 50 * 50) * 1e6 for seconds in found] for name, found in taken.items()}
+    added = [a - b for a, b in zip(each["shared"], each["local"], strict=True)]
+    note = f"{statistics.median(each['shared']):.1f} and {statistics.median(each['local']):.1f} us a call"
+    return result("50 calls at once, CPU that shared limits add to one", added, bound=BOUND, unit="us", note=note)
 
 
-async def decisions(server: EngineServer, workers: int) -> None:
-    """Print what one decision costs the engine, with so many workers that wait."""
+async def decision(server: EngineServer, workers: int) -> Result:
+    """Return what one decision costs the engine, with a crowd of ``workers`` that wait."""
     async with Fleet(server.url) as fleet:
         keys = [fleet.connection.key("limits", "bench", part) for part in ("state", "seen", "early")]
 
@@ -74,42 +70,25 @@ async def decisions(server: EngineServer, workers: int) -> None:
             await ask(number % workers)
         client = (time.process_time() - began) / count * 1e6
         stats = await fleet.connection.command("INFO", "commandstats")
-        text = stats if isinstance(stats, dict) else stats.decode()
-        engine = text["cmdstat_evalsha"]["usec_per_call"] if isinstance(text, dict) else _usec(text)
-        memory = 0
-        for key in keys:
-            memory += await fleet.connection.command("MEMORY", "USAGE", key) or 0
-        costs = f"{engine:6.1f} µs of the engine, {client:6.1f} µs of the worker"
-        print(f"{workers:5d} workers  a decision: {costs}; {memory / 1024:.0f} kB")
+        if isinstance(stats, dict):
+            engine = stats["cmdstat_evalsha"]["usec_per_call"]
+        else:
+            engine = float(stats.decode().partition("cmdstat_evalsha:")[2].partition("usec_per_call=")[2].split(",")[0])
+        memory = sum([await fleet.connection.command("MEMORY", "USAGE", key) or 0 for key in keys])
+    note = f"{client:.1f} us of the worker, {memory / 1024:.0f} kB"
+    return result(f"a decision with {workers} workers, CPU of the engine", [engine], unit="us", note=note)
 
 
-def _usec(text: str) -> float:
-    line = next(each for each in text.splitlines() if each.startswith("cmdstat_evalsha:"))
-    return float(line.partition("usec_per_call=")[2].partition(",")[0])
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--calls", type=int, default=500)
-    arguments = parser.parse_args()
+def measure(rounds: int = 20, calls: int = 500) -> Iterator[Result]:
+    """Measure calls, then decisions."""
     if reason := missing():
         print(f"skipped: {reason}")
-        return 0
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    service = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)
-    service.start()
-    try:
-        with engine_server() as server:
-            address = f"http://127.0.0.1:{ours.recv()}"
-            added = asyncio.run(compare(address, server, arguments.rounds, arguments.calls))
-            for workers in (1, 10, 100, 1000):
-                asyncio.run(decisions(server, workers))
-    finally:
-        service.terminate()
-        service.join()
-    return int(added > BOUND)
+        return
+    with running(serve_fixed, ANSWERS) as pipe, engine_server() as server:
+        yield asyncio.run(compare(pipe.recv(), server, rounds, calls))
+        for workers in (1, 10, 100, 1000):
+            yield asyncio.run(decision(server, workers))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command(measure)

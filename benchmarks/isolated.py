@@ -1,4 +1,4 @@
-"""What has to be measured in a process of its own: ``python -m benchmarks.isolated NAME`` prints one number.
+"""Measurements that need a separate process: ``python -m benchmarks.isolated NAME`` prints one number.
 
 Run without a name by the other modules: ``measure`` starts the processes in turns and compares.
 """
@@ -25,7 +25,7 @@ HELD = 100
 
 
 def measure(rounds: int) -> list[Result]:
-    """Memory, the gaps in an event loop, imports, the start of the console."""
+    """Measure memory, the gaps in an event loop, imports, the start of the console."""
     from . import bodies
 
     few = max(2, rounds // 4)
@@ -80,7 +80,7 @@ def _gaps(body: bytes, times: int) -> list[float]:
 
 
 def run(*arguments: str) -> float:
-    """The number that one process prints."""
+    """Return the number that one process prints."""
     command = [sys.executable, "-m", "benchmarks.isolated", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout))
@@ -171,7 +171,7 @@ def gap(file: str) -> float:
 
 
 def main(name: str, *arguments: str) -> float:
-    """The number by name."""
+    """Return the number by name."""
     if name.startswith("import-"):
         return import_time(name.removeprefix("import-"))
     return gap(*arguments) if name == "gap" else memory(name.removeprefix("memory-"))

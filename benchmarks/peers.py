@@ -18,7 +18,7 @@ from brokerage_async.protocol.decoding.fields import wire_fields
 
 @cache
 def peer_models() -> dict[type[Any], Any]:
-    """The peer's class for each of ours.
+    """Return the peer's class for each of ours.
 
     Fields that it requires and the service document does not name are made optional: the bodies stay the same for all,
     and the peer has that much less to do.
@@ -61,7 +61,7 @@ def _parts(annotation: Any) -> list[Any]:
 
 
 def peer_from_bytes(model: type[Any]) -> Callable[[bytes], list[Any]]:
-    """The peer's own client code from the body of a response to its objects."""
+    """Return the peer's own client code from the body of a response to its objects."""
     from httpx2 import Response
     from tastytrade.utils import validate_and_parse
 
@@ -70,13 +70,13 @@ def peer_from_bytes(model: type[Any]) -> Callable[[bytes], list[Any]]:
 
 
 def peer_from_dicts(model: type[Any]) -> Callable[[list[dict[str, Any]]], list[Any]]:
-    """The peer's objects from rows that were parsed already."""
+    """Return a maker of the peer's objects from rows that were parsed already."""
     peer = peer_models()[model]
     return lambda rows: [peer(**row) for row in rows]
 
 
 def peer_encode(order: models.NewOrder) -> Callable[[], str]:
-    """The peer's own client code from its order, the same as ours, to the JSON of a request."""
+    """Return the peer's own client code from its order, the same as ours, to the JSON of a request."""
     from tastytrade.order import InstrumentType, Leg, NewOrder, OrderAction, OrderTimeInForce, OrderType
 
     legs = [
@@ -96,7 +96,7 @@ def peer_encode(order: models.NewOrder) -> Callable[[], str]:
 
 @cache
 def struct_of(model: type[Any]) -> Any:
-    """The msgspec struct that one would write by hand for a model: the same fields, fully typed, frozen, no extra."""
+    """Return the struct that one would write by hand for a model: the same fields, fully typed, frozen, no extra."""
     hints = get_type_hints(model)
     keys = {field.target: key for key, field in wire_fields(WIRES[model]).items() if field.alias_of is None}
     fields = [
@@ -119,7 +119,7 @@ def _struct_type(hint: Any) -> Any:
 
 
 def struct_decoder(model: type[Any]) -> Callable[[bytes], list[Any]]:
-    """From the body of a list to structs."""
+    """Return a decoder from the body of a list to structs."""
     items: Any = msgspec.defstruct("Items", [("items", list[struct_of(model)])], gc=False)
     page = msgspec.defstruct("Page", [("data", items)], gc=False)
     decoder: Any = msgspec.json.Decoder(page)

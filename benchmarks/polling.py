@@ -2,38 +2,32 @@
 
     python -m benchmarks.polling [--polls 100] [--rounds 40] [--check]
 
-A server in a process of its own answers with the same 500 orders for ever. In this process, rounds of polls alternate
-with rounds of bare GETs, each on one kept-alive connection; what counts is the CPU time of this process. ``--check``
-fails when a poll costs more than 1.3 times a GET.
+A server in a separate process answers every request with the same 500 orders. In this process, rounds of polls take
+turns with rounds of bare GETs, each on one kept-alive connection; what counts is the CPU time of this process.
+``--check`` fails when a poll costs more than 1.3 times a GET.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import gc
-import multiprocessing
 import statistics
-import sys
-import time
-from collections.abc import Awaitable, Callable
 from decimal import Decimal
-from multiprocessing.connection import Connection
 
 import aiohttp
-from aiohttp import web
 
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async._generated.operations import ORDERS_LIVE
 from brokerage_async.models import NewOrder, NewOrderLeg
 from brokerage_async.simulator import Simulator
 
-BOUND = 1.3
+from .rounds import Result, command, ratios, result, turns
+from .service import answer, running, serve_fixed
+
 ORDERS = 500
 
 
 async def live_orders() -> bytes:
-    """The body of a live list of so many orders, as the simulated service writes it."""
+    """Return the body of a live list of ``ORDERS`` orders, as the simulated service writes it."""
     simulator = Simulator(equities=50, equity_options=10, chain_rows=10)
     account = simulator.account_numbers[0]
     leg = NewOrderLeg(instrument_type="Equity", symbol="AAPL", action="Buy to Open", quantity=Decimal(5))
@@ -48,24 +42,6 @@ async def live_orders() -> bytes:
     assert body is not None
     assert len(orders) == ORDERS
     return body
-
-
-def serve(body: bytes, port: Connection) -> None:
-    """Answer every request with ``body``; tell the port first."""
-
-    async def answer(request: web.Request) -> web.Response:
-        return web.Response(body=body, content_type="application/json")
-
-    async def run() -> None:
-        app = web.Application()
-        app.router.add_get("/{tail:.*}", answer)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port.send(runner.addresses[0][1])
-        await asyncio.Event().wait()
-
-    asyncio.run(run())
 
 
 class Rounds:
@@ -85,7 +61,7 @@ class Rounds:
         return 1e-9
 
     async def run(self, polls: int) -> None:
-        """Let so many polls happen."""
+        """Let ``polls`` polls happen."""
         await self._done.wait()
         self._left = polls
         self._done.clear()
@@ -93,16 +69,18 @@ class Rounds:
         await self._done.wait()
 
 
-async def cpu(work: Callable[[int], Awaitable[None]], polls: int) -> float:
-    """Microseconds of CPU time of this process per poll."""
-    gc.collect()
-    started = time.process_time()
-    await work(polls)
-    return (time.process_time() - started) / polls * 1e6
+def measure(polls: int = 100, rounds: int = 40) -> list[Result]:
+    """Measure polls and GETs of an unchanged body."""
+    body = asyncio.run(live_orders())
+    with running(serve_fixed, {b"": answer(body)}) as pipe:
+        taken = asyncio.run(_measure(pipe.recv(), polls, rounds))
+    each = {name: statistics.median(found) / polls * 1e6 for name, found in taken.items()}
+    note = f"{each['poll']:.1f} and {each['get']:.1f} us, {len(body):,} bytes"
+    title = f"unchanged poll of {ORDERS} orders, client CPU, x bare GET"
+    return [result(title, ratios(taken["poll"], taken["get"]), bound=1.3, note=note)]
 
 
-async def measure(base_url: str, polls: int, rounds: int) -> list[tuple[float, float]]:
-    """CPU of a poll and of a GET, round by round, the two taken in turns."""
+async def _measure(base_url: str, polls: int, rounds: int) -> dict[str, list[float]]:
     headers = {"Authorization": "Bearer token", "User-Agent": "bench/1", "Accept": "application/json"}
     timeout = aiohttp.ClientTimeout(total=30)
     url = f"{base_url}/customers/me/orders/live?account-numbers[]=A1"
@@ -113,39 +91,16 @@ async def measure(base_url: str, polls: int, rounds: int) -> list[tuple[float, f
         client.watch.orders("me", ["A1"], interval=watched, min_interval=0.0, initial=False) as watcher,
     ):
 
-        async def bare(polls: int) -> None:
+        async def bare() -> None:
             for _ in range(polls):
                 async with session.get(url, headers=headers, timeout=timeout) as response:
                     await response.read()
 
         waiting = asyncio.ensure_future(anext(watcher))
-        pairs = [(await cpu(watched.run, polls), await cpu(bare, polls)) for _ in range(rounds + 2)]
+        taken = await turns({"poll": lambda: watched.run(polls), "get": bare}, rounds, warm_up=2)
         waiting.cancel()
-    return pairs[2:]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--polls", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--check", action="store_true", help=f"fail above {BOUND} x")
-    options = parser.parse_args(arguments)
-    body = asyncio.run(live_orders())
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    server = context.Process(target=serve, args=(body, sender), daemon=True)
-    server.start()
-    try:
-        pairs = asyncio.run(measure(f"http://127.0.0.1:{receiver.recv()}", options.polls, options.rounds))
-    finally:
-        server.terminate()
-        server.join()
-    ratio = statistics.median(poll / get for poll, get in pairs)
-    poll, get = (statistics.median(times) for times in zip(*pairs, strict=True))
-    print(f"{ORDERS} orders, unchanged body of {len(body):,} bytes")
-    print(f"watched poll {poll:7.1f} µs   bare GET {get:7.1f} µs   {ratio:.2f} x (median of {len(pairs)} pairs)")
-    return int(options.check and ratio > BOUND)
+    return taken
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command(measure)

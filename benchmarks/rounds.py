@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
+import inspect
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, TypeVar
 
 import attrs
 
 T = TypeVar("T")
+Contender = Callable[[], Awaitable[Any]]
 
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """One measured line: the median, the quartiles around it, what it must not exceed and what is aimed at."""
+    """One measured line: the median, the quartiles around it, the bound that it must not exceed, and the aim."""
 
     name: str
     value: float
@@ -31,19 +35,33 @@ class Result:
         """Whether the bound is exceeded."""
         return self.bound is not None and self.value > self.bound
 
+    @property
+    def shown(self) -> str:
+        """The value with its unit."""
+        return f"{self.value:.1f} {self.unit}" if self.unit != "x" else f"{self.value:.3f}"
+
+    @property
+    def line(self) -> str:
+        """The line on a terminal."""
+        parts = [f"{self.name:66} {self.shown:>9}  [{self.low:.3g} .. {self.high:.3g}]"]
+        parts += [
+            f"{name} {value:g}" for name, value in (("bound", self.bound), ("aim", self.aim)) if value is not None
+        ]
+        return "  ".join([*parts, *["MISSED"] * self.missed, *[f"({self.note})"] * bool(self.note)])
+
 
 def result(name: str, values: Sequence[float], **more: Any) -> Result:
-    """The line of several measured values."""
+    """Return the line of several measured values."""
     low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else [values[0]] * 3
     return Result(name=name, value=middle, low=low, high=high, **more)
 
 
 def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """CPU seconds of every contender in every round, in turns."""
+    """Return the CPU seconds of every contender in every round, in turns."""
     for contender in contenders.values():
         contender()
     gc.collect()
-    gc.freeze()  # Whatever others have imported is not to be walked through in somebody's round.
+    gc.freeze()  # Imports of one contender must not be walked through in another's round.
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     try:
         for number in range(rounds):
@@ -57,18 +75,69 @@ def times(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str,
     return taken
 
 
+async def turns(
+    contenders: Mapping[str, Contender],
+    rounds: int,
+    *,
+    clock: Callable[[], float] = time.process_time,
+    warm_up: int = 1,
+) -> dict[str, list[float]]:
+    """Return the seconds of every contender in every round, in turns, after some rounds to warm up."""
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for number in range(-warm_up, rounds):
+        if number == 0:
+            gc.collect()
+            gc.freeze()
+        for name, contender in in_turn(contenders, number):
+            gc.collect()
+            started = clock()
+            await contender()
+            taken[name].append(clock() - started)
+    gc.unfreeze()
+    return {name: found[warm_up:] for name, found in taken.items()}
+
+
 def in_turn(contenders: Mapping[str, T], number: int) -> list[tuple[str, T]]:
-    """The contenders of a round; another one begins each time, so that nobody always comes after the heaviest."""
+    """Return the contenders of a round, rotated, so that none always comes after the heaviest."""
     order = list(contenders.items())
     first = number % len(order)
     return order[first:] + order[:first]
 
 
 def ratios(mine: Sequence[float], theirs: Sequence[float]) -> list[float]:
-    """Round by round."""
+    """Return the ratios, round by round."""
     return [one / other for one, other in zip(mine, theirs, strict=True)]
 
 
 def means(columns: Sequence[Sequence[float]]) -> list[float]:
-    """The geometric mean over several pages, round by round."""
+    """Return the geometric means over several pages, round by round."""
     return [statistics.geometric_mean(row) for row in zip(*columns, strict=True)]
+
+
+def command(measure: Callable[..., Iterable[Result]], *, held_from: tuple[int, int] = (3, 11)) -> NoReturn:
+    """Run ``measure`` as a command: its parameters are the options, its results are printed as they come.
+
+    With ``--check`` it exits 1 when a bound is missed, from the Python version on that the bounds were set for.
+    """
+    module = inspect.getmodule(measure)
+    parser = argparse.ArgumentParser(
+        description=module and module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="exit 1 when a bound is missed")
+    for name, parameter in inspect.signature(measure).parameters.items():
+        option, default = f"--{name.replace('_', '-')}", parameter.default
+        if isinstance(default, bool):
+            parser.add_argument(option, action="store_true")
+        elif isinstance(default, tuple):
+            parser.add_argument(option, choices=default, nargs="+", action="extend")
+        else:
+            parser.add_argument(option, type=type(default), help=f"by default {default}")
+    options = {name: value for name, value in vars(parser.parse_args()).items() if value is not None}
+    checks, missed = options.pop("check"), []
+    for each in measure(**options):
+        print(each.line, flush=True)
+        if each.missed:
+            missed.append(each.name.strip())
+    if checks and missed:
+        print(f"missed: {'; '.join(missed)}", file=sys.stderr)
+    sys.exit(bool(checks and missed and sys.version_info >= held_from))

@@ -1,58 +1,149 @@
-"""The simulated brokerage in a process of its own, so that only the client's work is measured."""
+"""Servers in separate processes, so that only the client's work is measured."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import multiprocessing
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from brokerage_async import Client, Environment, RefreshToken
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.wire import Slice
+
+from . import bodies
 
 SYMBOLS = 10_000
-SPAWN = multiprocessing.get_context("spawn")
+_OFFSET = re.compile(rb"page-offset=(\d+)")
+
+
+@contextmanager
+def running(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
+    """Run a function in a separate process, with a pipe as its first argument; yield the other end."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
+    process.start()
+    try:
+        yield ours
+    finally:
+        process.terminate()
+        process.join()
+
+
+# -- fixed answers
+
+
+class FixedServer(asyncio.Protocol):
+    """Answers every request on the spot, by the offset of its page or its method; ``b""`` is for all others."""
+
+    def __init__(self, answers: Mapping[bytes, bytes]) -> None:
+        self._answers = answers
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while b"\r\n\r\n" in self._buffer:
+            head, _, rest = self._buffer.partition(b"\r\n\r\n")
+            line, *fields = head.lower().split(b"\r\n")
+            length = sum(int(field[15:]) for field in fields if field.startswith(b"content-length:"))
+            if len(rest) < length:
+                return
+            self._buffer = rest[length:]
+            found = _OFFSET.search(line)
+            key = found[1] if found else line.partition(b" ")[0]
+            self._transport.write(self._answers.get(key, self._answers[b""]))
+
+    @classmethod
+    async def start(cls, answers: Mapping[bytes, bytes]) -> asyncio.Server:
+        """Listen on a free port."""
+        return await asyncio.get_running_loop().create_server(lambda: cls(answers), "127.0.0.1", 0)
+
+
+def answer(body: bytes, *fields: str) -> bytes:
+    """Return an answer with a JSON body, and with further header fields."""
+    more = ("Date: Sat, 21 Nov 2026 11:00:00 GMT", "Server: nginx", "X-Request-Id: 0f8fad5b-d9cb", *fields)
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    return (head + "".join(f"{field}\r\n" for field in more) + "\r\n").encode() + body
+
+
+def serve_fixed(port: Connection, answers: Mapping[bytes, bytes]) -> None:
+    """Serve fixed answers; send the base address first."""
+
+    async def main() -> None:
+        server = await FixedServer.start(answers)
+        port.send(f"http://127.0.0.1:{port_of(server)}")
+        await server.serve_forever()
+
+    asyncio.run(main())
+
+
+def port_of(server: asyncio.Server) -> int:
+    """Return the port that a server listens on."""
+    port: int = server.sockets[0].getsockname()[1]
+    return port
+
+
+def pages_of_equities(count: int, per_page: int) -> list[bytes]:
+    """Return the bodies of ``count`` pages of equities, each row different."""
+    [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
+    envelope, rows = msgspec.json.decode(page.body), page.rows()
+    made = []
+    for offset in range(count):
+        numbers = range(offset * per_page, (offset + 1) * per_page)
+        own = [{**rows[n % len(rows)], "id": n, "symbol": f"{rows[n % len(rows)]['symbol']}{n}"} for n in numbers]
+        envelope["pagination"] = Slice(offset, per_page, count * per_page).pagination()
+        made.append(msgspec.json.encode({**envelope, "data": {"items": own}}))
+    return made
+
+
+# -- the simulated brokerage
 
 
 def serve(orders: Connection, equities: int) -> None:
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # killed clients hang up in mid-answer
-    asyncio.run(serve_until_told(orders, equities))
 
+    async def main() -> None:
+        async with Simulator(equities=equities) as sim:
+            table = sim.brokerage.state.catalogue.equities
+            symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
+            table.rows(range(min(equities, SYMBOLS)))  # written once, before the first measurement
+            orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))
+            while True:
+                name, value = await asyncio.get_running_loop().run_in_executor(None, orders.recv)
+                found = None
+                if name == "write_symbols":
+                    Path(value).write_text("\n".join(row.symbol for row in table.definitions))  # noqa: ASYNC240
+                elif name == "count":
+                    found = sum(entry.operation == value for entry in sim.ledger.requests)
+                    sim.ledger.requests.clear()
+                else:
+                    setattr(sim, name, value)
+                orders.send(found)
 
-async def serve_until_told(orders: Connection, equities: int) -> None:
-    async with Simulator(equities=equities) as sim:
-        table = sim.brokerage.state.catalogue.equities
-        symbols = [row.symbol for row in table.definitions[:SYMBOLS]]
-        table.rows(range(min(equities, SYMBOLS)))  # written once, before anybody measures
-        orders.send((sim.base_url, sim.client_secret, sim.refresh_token, symbols))
-        loop = asyncio.get_running_loop()
-        while True:
-            name, value = await loop.run_in_executor(None, orders.recv)
-            if name == "stop":
-                return
-            if name == "write_symbols":
-                Path(value).write_text("\n".join(row.symbol for row in table.definitions))  # noqa: ASYNC240
-                orders.send(None)
-            elif name == "count":
-                orders.send(sum(entry.operation == value for entry in sim.ledger.requests))
-                sim.ledger.requests.clear()
-            else:
-                setattr(sim, name, value)
-                orders.send(None)
+    asyncio.run(main())
 
 
 class Service:
-    """The other process, and how to reach it."""
+    """The simulated brokerage in a process that is running, and how to reach it."""
 
-    def __init__(self, equities: int = SYMBOLS) -> None:
-        self._orders, theirs = SPAWN.Pipe()
-        self._process = SPAWN.Process(target=serve, args=(theirs, equities), daemon=True)
-        self._process.start()
-        self.base_url, self.client_secret, self.refresh_token, self.symbols = self._orders.recv()
+    def __init__(self, orders: Connection) -> None:
+        self._orders = orders
+        self.base_url, self.client_secret, self.refresh_token, self.symbols = orders.recv()
 
     def tell(self, name: str, value: Any) -> Any:
+        """Set an attribute of the simulator, or ask it to count or to write."""
         self._orders.send((name, value))
         return self._orders.recv()
 
@@ -67,8 +158,3 @@ class Service:
             "BROKERAGE_CLIENT_SECRET": self.client_secret,
             "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
         }
-
-    def stop(self) -> None:
-        self._orders.send(("stop", None))
-        self._process.join(5)
-        self._process.terminate()

@@ -1,6 +1,6 @@
 """Figures of the simulator as a server: ``python -m benchmarks.simulator``.
 
-One process serves, another one asks over raw sockets, each on a core of its own where the machine has two. A rate is
+One process serves, a second one asks over raw sockets, each on its own core where the machine has two. A rate is
 requests per CPU second of the server, so that it does not depend on what else the machine does; the rate by the wall
 clock stands beside it. A bare aiohttp.web handler sends the same bytes for comparison.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import resource
 import socket
@@ -18,29 +17,21 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
-import attrs
 from aiohttp import web
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.simulator import Simulator
 
-SPAWN = multiprocessing.get_context("spawn")
+from .rounds import Result, command, result
+from .service import running
+
 SOCKETS = 8
 ROUNDS = 5
 SMALL, PAGE = "/instruments/equities/AAPL", "/instruments/equities?per-page=1000&page-offset=2"
-BOUNDS = {SMALL: 2500, PAGE: 250}
-MAX_START, MAX_MEMORY = 1.5, 300
-
-
-@attrs.frozen
-class Rate:
-    """Requests per CPU second of the server, and per second of the wall clock."""
-
-    cpu: float
-    wall: float
+BOUNDS = {SMALL: 1e6 / 2500, PAGE: 1e6 / 250}
+"""Microseconds of the server's CPU for a request: 2,500 and 250 requests per CPU second."""
 
 
 def pin(core: int) -> None:
@@ -67,13 +58,12 @@ async def serve_bare(orders: Connection, body: bytes) -> None:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     orders.send(f"http://127.0.0.1:{runner.addresses[0][1]}")
     await answer(orders)
-    await runner.cleanup()
 
 
 async def answer(orders: Connection) -> None:
-    """Report CPU seconds and peak memory in MB until there is nothing more to say."""
+    """Report CPU seconds and peak memory in MB whenever they are asked for."""
     loop = asyncio.get_running_loop()
-    while await loop.run_in_executor(None, orders.recv) == "used":
+    while await loop.run_in_executor(None, orders.recv):
         orders.send((time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
 
 
@@ -87,19 +77,6 @@ def bare_process(orders: Connection, body: bytes) -> None:
     asyncio.run(serve_bare(orders, body))
 
 
-@contextmanager
-def process(target: object, *arguments: object) -> Iterator[Connection]:
-    mine, theirs = SPAWN.Pipe()
-    started = SPAWN.Process(target=target, args=(theirs, *arguments), daemon=True)  # type: ignore[arg-type]
-    started.start()
-    try:
-        yield mine
-    finally:
-        mine.send("stop")
-        started.join(5)
-        started.terminate()
-
-
 class Raw:
     """Client of raw sockets that asks on all of them in turns."""
 
@@ -107,10 +84,6 @@ class Raw:
         host, port = base_url.removeprefix("http://").split(":")
         self._sockets = [socket.create_connection((host, int(port))) for _ in range(SOCKETS)]
         self._head = f"Host: {host}:{port}\r\nUser-Agent: raw/1\r\nAccept: application/json\r\n{authorization}\r\n"
-
-    def close(self) -> None:
-        for each in self._sockets:
-            each.close()
 
     def ask(self, target: str, times: int) -> bytes:
         """Send ``times`` requests on every socket; return the last body."""
@@ -138,18 +111,23 @@ class Raw:
         return bytes(received[end + 4 :])
 
 
-def rate(raw: Raw, orders: Connection, target: str, times: int) -> Rate:
-    """Return the best rate of several rounds."""
+def used(orders: Connection) -> tuple[float, float]:
+    """Return the CPU seconds and the peak memory of a server."""
+    orders.send("used")
+    found: tuple[float, float] = orders.recv()
+    return found
+
+
+def cost(raw: Raw, orders: Connection, target: str, times: int) -> tuple[float, float]:
+    """Return the least microseconds of the server's CPU for a request, and by the wall clock in that round."""
     raw.ask(target, 3)
     found = []
     for _ in range(ROUNDS):
-        orders.send("used")
-        before, started = orders.recv()[0], time.perf_counter()
+        before, started = used(orders)[0], time.perf_counter()
         raw.ask(target, times)
         taken = time.perf_counter() - started
-        orders.send("used")
-        found.append(Rate(times * SOCKETS / (orders.recv()[0] - before), times * SOCKETS / taken))
-    return max(found, key=lambda each: each.cpu)
+        found.append(((used(orders)[0] - before) / times / SOCKETS * 1e6, taken / times / SOCKETS * 1e6))
+    return min(found)
 
 
 def authorization(base_url: str, client_secret: str, refresh_token: str) -> str:
@@ -178,32 +156,23 @@ def start_seconds() -> tuple[float, float]:
     return min(wall for wall, _ in found), min(cpu for _, cpu in found)
 
 
-def main() -> int:
-    """Print the figures and return the exit code: 1 if a bound is missed."""
-    missed = False
+def measure() -> Iterator[Result]:
+    """Measure two requests, memory and the start."""
     pin(1)
-    with process(simulator_process) as orders:
+    with running(simulator_process) as orders:
         base_url, *secrets = orders.recv()
         raw = Raw(base_url, authorization(base_url, *secrets))
         for target, times in ((SMALL, 500), (PAGE, 40)):
-            mine = rate(raw, orders, target, times)
-            with process(bare_process, raw.ask(target, 1)) as bare_orders:
-                bare = Raw(bare_orders.recv())
-                theirs = rate(bare, bare_orders, target, times)
-                bare.close()
-            missed |= mine.cpu < BOUNDS[target]
-            print(
-                f"{target}: {mine.cpu:,.0f} per CPU second ({mine.wall:,.0f} by the wall clock), at least "
-                f"{BOUNDS[target]:,}; bare aiohttp.web {theirs.cpu:,.0f} ({theirs.cpu / mine.cpu:.2f} times as many)"
-            )
-        orders.send("used")
-        memory = orders.recv()[1]
-        raw.close()
+            cpu, wall = cost(raw, orders, target, times)
+            with running(bare_process, raw.ask(target, 1)) as bare_orders:
+                bare, _ = cost(Raw(bare_orders.recv()), bare_orders, target, times)
+            rates = [f"{1e6 / each:,.0f}" for each in (cpu, wall, bare)]
+            note = "{} per CPU second, {} by the wall clock; bare aiohttp.web {} per CPU second".format(*rates)
+            yield result(target, [cpu], bound=BOUNDS[target], unit="us", note=note)
+        yield result("peak memory", [used(orders)[1]], bound=300, unit="MB")
     wall, cpu = start_seconds()
-    print(f"memory: {memory:.0f} MB at most {MAX_MEMORY}")
-    print(f"start: {wall:.2f} s ({cpu:.2f} s of CPU) at most {MAX_START}")
-    return int(missed or memory > MAX_MEMORY or cpu > MAX_START)
+    yield result("start, CPU", [cpu], bound=1.5, unit="s", note=f"{wall:.2f} s by the wall clock")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command(measure)

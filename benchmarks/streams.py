@@ -2,7 +2,7 @@
 
     python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
 
-A server in a process of its own pushes frames of quotes of 500 symbols, as fast as they are read. In this process,
+A server in a separate process pushes frames of quotes of 500 symbols, as fast as the client reads. In this process,
 rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp, but for the
 SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
 when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
@@ -11,13 +11,10 @@ SDK.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import multiprocessing
 import random
 import statistics
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
@@ -32,7 +29,9 @@ from aiohttp import web
 from brokerage_async import Client, Environment, StaticToken, models
 from brokerage_async.stream import Gap
 
-BOUND, AIM, PEER = 1.5, 10.0, 3.0
+from .rounds import Result, command, ratios, result
+from .service import running
+
 SYMBOLS = [f"SYM{number}" for number in range(500)]
 COLUMNS = [
     "eventSymbol", "sequence", "timeNanoPart", "bidTime", "bidExchangeCode", "bidPrice", "bidSize", "askTime",
@@ -41,11 +40,11 @@ COLUMNS = [
 END = "END"
 
 
-# -- the server, in a process of its own
+# -- the server, in a separate process
 
 
 def row(symbol: str) -> dict[str, Any]:
-    """A quote near a price of its symbol, so that prices repeat as they do in markets."""
+    """Return a quote near a price of its symbol, so that prices repeat as they do in markets."""
     price = 50 + hash(symbol) % 400 + random.randrange(200) / 100
     return {
         "eventType": "Quote", "eventSymbol": symbol, "eventTime": 0, "sequence": 0, "timeNanoPart": 0, "bidTime": 0,
@@ -55,7 +54,7 @@ def row(symbol: str) -> dict[str, Any]:
 
 
 def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]:
-    """So many frames of rows, and one whose symbol ends the round."""
+    """Return ``count`` frames of rows, and one whose symbol ends the round."""
     made = []
     for _ in range(count):
         values = [row(symbol)[name] for symbol in random.sample(SYMBOLS, rows) for name in columns]
@@ -64,7 +63,7 @@ def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]
     return [*made, json.dumps({"type": "FEED_DATA", "channel": channel, "data": ["Quote", last]})]
 
 
-def serve(count: int, rows: int, port: Connection) -> None:
+def serve(port: Connection, count: int, rows: int) -> None:
     """Speak just enough of both protocols; a message BURST starts a round on every open connection."""
     sockets: dict[web.WebSocketResponse, list[str]] = {}
     cache: dict[tuple[tuple[str, ...], int], list[str]] = {}
@@ -155,7 +154,7 @@ async def start(base: str) -> None:
 
 
 async def measured(base: str, consume: Callable[[], Awaitable[None]]) -> float:
-    """CPU seconds of consuming one burst."""
+    """Return the CPU seconds of consuming one burst."""
     started = time.process_time()
     task = asyncio.ensure_future(start(base))
     await consume()
@@ -230,51 +229,29 @@ async def peer(base: str, rounds: int) -> list[float]:
         return [await measured(base, consume) for _ in range(rounds)]
 
 
-async def run(base: str, quotes: int, rounds: int) -> dict[str, list[float]]:
-    """Microseconds per quote of each contender, round by round."""
-    found: dict[str, list[float]] = {"brokerage_async": [], "by hand": [], "tastytrade": []}
-    contenders = {"brokerage_async": ours, "by hand": by_hand, "tastytrade": peer}
-    for turn in range(rounds + 1):
-        for name, contender in contenders.items():
-            if name == "tastytrade" and turn > max(2, rounds // 3):
-                continue  # it takes long, and its ratio is far from the bound
-            _, second = await contender(base, 2)  # the first burst warms caches and sockets up
-            if turn:
-                found[name].append(second / quotes * 1e6)
-    return found
+CONTENDERS = {"brokerage_async": ours, "by hand": by_hand, "tastytrade": peer}
 
 
-def main() -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.streams")
-    parser.add_argument("--frames", type=int, default=300)
-    parser.add_argument("--rows", type=int, default=50, help="quotes per frame")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--check", action="store_true", help="exit 1 when a bound is missed")
-    options = parser.parse_args()
-    here, there = multiprocessing.Pipe()
-    context = multiprocessing.get_context("spawn")
-    server = context.Process(target=serve, args=(options.frames, options.rows, there), daemon=True)
-    server.start()
-    try:
-        base = f"http://127.0.0.1:{here.recv()}"
-        quotes = options.frames * options.rows
-        found = asyncio.run(run(base, quotes, options.rounds))
-    finally:
-        server.terminate()
-        server.join()
-    costs = {name: statistics.median(values) for name, values in found.items()}
-    for name, cost in costs.items():
-        print(f"{name:16} {cost:7.2f} us per quote, {1e6 / cost:9.0f} quotes per second of CPU")
-    pairs = zip(found["brokerage_async"], found["by hand"], strict=True)
-    ratio = statistics.median(mine / hand for mine, hand in pairs)
-    times = costs["tastytrade"] / costs["brokerage_async"]
-    print(
-        f"beside the loop by hand {ratio:.2f} (bound {BOUND}); the SDK costs {times:.1f} times as much (bound {PEER})"
-    )
-    missed = ratio > BOUND or costs["brokerage_async"] > AIM or costs["tastytrade"] < PEER * costs["brokerage_async"]
-    return 1 if options.check and missed else 0
+def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:
+    """Measure all three in turns, the SDK in fewer rounds: it takes long, and its ratio is far from the bound."""
+    found: dict[str, list[float]] = {name: [] for name in CONTENDERS}
+    with running(serve, frames, rows) as pipe:
+        base = f"http://127.0.0.1:{pipe.recv()}"
+        for turn in range(rounds + 1):
+            for name, contender in CONTENDERS.items():
+                if turn <= rounds // 3 or turn <= 2 or name != "tastytrade":
+                    _, second = asyncio.run(contender(base, 2))  # the first burst warms caches and sockets up
+                    found[name].append(second / frames / rows * 1e6)
+    costs = {name: values[1:] for name, values in found.items()}
+    ours, theirs = costs["brokerage_async"], costs["tastytrade"]
+    note = f"{1e6 / statistics.median(ours):,.0f} quotes per second of CPU"
+    return [
+        result("a quote, client CPU", ours, bound=10, unit="us", note=note),
+        *[result(f"    {name}", costs[name], unit="us") for name in ("by hand", "tastytrade")],
+        result("a quote, client CPU, x loop by hand", ratios(ours, costs["by hand"]), bound=1.5),
+        result("a quote, client CPU, x peer", ratios(ours[: len(theirs)], theirs), bound=1 / 3),
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command(measure)

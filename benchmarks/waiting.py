@@ -9,81 +9,116 @@ which is the page of the SDK, with a new connection each round, and take turns. 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import gc
+import contextlib
 import gzip
 import json
-import multiprocessing
 import platform
-import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async.simulator.api.wire import Slice
 
-from . import bodies, peers, report
-from .link import Link
-from .rounds import in_turn
+from . import peers, report
+from .rounds import Contender, Result, command, result, turns
+from .service import FixedServer, answer, pages_of_equities, port_of, running
 
 ROWS, PER_PAGE = 10_000, 250
-ENCODINGS = ("plain", "gzip")
 FILE = Path(__file__).parent / "waiting.json"
-_OFFSET = re.compile(rb"page-offset=(\d+)")
-
-Contender = Callable[[], Awaitable[None]]
 
 
-def answers() -> list[bytes]:
-    """Return the bodies of all pages, by offset."""
-    [page] = [page for page in bodies.pages() if page.operation.name == "instruments.equities"]
-    answer, rows = msgspec.json.decode(page.body), page.rows()
-    made = []
-    for offset in range(ROWS // PER_PAGE):
-        first = offset * PER_PAGE
-        numbers = range(first, first + PER_PAGE)
-        own = [{**rows[n % len(rows)], "id": n, "symbol": f"{rows[n % len(rows)]['symbol']}{n}"} for n in numbers]
-        answer["pagination"] = Slice(offset, PER_PAGE, ROWS).pagination()
-        made.append(msgspec.json.encode({**answer, "data": {"items": own}}))
-    return made
+# -- the link
 
 
-def _serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) -> None:
-    """Serve the pages in both encodings, each behind a link of its own; send the ports."""
+CHUNK = 16 * 1024
+IN_FLIGHT = 64
+"""Chunks of one direction that may be on their way; beyond them the sender has to wait."""
 
-    def handler(encoding: str, pages: list[bytes]) -> Callable[..., Awaitable[None]]:
-        more = b"Content-Encoding: gzip\r\n" if encoding == "gzip" else b""
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n"
 
-        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                while request := await reader.readuntil(b"\r\n\r\n"):
-                    found = _OFFSET.search(request.partition(b"\r\n")[0])
-                    body = pages[int(found[1]) if found else 0]
-                    writer.write(head % (more, len(body)) + body)
-                    await writer.drain()
-            except (asyncio.IncompleteReadError, ConnectionError):
-                writer.close()
+class Link:
+    """Proxy in front of a port: every byte takes its time on a link that all connections share.
 
-        return handle
+    A connection costs one round trip before its first request leaves, as the handshake of TCP does. Its slow start and
+    the handshake of TLS, which would add more, are left out.
+
+    Args:
+        port: port on loopback that the link leads to.
+        rate: bytes per second, in each direction.
+        round_trip: seconds from a request to its answer, if both are empty.
+    """
+
+    def __init__(self, port: int, *, rate: float, round_trip: float) -> None:
+        self._port = port
+        self._rate = rate
+        self._round_trip = round_trip
+        self._free = {"up": 0.0, "down": 0.0}
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> int:
+        """Listen, and return the port."""
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        return port_of(self._server)
+
+    async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        far, forth = await asyncio.open_connection("127.0.0.1", self._port)
+        not_before = asyncio.get_running_loop().time() + self._round_trip
+        with contextlib.suppress(ConnectionError):
+            await asyncio.gather(self._carry(near, forth, "up", not_before), self._carry(far, back, "down", 0.0))
+
+    async def _carry(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: str, not_before: float
+    ) -> None:
+        """Carry one direction of a connection to its end."""
+        under_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(IN_FLIGHT)
+        delivering = asyncio.create_task(self._deliver(under_way, writer))
+        try:
+            while chunk := await reader.read(CHUNK):
+                await under_way.put((self._arrival(len(chunk), way, not_before), chunk))
+            await under_way.put((0.0, b""))
+            await delivering
+        finally:
+            delivering.cancel()
+            writer.close()
+
+    def _arrival(self, size: int, way: str, not_before: float) -> float:
+        """Return when the last of ``size`` bytes arrives that are sent now, or when the link is free."""
+        starts = max(asyncio.get_running_loop().time(), self._free[way], not_before)
+        self._free[way] = starts + size / self._rate
+        return self._free[way] + self._round_trip / 2
+
+    async def _deliver(self, under_way: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            due, chunk = await under_way.get()
+            if not chunk:
+                return
+            await asyncio.sleep(max(0.0, due - clock()))
+            writer.write(chunk)
+            await writer.drain()
+
+
+def serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) -> None:
+    """Serve the pages in both encodings, each behind its own link; send the addresses and sizes."""
 
     async def main() -> None:
-        ports = {}
-        for encoding, made in {"plain": pages, "gzip": [gzip.compress(page, 6) for page in pages]}.items():
-            server = await asyncio.start_server(handler(encoding, made), "127.0.0.1", 0)
-            link = Link(server.sockets[0].getsockname()[1], rate=rate, round_trip=round_trip)
-            ports[encoding] = (await link.start(), sum(map(len, made)))
-        pipe.send(ports)
+        found = {}
+        for encoding, fields in {"plain": (), "gzip": ("Content-Encoding: gzip",)}.items():
+            made = [gzip.compress(page, 6) if fields else page for page in pages]
+            answers = {b"%d" % offset: answer(body, *fields) for offset, body in enumerate(made)}
+            server = await FixedServer.start({b"": answers[b"0"], **answers})
+            port = await Link(port_of(server), rate=rate, round_trip=round_trip).start()
+            found[encoding] = (f"http://127.0.0.1:{port}", sum(map(len, made)))
+        pipe.send(found)
         await asyncio.Event().wait()
 
     asyncio.run(main())
+
+
+# -- the measure
 
 
 def contenders(url: str) -> dict[str, Contender]:
@@ -109,54 +144,27 @@ def contenders(url: str) -> dict[str, Contender]:
     return {"peer": theirs, "pages": lambda: ours(0), "prefetch": lambda: ours(8)}
 
 
-async def measure(urls: dict[str, str], rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Return the seconds of every contender in every round, by encoding."""
-    taken: dict[str, dict[str, list[float]]] = {}
-    for encoding, url in urls.items():
-        competing = contenders(url)
-        taken[encoding] = {name: [] for name in competing}
-        for number in range(rounds):
-            for name, contender in in_turn(competing, number):
-                gc.collect()
-                started = time.perf_counter()
-                await contender()
-                taken[encoding][name].append(time.perf_counter() - started)
-                print(f"{encoding:6} {name:9} {taken[encoding][name][-1]:6.2f} s", flush=True)
-    return taken
-
-
-def main() -> None:
-    """Run the command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--rate", type=float, default=20, help="megabits per second")
-    parser.add_argument("--round-trip", type=float, default=50, help="milliseconds")
-    options = parser.parse_args()
-    rate, round_trip = options.rate * 1e6 / 8, options.round_trip / 1e3
-    mine, theirs = multiprocessing.Pipe()
-    context = multiprocessing.get_context("spawn")
-    service = context.Process(target=_serve, args=(theirs, answers(), rate, round_trip), daemon=True)
-    service.start()
-    try:
-        ports = mine.recv()
-        urls = {encoding: f"http://127.0.0.1:{port}" for encoding, (port, _) in ports.items()}
-        taken = asyncio.run(asyncio.wait_for(measure(urls, options.rounds), 120 * options.rounds))
-    finally:
-        service.kill()
-        service.join()
+def measure(rounds: int = 7, rate: float = 20.0, round_trip: float = 50.0) -> Iterator[Result]:
+    """Measure both encodings, and write the report."""
     cases = {}
-    for encoding, (_, size) in ports.items():
-        limit = 2 * round_trip + size / rate  # connect, ask once, and let all bytes follow one another
-        seconds = {name: [round(each, 2) for each in rounds] for name, rounds in taken[encoding].items()}
-        cases[encoding] = {"bytes": size, "limit": round(limit, 2), "seconds": seconds}
-    kept = {
+    bytes_per_second, seconds = rate * 1e6 / 8, round_trip / 1e3
+    with running(serve, pages_of_equities(ROWS // PER_PAGE, PER_PAGE), bytes_per_second, seconds) as pipe:
+        for encoding, (url, size) in pipe.recv().items():
+            fetching = turns(contenders(url), rounds, clock=time.perf_counter, warm_up=0)
+            taken = asyncio.run(asyncio.wait_for(fetching, 60 * rounds))
+            limit = 2 * seconds + size / bytes_per_second  # connect, ask once, and let all bytes follow one another
+            kept = {name: [round(each, 2) for each in found] for name, found in taken.items()}
+            cases[encoding] = {"bytes": size, "limit": round(limit, 2), "seconds": kept}
+            for name, found in kept.items():
+                yield result(f"{encoding}, {name}", found, unit="s", note=f"limit of the link {limit:.2f} s")
+    results = {
         "python": platform.python_version(),
         "versions": {name: version(name) for name in ("aiohttp", "tastytrade")},
-        "megabits": options.rate, "milliseconds": options.round_trip, "cases": cases,
+        "megabits": rate, "milliseconds": round_trip, "cases": cases,
     }  # fmt: skip
-    FILE.write_text(json.dumps(kept, indent=1) + "\n")
+    FILE.write_text(json.dumps(results, indent=1) + "\n")
     report.write()
 
 
 if __name__ == "__main__":
-    main()
+    command(measure)

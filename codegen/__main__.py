@@ -1,6 +1,6 @@
 """Command ``python -m codegen``: generate ``brokerage_async/_generated`` from ``schema/``, or check it.
 
-With ``--schema DIR --out PKG``, generate a package of its own from another schema; ``docs/any-endpoint.md`` shows how.
+With ``--schema DIR --out PKG``, generate a separate package from another schema; ``docs/any-endpoint.md`` shows how.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class Operation:
     """Endpoint of the service.
 
     ``shape`` is a value of ``brokerage_async.operation.Shape``. ``result`` and ``body`` are names of models.
-    ``identity`` holds the fields that identify a row of a list. ``host`` names another host than that of the service.
+    ``identity`` holds the fields that identify a row of a list. ``host`` names another host than the service's.
     ``version``, ``page_size`` and ``default_start`` are ``x-version``, ``x-page-size`` and ``x-default-start``.
     ``one_or_many``: the answer is a resource or a list, and ``x-result`` says which the method returns.
     """

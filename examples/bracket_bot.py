@@ -42,7 +42,7 @@ def ticket(symbol: str, quantity: str, price: Decimal, name: str) -> NewComplexO
 
 
 def parts(order: ComplexOrder) -> Iterator[tuple[str, Order]]:
-    """Yield entry and exits, with what they are for."""
+    """Yield entry and exits, each with its purpose."""
     if order.trigger_order is not None:
         yield "entry", order.trigger_order
     for each in order.orders or ():

@@ -48,7 +48,7 @@ async def fetch(client: Client, symbols: list[str], folder: Path) -> list[errors
 
 
 async def service_date(client: Client) -> date:
-    """Return the date in New York by the service's clock; that of this machine may be wrong."""
+    """Return the date in New York by the service's clock; this machine's may be wrong."""
     await client.market_time.current_sessions(["Equity"])
     return client.watch.now().astimezone(NEW_YORK).date()
 

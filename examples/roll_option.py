@@ -3,7 +3,7 @@
     python examples/roll_option.py AAPL            shows what would be done
     python examples/roll_option.py AAPL --send     does it
 
-One order buys the old option back and sells the new one, so there is no moment between them. It is sent only if the
+One order buys the old option back and sells the new one, so nothing can happen between them. It is sent only if the
 roll brings in money.
 """
 

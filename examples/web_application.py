@@ -77,7 +77,7 @@ async def preview(request: web.Request) -> web.Response:
 
 
 def plain(value: Any) -> web.Response:
-    """Answer with JSON in which amounts are strings, because a JSON number would lose digits."""
+    """Answer with JSON that writes amounts as strings, because a JSON number would lose digits."""
     if isinstance(value, dict):
         value = {name: amount if amount is None else str(amount) for name, amount in value.items()}
     return web.json_response(value)

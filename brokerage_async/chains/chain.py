@@ -124,7 +124,7 @@ def _closest(expirations: Iterable[Expiration], distance: Callable[[Expiration],
 
 
 def _distance(near: date | None, on: date | None, days: int | None) -> Callable[[Expiration], int | None]:
-    """Return the function that counts the days from the wanted expiration to another one."""
+    """Return a function that counts the days from the wanted expiration to the one given."""
     if days is not None:
         if not isinstance(days, int) or isinstance(days, bool) or days < 0:
             raise InvalidRequestError(f"days must be an int of at least 0, got {days!r}")

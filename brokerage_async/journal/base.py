@@ -1,9 +1,9 @@
 """Values that a journal of orders keeps, and the protocol of every journal.
 
 A journal records each order *before* its first byte leaves, so that a crash in the middle of placing one leaves
-enough behind to find out its outcome. It holds the body of the order as it was sent and never a token or a secret.
+enough behind to find out its outcome. It holds the body of the order exactly as sent, never a token or a secret.
 
-One worker at a time works on an entry. It holds a *claim* that expires by itself (the lease), so a crashed worker never
+One worker at a time works on an entry. It holds a *claim* that expires (the lease), so a crashed worker never
 blocks an entry for longer than that. Every statement that a worker makes about an entry is fenced by its ownership and
 safe to repeat: a worker that lost the entry changes nothing, and a lost acknowledgement does no harm.
 """
@@ -99,10 +99,10 @@ class Journal(Protocol):
     """Durable record of orders, shared by any number of workers. Every method is atomic.
 
     Every method raises ``JournalError`` when the record cannot be read or written. The effect of a method is durable
-    when it returns. When it raises, its effect is unknown, and the call may be repeated as it was.
+    when it returns. When it raises, its effect is unknown, and the call may be repeated unchanged.
 
-    ``owner`` names one stretch of work on one entry, from opening or claiming it to closing or releasing it, and is
-    used for no other.
+    ``owner`` identifies one attempt at one entry, from opening or claiming it to closing or releasing it. It is never
+    reused.
     """
 
     async def now(self) -> datetime:
@@ -113,7 +113,7 @@ class Journal(Protocol):
         """Record that ``body`` is about to be sent, claimed by ``owner`` for ``lease`` seconds.
 
         Returns:
-            The new entry and True; or, when the key is known already, the entry as it stands, unchanged, and False.
+            The new entry and True; or, when the key is known already, the entry, unchanged, and False.
             An entry that is ``NOT_SENT`` with the same body is opened again and counts as new, unless this very owner
             closed it. An entry that this owner opened already counts as new: the call was repeated.
         """
@@ -130,7 +130,7 @@ class Journal(Protocol):
     async def entries(
         self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
     ) -> list[JournalEntry]:
-        """Return all entries, oldest first; only those of one environment, origin and state, if given."""
+        """Return all entries, oldest first, limited to one environment, origin and state if given."""
         ...
 
     async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
@@ -139,7 +139,7 @@ class Journal(Protocol):
         Of several workers that claim it at once, exactly one gets it. An owner that holds it already gets it again.
 
         Returns:
-            The entry as it is now, or None when it is not open or another worker holds it.
+            The current entry, or None when it is not open or another worker holds it.
         """
         ...
 
@@ -177,8 +177,8 @@ class Journal(Protocol):
         """Move an open entry to another ``origin``: its service has changed its address.
 
         Returns:
-            True when the entry is under ``origin`` now, also when the call is repeated. False when there is no such
-            open entry, a worker holds it, or ``origin`` has an entry of this key already; nothing was changed then.
+            True when the entry is under ``origin`` now, also when the call is repeated. False, with
+            nothing changed, when no such entry is open, a worker holds it, or ``origin`` already has this key.
         """
         ...
 

@@ -36,8 +36,8 @@ CUT_SECONDS = 1.0
 class ConnectionPool:
     """Runs statements on up to ``size`` connections, opened when they are first needed.
 
-    Each statement runs in a task of its own. A caller that is cancelled leaves at once, and its statement ends by
-    itself: no cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
+    Each statement runs in a separate task. A cancelled caller leaves at once, and its statement runs to its end: no
+    cancellation is lost inside the driver, and no connection is torn down in the middle of a statement.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class ConnectionPool:
 
         No exception of the driver leaves this: its frames hold secrets. At the limit the socket is shut, so that the
         driver sees a lost connection. If it were cancelled, it would first ask the server to cancel the statement, for
-        many seconds where there is no answer. Only a connection that is not open yet is cancelled.
+        many seconds if it does not answer. Only a connection that is not open yet is cancelled.
         """
         used: list[Connection] = []
         work = asyncio.ensure_future(self._execute(query, values, used))

@@ -49,12 +49,12 @@ class PostgresJournal(SqlJournal):
 
     Each write is committed with ``synchronous_commit = on`` (or ``remote_apply`` where that is set) before its method
     returns, and leases are measured with the clock of the server. A table that exists asks for no right to create; one
-    of a newer release, or from before the first one, is refused. A forked process needs a journal of its own.
+    of a newer release, or from before the first one, is refused. A forked process needs its own journal.
 
     Args:
         dsn: libpq connection string or URL. Its password never shows in ``repr``, errors or tracebacks.
         table: a plain name.
-        timeout: seconds after which a statement without an answer has failed.
+        timeout: seconds until a statement without an answer fails.
         connections: most connections for ordinary statements; one more renews claims, ahead of them all.
 
     Raises:
@@ -124,7 +124,7 @@ class _Server:
         if parameters is None:
             raise ConfigurationError("dsn must be a libpq connection string or URL (not shown: it may hold a password)")
         plain = {str(parameters[name]) for name in SECRETS if parameters.get(name)}
-        found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # as they are, and as they are in a URL
+        found = sorted({*plain, *map(quote, plain)}, key=len, reverse=True)  # plain, and quoted for a URL
         self._secrets = tuple(map(Secret, found))
 
     async def connect(self) -> psycopg.AsyncConnection[Any]:

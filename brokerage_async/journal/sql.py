@@ -190,7 +190,7 @@ class SqlJournal(ABC):
     async def _run(
         self, statement: str, values: Mapping[str, object], *, renewal: bool = False
     ) -> Sequence[Sequence[Any]]:
-        """Run one statement in a transaction of its own, and return its rows once it is durable.
+        """Run one statement in its own transaction, and return its rows once it is durable.
 
         A ``renewal`` must not wait for other statements: the claim that it renews may expire.
         """

@@ -25,8 +25,8 @@ class SqliteJournal(SqlJournal):
     """Journal in the SQLite file ``path``, created (readable by its owner only) if it is missing.
 
     Every write is on disk when its method returns (write-ahead log, ``synchronous = FULL``). Any number of processes
-    of one machine may share the file; it does not belong on a network file system, and a forked process needs a journal
-    of its own. All work is done in one thread, so the event loop never waits for the disk::
+    of one machine may share the file; it does not belong on a network file system, and a forked process needs its own
+    journal. All work is done in one thread, so the event loop never waits for the disk::
 
         async with SqliteJournal("orders.journal") as journal:
             entry = client.order_entry(journal)
@@ -61,7 +61,7 @@ class SqliteJournal(SqlJournal):
 class MemoryJournal(SqlJournal):
     """Keeps entries in memory: nothing survives the process, so nothing can be recovered after a crash.
 
-    ``clock`` gives epoch seconds; pass another one to run on simulated time.
+    ``clock`` gives epoch seconds; pass a different clock to run on simulated time.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:

@@ -85,7 +85,7 @@ class PollStarted:
 
     Attributes:
         watcher: name of the list, such as ``orders``.
-        lateness: seconds after the moment at which it was due.
+        lateness: seconds that it was late.
     """
 
     watcher: str
@@ -98,7 +98,7 @@ class FeedLag:
 
     Attributes:
         feed: name of the feed.
-        group: name of the group of consumers, empty for a reader with a cursor of its own.
+        group: name of the group of consumers, empty for a reader with its own cursor.
         lag: seconds since the change was published, by the clock of the engine.
     """
 

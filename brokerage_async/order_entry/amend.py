@@ -1,7 +1,7 @@
 """Cancel, replace and edit orders: without an answer the order is read back, and nothing is sent again.
 
-No journal is needed: each change names an order that exists, the service rejects a second replacement of the same order
-by itself, and the order shows the result at any later time. Only a refusal that means *not now* is repeated: the
+No journal is needed: each change names an order that exists, the service rejects a second replacement of the same
+order, and the order shows the result at any later time. Only a refusal that means *not now* is repeated: the
 service answers ``cannot_update_order`` for an order that has ended, and for one that is still on its way to the
 exchange. It has changed nothing, and the order shows which of the two it was.
 """
@@ -285,7 +285,7 @@ def _filled(reader: _Reader[Any]) -> set[str | None]:
 
 
 def _unsettled(policy: ReconcilePolicy) -> ReconcilePolicy:
-    """Return a policy that polls until ``give_up``: what goes on at the exchange has no visibility delay."""
+    """Return a policy that polls until ``give_up``: no visibility delay bounds events at the exchange."""
     return attrs.evolve(policy, visibility_delay=policy.give_up, confirmations=1)
 
 

@@ -35,7 +35,7 @@ class OrderEntry:
         journal: where orders are recorded before they are sent. None keeps them in memory only, in one journal for all
             order entry of the client and its views, and logs a warning once: nothing can be recovered after a crash.
         reconcile: how to search for an order of unknown outcome, unless a call says otherwise.
-        lease: seconds after which the journal entries of a crashed worker are free for others. Nothing is sent in the
+        lease: seconds until the journal entries of a crashed worker are free for others. Nothing is sent in the
             last tenth of a lease that could not be renewed.
         identifiers: returns a new external identifier for an order without one; no two may be equal, even after a
             restart. By default a UUID from the system's randomness.
@@ -84,14 +84,14 @@ class OrderEntry:
         Args:
             account_number: the account to trade in.
             order: the order; see `brokerage_async.tickets` for short ways to write one.
-            allow_warnings: True submits despite warnings of the dry-run, a collection of codes despite those. Known
-                codes are in `models.PreflightCode`; another one is logged as a warning.
+            allow_warnings: True submits despite any warning of the dry-run, a collection of codes despite these. Known
+                codes are in `models.PreflightCode`; an unknown code is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
                 unknown. Anything else relies on the visibility delay: an order that is held on the way for longer than
                 all polls, and processed then, is placed twice. Services have been seen to hold one longer than a
                 client waits.
-            visibility_delay: seconds within which an order that has reached the service is listed; overrides that of
-                ``reconcile``.
+            visibility_delay: seconds within which an order that has reached the service is listed; overrides
+                ``reconcile.visibility_delay``.
             reconcile: how to search for it.
             tick_sizes: table of the instrument, such as ``equity.tick_sizes``. A price or trigger between two ticks is
                 then refused; otherwise the venue rejects it, after the dry-run has accepted it. See
@@ -178,16 +178,16 @@ class OrderEntry:
     async def abandon(self, account_number: str, external_identifier: str, *, note: str, origin: str = "") -> bool:
         """Close an open entry by hand, because a person has found out its outcome; ``note`` says which.
 
-        ``origin`` names the address that it was journaled for, if not that of this client. Returns False if there is
-        no such open entry.
+        ``origin`` names the address that it was journaled for, if not this client's. Returns False if no such entry is
+        open.
         """
         return await self._context.journal.abandon(self._key(account_number, external_identifier, origin), note=note)
 
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
 
-        The next `recover` searches for it. Returns False if there is no such open entry, a worker holds it, or this
-        service has an entry under that identifier.
+        The next `recover` searches for it. Returns False if no such entry is open, a worker holds it, or this service
+        has an entry under that identifier.
         """
         key = EntryKey(origin, self._context.environment, account_number, external_identifier)
         return await self._context.journal.adopt(key, origin=self._context.origin)
@@ -241,8 +241,8 @@ class OrderEntry:
 
         A new order that is `Contingent` waits until the exchange has cancelled the original. It is waited for, at most
         ``reconcile.give_up`` seconds: ``APPLIED`` once the original is gone or the new order works, ``FILLED`` with the
-        original and its fills if a fill came first, which ends the new order. ``UNKNOWN`` with an order of other terms
-        than those of ``edit`` means that someone else has replaced it.
+        original and its fills if a fill came first, which ends the new order. ``UNKNOWN`` with an order whose terms
+        differ from ``edit`` means that someone else has replaced it.
 
         An order cannot be replaced before it is `Live`: dry-run and request are repeated as by `cancel` while the
         service refuses them for now. An unanswered request is never repeated.
@@ -307,7 +307,7 @@ class OrderEntry:
         ``APPLIED`` means that no component works any more, and that at least one is `Cancelled` or `Cancel Requested`:
         until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already. With ``wait``,
         as for `cancel`: ``FILLED`` means that at least one component was filled first. The complex order is read before
-        the request then, to tell such a fill from an earlier one. Repeated like `cancel` while it is refused for now.
+        the request then, so that an earlier fill does not count. Repeated like `cancel` while it is refused for now.
 
         Raises:
             ConfigurationError: the client cannot cancel orders; nothing was sent.

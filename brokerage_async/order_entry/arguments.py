@@ -90,7 +90,7 @@ def named_complex_order(
 ) -> tuple[AskedOrder, bool]:
     """Check a complex order, and name all its components. Return it, and whether it had a name.
 
-    Its name is that of its first component: the trigger order, or the first of ``orders``. The others are ``name.1``
+    It has the name of its first component: the trigger order, or the first of ``orders``. The others are ``name.1``
     and so on unless they have names: the same order has the same bytes each time.
     """
     if not isinstance(order, NewComplexOrder):
@@ -140,7 +140,7 @@ def _checked_identifier(name: object) -> str:
 
 
 def _is_identifier(name: object) -> TypeGuard[str]:
-    """Return True if any service keeps this string as it is."""
+    """Return True if every service keeps this string unchanged."""
     if not isinstance(name, str) or not 0 < len(name) <= MAX_IDENTIFIER:
         return False
     return name.isprintable() and name == name.strip() and unicodedata.is_normalized("NFC", name)

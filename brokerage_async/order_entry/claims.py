@@ -177,7 +177,7 @@ async def result_of(work: asyncio.Task[T]) -> T:
 
 
 async def finish(work: asyncio.Task[T]) -> bool:
-    """Wait for ``work`` while being cancelled. Return False when cancelled once more: it goes on in the background."""
+    """Wait for ``work`` while being cancelled. Return False when cancelled again: it goes on in the background."""
     try:
         await asyncio.wait({work})
     except asyncio.CancelledError:

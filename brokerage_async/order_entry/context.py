@@ -39,7 +39,7 @@ class TradingClient(Protocol):
 
     @property
     def environment(self) -> Environment:
-        """The environment of the calls; entries of another one are left alone."""
+        """The environment of the calls; entries of other environments are left alone."""
         ...
 
 
@@ -72,7 +72,7 @@ class Context:
 
     @property
     def lease(self) -> float:
-        """Seconds for which a claim holds unless it is renewed."""
+        """Seconds that a claim holds unless it is renewed."""
         return self.claims.lease
 
     def key_of(self, account_number: str, external_identifier: str) -> EntryKey:

@@ -133,8 +133,8 @@ class ReconcilePolicy:
     ``visibility_delay`` is the one assumption: *an order that has reached the service is listed within that time*.
     Longer is safer. Only resubmission ever acts on it.
 
-    ``give_up`` also bounds the waiting for an order that exists: until it can be changed, until a new order works in
-    the place of another one, and until a cancelled one is over (`OrderEntry.cancel`).
+    ``give_up`` also bounds the waiting for an order that exists: until it can be changed, until a replacement works,
+    and until a cancelled order is over (`OrderEntry.cancel`).
 
     Every number is finite, so that the search always ends; ``factor`` is at most 1000.
     """
@@ -299,7 +299,7 @@ def complex_cancel_shown(seen: ComplexOrder, *, settled: bool = False) -> Delive
 
 
 def _final_status(component: Order) -> str | None:
-    """Return the status of a component that ends, or None: it works, or another one works in its place."""
+    """Return the status of a component that ends, or None: it works, or its replacement does."""
     status = component.status
     ends = status in TERMINAL or status == "Cancel Requested"
     return status if ends and not component.replacing_order_id else None
@@ -309,7 +309,7 @@ def replace_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | No
     """Return what the original order shows about an unanswered replacement; None: nothing yet.
 
     A replaced order reads `Cancelled` too, perhaps before it names the new one. Only a ``settled`` poll, one after the
-    visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed once more.
+    visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed again.
     """
     if seen.replacing_order_id:
         return DeliveryOutcome.CONFIRMED

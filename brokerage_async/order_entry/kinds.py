@@ -1,7 +1,7 @@
 """What order entry does differently for single and for complex orders: calls, names and comparisons.
 
 A single order is found by its external identifier. A complex order has none: its name is the identifier of its first
-component, the trigger order if there is one, and it is found by those of all its components.
+component, the trigger order if there is one, and it is found by the identifiers of all its components.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PlacedOrder: TypeAlias = Order | ComplexOrder
 
 
 class AskedOrder(ABC):
-    """An order as it was asked for: its name and the exact bytes of its body."""
+    """An order to submit: its name and the exact bytes of its body."""
 
     is_complex: ClassVar[bool]
     dry_run: ClassVar[Operation[PlacedOrderResponse]]
@@ -76,7 +76,7 @@ class AskedOrder(ABC):
 
     @abstractmethod
     def id_of(self, listed: Order) -> str | None:
-        """Return the id of the whole order of which ``listed`` shows one component."""
+        """Return the id of the whole order that ``listed`` is a component of."""
 
     @abstractmethod
     def misfit(self, listed: Order) -> str:
@@ -84,7 +84,7 @@ class AskedOrder(ABC):
 
     @abstractmethod
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
-        """Return the whole order of which ``listed`` shows one component, and how it provably differs, or "".
+        """Return the whole order that ``listed`` is a component of, and how it provably differs, or "".
 
         Raises:
             BrokerageError: it could not be read.

@@ -44,7 +44,7 @@ class Window:
     """How far back the lists are read.
 
     ``opened_at`` is when the order was journaled by the local clock. The clock of the service may differ from it, so
-    the end is measured from the newest order listed: relative to that one, an order can be no older than the time since
+    the end is measured from the newest order listed: relative to that one, an order cannot be older than the time since
     it was journaled: ``first_age`` seconds at the moment ``built``. ``tolerance`` is how wrong that time may be in
     seconds; None: it is not known, because the local clock was set back.
     """
@@ -77,7 +77,7 @@ class Window:
     def is_past(self, order: Order, newest: datetime) -> bool:
         """Return True if an order is older than every one that can be meant.
 
-        A whole page of such orders ends the reading: the service does not say by which time it sorts a list. Times are
+        A whole page of such orders ends the reading: the sort key is undocumented. Times are
         compared as numbers, because a `datetime` cannot go below the year 1.
         """
         if order.received_at is None:
@@ -200,7 +200,7 @@ class OrderLists:
 
 
 def _unshown(seen: ComplexOrder) -> Order:
-    """Return a component that shows nothing but its complex order, which can be no younger than its end."""
+    """Return a component that shows nothing but its complex order, which was received before it ended."""
     return Order(complex_order_id=seen.id, received_at=seen.terminal_at)
 
 

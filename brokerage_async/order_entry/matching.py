@@ -53,7 +53,7 @@ def terms_of(body: bytes, model: type[T]) -> T | None:
 
 
 def differs_in(asked: NewOrder, order: Order) -> str | None:
-    """Return the term in which ``order`` provably differs from the order ``asked`` for, or None.
+    """Return the term that provably differs between ``order`` and the order ``asked`` for, or None.
 
     A term missing on either side proves nothing. The service decides by its own record of positions whether a leg opens
     or closes, so only the side of an action counts: see `effect_changes`. An order created by an edit or a replacement
@@ -105,7 +105,7 @@ def fills_of(seen: Order | ComplexOrder | None) -> tuple[Fill, ...]:
 
 
 def complex_differs_in(asked: NewComplexOrder, seen: ComplexOrder) -> str | None:
-    """Return the term in which a complex order provably differs from the one ``asked`` for, or None.
+    """Return the term that provably differs between a complex order and the one ``asked`` for, or None.
 
     Every component counts: two complex orders may share one. The ratio of a pair may have been edited since. A
     component that is not shown proves nothing, one too many does.
@@ -122,7 +122,7 @@ def complex_effect_changes(asked: NewComplexOrder, seen: ComplexOrder) -> list[s
 
 
 def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[NewOrder, Order]] | None:
-    """Pair each component seen with another one of those asked for, or return None; an edited one may fit several."""
+    """Pair each component seen with a different one asked for, or return None; an edited one may fit several."""
     if not seen:
         return []
     first, *rest = seen
@@ -135,14 +135,14 @@ def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[New
 
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:
-    """Return True if a component is another one, by its identifier or terms; edits may change either."""
+    """Return True if two components differ, by identifier or terms; edits may change either."""
     if not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
         return True
     return differs_in(asked, seen) is not None
 
 
 def successor_differs_in(asked: NewOrder | OrderEdit, order: Order) -> str | None:
-    """Return the term in which a replacement provably differs from the edit ``asked`` for, or None."""
+    """Return the term that provably differs between a replacement and the edit ``asked`` for, or None."""
     if order.order_type not in REPORTED_TYPES and _differ(asked.order_type, order.order_type):
         return "order type"
     if _differ(asked.time_in_force, order.time_in_force):
@@ -179,7 +179,7 @@ def _money_differs(asked: _Money, seen: _Money) -> bool:
 
 
 def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg]] | None:
-    """Pair the legs, in any order, those of the same action first; None if they cannot be the same."""
+    """Pair the legs, in any order, equal actions first; None if they cannot be the same."""
     legs: Sequence[NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
     if legs is None or not order.legs or not all(leg.symbol for leg in order.legs):
         return []

@@ -216,7 +216,7 @@ class PlaceOrder:
         raise InvalidRequestError(reason, operation=self._asked.submit.name, code="identifier_in_use")
 
     async def _answer(self, entry: JournalEntry) -> Placement:
-        """Return the placement of a closed entry, with the order as it is now if one poll shows it."""
+        """Return the placement of a closed entry, with the current order if one poll shows it."""
         name, order = entry.key.external_identifier, None
         note = f"journaled before: {entry.note or entry.state.value}"
         if entry.state is EntryState.PLACED:

@@ -108,7 +108,7 @@ class _Sweep:
         self._placements = placements
 
     async def run(self, left: dict[EntryKey, JournalEntry], free: Iterable[EntryKey], now: datetime) -> None:
-        """Search for those of ``free`` that can be claimed, and take them out of ``left``. ``now``: the journal's time.
+        """Search for the ``free`` entries that it can claim, removing them from ``left``. ``now``: the journal's time.
 
         Their claims are renewed from the first one on, and released if this ends early. The accounts are independent:
         the error of one is raised after all others are done.
@@ -150,7 +150,7 @@ class _Sweep:
         return claim
 
     async def _release_rest(self) -> None:
-        """Leave unhandled entries to the next worker as they were found."""
+        """Release unhandled entries, unchanged, to the next worker."""
         for key, (entry, _) in tuple(self._held.items()):
             release = self._context.journal.release(key, owner=self._owner, note=entry.note, looked=False)
             await quietly("release a journal entry", release)

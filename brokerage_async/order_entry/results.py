@@ -48,10 +48,10 @@ class Placement:
             is a complex order.
         complex_order: the same of a complex order.
         preview: the answer of the dry-run, where one was made.
-        warnings: the warnings of the dry-run, then those of what the service made of the order:
+        warnings: the warnings of the dry-run, then those found in the service's order:
             ``position_effect_changed`` for each leg that opens where it was sent to close, or the other way round;
             ``identifier_not_echoed`` if the order does not show its external identifier.
-        attempts: number of submits begun, those of earlier runs included.
+        attempts: number of submits begun, earlier runs included.
         code: why the outcome is unknown (see `OrderEntry.place`), else None.
         error: the error that stopped it, if any.
         note: the same, and the findings of the search, in words.

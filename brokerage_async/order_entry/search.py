@@ -30,7 +30,7 @@ CLOCK_PRECISION = 2.0
 async def poll_until(
     policy: ReconcilePolicy, poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], bell: Doorbell | None = None
 ) -> SearchResult:
-    """Poll as often and as long as ``policy`` says, and once more early for each burst of events that ``bell`` reports.
+    """Poll as often and as long as ``policy`` says, and early for each burst of events that ``bell`` reports.
 
     ``poll`` returns whether everything was found, and the sighting. A poll that takes too long is cut off, and counts
     as incomplete. An early one ends when the next poll is due, and counts only if it finds everything.
@@ -60,7 +60,7 @@ async def poll_until(
 async def _timed(
     poll: Callable[[], Awaitable[tuple[bool, Sighting[Any]]]], seconds: float
 ) -> tuple[bool, Sighting[Any]]:
-    """Poll for so long at most."""
+    """Poll for at most ``seconds``."""
     try:
         async with asyncio.timeout(seconds):
             return await poll()
@@ -126,13 +126,13 @@ class IdentifierSearch:
             [name] = self._entries
             if name not in orders and (whole := await self._follow_hint(name, complete=sighting.complete)) is not None:
                 return Sighting(orders={name: whole}, complete=True)
-        # The rest of a page may have shown an order to be another one: the reading ended too early then.
+        # A closer look may have ruled out a listed order: the reading ended too early then.
         complete = sighting.complete and len(orders) == len(sighting.orders)
         conflict = any(self.conflict(name) for name in names if name not in orders)
         return Sighting(orders=orders, complete=complete, error=error, conflict=conflict)
 
     async def _whole_of(self, name: str, order: Order) -> PlacedOrder | None:
-        """Return the whole order that a listed one belongs to, or None if it is another one."""
+        """Return the whole order that a listed one belongs to, or None if it is not ours."""
         if self._difference(name, order):
             return None
         asked = self._asked[name]
@@ -161,7 +161,7 @@ class IdentifierSearch:
         return found if found is not None and found.id == self._hint else None
 
     async def nameless(self, name: str) -> tuple[PlacedOrder | None, str]:
-        """Return the order without identifiers that is this one, or why that is not certain; neither: there is none.
+        """Return the order without identifiers that is this one, or why that is not certain; neither if none exists.
 
         For lists that were read to their end. Where no order of the account shows an identifier, ours is the only one
         that was received after its entry was opened, has its terms, and belongs to no other entry. Elsewhere an order
@@ -218,7 +218,7 @@ class IdentifierSearch:
         return whole, ""
 
     def _fits(self, entry: JournalEntry, parts: Collection[Order]) -> bool:
-        """Return True if orders without identifiers may be those of an entry."""
+        """Return True if orders without identifiers may belong to an entry."""
         asked = self._asked.get(entry.key.external_identifier) or asked_in(entry)
         terms = asked.components.values()
         return all(
@@ -234,7 +234,7 @@ class IdentifierSearch:
             self._carriers[name][order.id or ""] = order
 
     def conflict(self, name: str) -> str:
-        """Return which order under this identifier is another one, and why; empty if none is."""
+        """Return which order under this identifier is not ours, and why; empty if all are."""
         carriers = self._carriers[name]
         for order in carriers.values():
             if difference := self._difference(name, order):

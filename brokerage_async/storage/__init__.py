@@ -1,1 +1,1 @@
-"""Files that must survive a crash: SQLite in a thread of its own, with checks for what SQLite passes over."""
+"""Files that must survive a crash: SQLite in a dedicated thread, with checks for what SQLite passes over."""

@@ -36,8 +36,8 @@ BUSY_SECONDS = 10.0
 def prepare(path: Path, subject: Subject) -> Path:
     """Create the file for its owner only if it is missing, and return its real path, without symbolic links.
 
-    A link is followed. A file that others can access is used as it is, with
-    a warning: its owner may have shared it with a group. SQLite gives the side files the mode of the database.
+    A link is followed. A file that others can access is used unchanged, with a warning: its owner may have shared it
+    with a group. SQLite gives the side files the mode of the database.
 
     Raises:
         BrokerageError: the file is not a regular file, or a side file is not one, which SQLite never makes.
@@ -103,7 +103,7 @@ class SqliteFile:
     """The connection, used by one thread only, and opened when it is first needed.
 
     Every transaction is on disk when it is committed (write-ahead log, ``synchronous = FULL``), and every statement is
-    a transaction of its own unless the work begins one.
+    its own transaction unless the work begins one.
 
     Args:
         path: the file, created for its owner only if it is missing.
@@ -142,7 +142,7 @@ class SqliteFile:
         return done
 
     def close(self) -> None:
-        """Close the connection; the next use opens another one."""
+        """Close the connection; the next use opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -151,7 +151,7 @@ class SqliteFile:
         real = prepare(self._path, self._subject)
         check_log(real, self._subject)
         before = os.stat(self._path)
-        # isolation_level None: every statement is a transaction of its own, committed before execute() returns.
+        # isolation_level None: every statement is its own transaction, committed before execute() returns.
         timeout = 0.0 if self._exclusive else BUSY_SECONDS
         connection = sqlite3.connect(
             real, timeout=timeout, isolation_level=None, check_same_thread=False, cached_statements=32

@@ -2,7 +2,7 @@
 
 A symbol names the future, the option root with its contract month (``EW3U6``), the expiration as ``yymmdd``, ``C`` or
 ``P``, and the strike. One or two blanks separate the parts, and the service finds a symbol only as it wrote it: take
-symbols from its answers where you can. The streamer symbol lacks future and day, so it has parts of its own.
+symbols from its answers where you can. The streamer symbol lacks future and day, so it has different parts.
 """
 
 from __future__ import annotations

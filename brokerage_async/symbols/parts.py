@@ -35,7 +35,7 @@ def day_of(digits: str) -> date | None:
 def contract_year(digit: int, month: int, day: date) -> int:
     """Return the year that ends in ``digit`` of a contract month, seen from ``day``.
 
-    Of every ten years one fits: the earliest whose ``month`` is at most 12 months before that of ``day``.
+    Of every ten years one fits: the earliest whose ``month`` is at most 12 months before ``day``'s.
     """
     earliest = day.year * 12 + day.month - MONTHS_BACK
     year = day.year - 1 + (digit - (day.year - 1)) % 10

@@ -11,7 +11,7 @@ __all__ = ["not_negative", "positive"]
 
 
 def positive(name: str, amount: Amount) -> Decimal:
-    """Return an amount above zero exactly; raise for another one."""
+    """Return a positive amount exactly, or raise."""
     number = exact(name, amount)
     if number <= 0:
         raise InvalidRequestError(f"{name} must be greater than zero, got {amount!r}; the action says buy or sell")
@@ -19,7 +19,7 @@ def positive(name: str, amount: Amount) -> Decimal:
 
 
 def not_negative(name: str, amount: Amount) -> Decimal:
-    """Return an amount of zero or more exactly; raise for another one."""
+    """Return an amount of zero or more exactly, or raise."""
     number = exact(name, amount)
     if number.is_signed():
         raise InvalidRequestError(f"{name} must not be negative, got {amount!r}; a credit is an effect, not a sign")

@@ -61,7 +61,7 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
 
 
 def one_cancels_other(first: NewOrder, second: NewOrder) -> NewComplexOrder:
-    """Build an OCO order: two orders, of which the fill of one cancels the other.
+    """Build an OCO order: two orders, and a fill of either cancels the other.
 
     Both usually close a position that exists, such as a Limit order for the profit and a Stop order for the loss.
 
@@ -95,14 +95,14 @@ def pair(
     """Build a PAIRS order: two orders that wait for a ratio of their prices.
 
     Both are routed when the ratio meets the threshold. The service publishes no example of it, and does not say which
-    price is divided by which: look at the answer of ``client.complex_orders.dry_run`` first. ``edit_pairs`` changes
+    price is the divisor: look at the answer of ``client.complex_orders.dry_run`` first. ``edit_pairs`` changes
     the threshold later.
 
     Args:
         first: order of one side; single legs must be of different instruments, one bought and the other sold.
         second: order of the other side.
-        at_least: ratio from which on the orders are routed.
-        at_most: ratio down to which the orders are routed; exactly one of the two is given.
+        at_least: lowest ratio that routes the orders.
+        at_most: highest ratio that routes the orders; exactly one of the two is given.
         by_value: compare amounts of money instead of prices.
 
     Raises:
@@ -180,8 +180,8 @@ def _check_sides(first: NewOrder, second: NewOrder) -> None:
 def _checked(order: NewComplexOrder) -> NewComplexOrder:
     """Return a complex order that keeps the rules of the service.
 
-    Only those of an OCO order ask for strict validation: behind a trigger order the position does not exist yet, and
-    no recording shows the outcome there.
+    Only the orders of an OCO order ask for strict validation: behind a trigger order the position does not exist yet,
+    and no recording shows the outcome there.
     """
     if order.type != ComplexOrderType.OCO:
         trigger = order.trigger_order and _without_validation(order.trigger_order)

@@ -37,7 +37,7 @@ MIN_NOTIONAL = 5
 
 
 def checked(order: OrderT) -> OrderT:
-    """Return an order that keeps the documented and the published rules of the service; raise for another one."""
+    """Return an order that keeps the documented and the published rules of the service, or raise."""
     if problems := problems_of(order, service=True):
         kind = order.order_type if isinstance(order, NewOrder) else order.type
         raise InvalidRequestError(f"invalid {kind} order", errors=problems)

@@ -1,4 +1,4 @@
-"""Prices on ticks: the smallest steps in which a venue takes prices."""
+"""Prices on ticks: the smallest price steps that a venue accepts."""
 
 from __future__ import annotations
 

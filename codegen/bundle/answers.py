@@ -12,7 +12,7 @@ _ENVELOPES = {"one": "ItemEnvelope", "many": "ListEnvelope", "page": "PageEnvelo
 
 
 class Answers:
-    """Collector of the components that answers need beside those of the schema."""
+    """Collector of the components that answers need beside the schema's."""
 
     def __init__(self, root: Node) -> None:
         self._root = root

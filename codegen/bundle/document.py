@@ -144,7 +144,7 @@ def _operation(node: Node, answers: Answers, shared: dict[str, dict[str, Any]]) 
 
 
 def _servers(node: Node) -> dict[str, Any]:
-    """Return the servers of an operation on another host than that of the service."""
+    """Return the servers of an operation on another host than the service's."""
     host = node.string("x-host")
     variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
     server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}

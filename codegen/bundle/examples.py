@@ -20,7 +20,7 @@ _LITERAL = re.compile(r"such as `([^`]+)`")
 
 
 def unknown_suggestions(schemas: Mapping[str, dict[str, Any]], suggested: Mapping[str, Any]) -> list[str]:
-    """Return the names among the suggestions that are not those of properties or components."""
+    """Return the suggested names that neither a property nor a component has."""
     owned = {f"{name}.{key}" for name, schema in schemas.items() for key in schema.get("properties", ())}
     known = owned | {each.partition(".")[2] for each in owned} | schemas.keys()
     return [name for name in suggested if name not in known]
@@ -32,13 +32,13 @@ def parameter_examples(
     suggested: Mapping[str, Any],
     left: Iterable[str],
 ) -> list[str]:
-    """Add examples to the parameters of paths; return the names in ``left`` that are not those of parameters.
+    """Add examples to the parameters of paths; return the names in ``left`` that no parameter has.
 
     Args:
         paths: operations of the bundle by path and method.
         shared: parameters that several operations refer to.
         suggested: values by ``operationId.parameter`` or by ``parameter``.
-        left: names that are not those of properties.
+        left: names that no property has.
     """
     found = {each["name"]: each for each in shared.values()}
     for item in paths.values():

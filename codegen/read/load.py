@@ -53,7 +53,7 @@ def load(folder: Path) -> Spec:
 
 
 def read(document: Document) -> Spec:
-    """Return the schema in the files of a folder; the exceptions are those of `load`."""
+    """Return the schema in the files of a folder; raises the same as `load`."""
     if document.problems:
         raise SchemaError(document.problems)
     check_vocabulary(document)

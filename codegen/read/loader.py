@@ -17,7 +17,7 @@ def parse(content: str) -> Any:
     """Return the value of a document.
 
     Raises:
-        yaml.YAMLError: the document is invalid. The error is that of the Python parser, which names the place better
+        yaml.YAMLError: the document is invalid. The error comes from the Python parser, which names the place better
             than the one in C.
     """
     try:

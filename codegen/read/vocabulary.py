@@ -73,7 +73,7 @@ _CHOICES = {
 
 
 def provenance_of(node: Node, owner: Node | None = None) -> str:
-    """Return the provenance of a node: its own, else that of its owner, else ``documented``."""
+    """Return the provenance of a node: its own, else its owner's, else ``documented``."""
     inherited = "documented" if owner is None else provenance_of(owner)
     return str(node.members.get("x-provenance", inherited))
 

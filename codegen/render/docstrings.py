@@ -46,7 +46,7 @@ _SOURCES = {
 
 
 def with_provenance(description: str, provenance: str, owner: str = "documented") -> str:
-    """Return the description, with a note if its provenance differs from that of its owner."""
+    """Return the description, with a note if its provenance differs from its owner's."""
     return f"{description} {_NOTES[provenance]}" if provenance in _NOTES and provenance != owner else description
 
 

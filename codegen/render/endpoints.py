@@ -161,7 +161,7 @@ def _raise_lines(operation: Operation) -> list[str]:
 
 
 def _refusals(operation: Operation) -> list[str]:
-    """Return the causes for which the client itself refuses a call."""
+    """Return the reasons why the client itself refuses a call."""
     causes = {
         f"host {operation.host} missing in the environment": operation.host is not None,
         "read-only client": operation.effect == "mutate",

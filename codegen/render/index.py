@@ -1,7 +1,7 @@
 """Index of the schema: the lines of ``openapi.yaml`` that the files of the areas imply.
 
 A path item with ``x-path`` and every component get a line at the end of their section, so that a new endpoint is
-written into the file of its area alone. Lines that exist stay as they are, in their order.
+written into the file of its area alone. Existing lines stay unchanged, in their order.
 """
 
 from __future__ import annotations

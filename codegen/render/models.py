@@ -79,7 +79,7 @@ _TERMS = ("Amount", "restate")
 
 
 def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
-    """Return the data from which the template writes the class method ``of``, by model."""
+    """Return the data for the template of the class method ``of``, by model."""
     data: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for model in spec.models.values():
         if model.restates is not None:

@@ -44,7 +44,7 @@ register(WIRES, REQUEST_MODELS)
 
 
 def render(spec: Spec, *, is_own: bool = True) -> dict[str, str]:
-    """Return the contents of all files of a package, by name: that of this library, or one from another schema."""
+    """Return the contents of all files of a package, by name: this library's, or one from another schema."""
     environment = _environment()
     own = {}
     if is_own:

@@ -35,7 +35,7 @@ def by_namespace(spec: Spec) -> dict[str, list[str]]:
 
 
 def _private(spec: Spec) -> set[str]:
-    """Return the names that only private namespaces, such as that of tokens, use."""
+    """Return the names that only private namespaces, such as tokens, use."""
     visited: set[str] = set()
     for operation in spec.operations:
         if operation.namespace not in namespaces(spec):

@@ -47,7 +47,7 @@ def picture(title: str, frame: str) -> str:
 
 
 async def run(arguments: str, environ: dict[str, str], seconds: float | None) -> str:
-    """Run the console on a terminal of its own, and return everything that it writes there."""
+    """Run the console on a new terminal, and return everything that it writes there."""
     import pty  # Unix only
     import termios
 

@@ -29,7 +29,7 @@ OPTIONS = [
 
 @contextlib.asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
-    """Start a browser with a profile of its own, which is removed at the end."""
+    """Start a browser with a fresh profile, which is removed at the end."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as driver:

@@ -43,7 +43,7 @@ async def main(folder: Path) -> None:
     """Write every picture.
 
     Raises:
-        SystemExit: there is no browser, or a picture is too large.
+        SystemExit: the browser is missing, or a picture is too large.
     """
     if MISSING is not None:
         raise SystemExit(f"no pictures: this {MISSING}")

@@ -1,4 +1,4 @@
-"""The page as its user sees it: what a program does appears, and what is clicked reaches the program."""
+"""The page as its user sees it: a program's actions appear, and clicks reach the program."""
 
 from __future__ import annotations
 

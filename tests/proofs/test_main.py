@@ -1,4 +1,4 @@
-"""The table of proofs: every program exists, the order of names and options is checked, a failure is told."""
+"""The table of proofs: every program exists, the order of names and options is checked, a failure is reported."""
 
 from __future__ import annotations
 

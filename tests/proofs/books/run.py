@@ -49,7 +49,7 @@ async def _trade(orders: int, seed: int, check_every: int) -> Result:
     async with sim.client() as client:
         menu = await menu_of(client)
         trader = Trader(client, sim, menu, sim.account_numbers, seed)
-        # The second account has complex orders, of which the trader knows nothing until all have ended.
+        # The second account has complex orders that the trader does not see until all have ended.
         for number in itertools.count(1):
             await trader.step()
             if number % check_every == 0:

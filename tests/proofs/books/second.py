@@ -148,7 +148,7 @@ class Book:
         return sum((cents(self.group_requirement(group, marks)) for group in groups.values()), ZERO)
 
     def group_requirement(self, symbols: Iterable[str], marks: Mapping[str, Decimal]) -> Decimal:
-        """Return the margin of the positions on one underlying, in the order in which they were opened."""
+        """Return the margin of the positions on one underlying, in the order they were opened."""
         total, shares = ZERO, ZERO
         options: dict[str, dict[str, Decimal]] = {"C": {}, "P": {}}
         for symbol in symbols:

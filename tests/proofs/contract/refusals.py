@@ -1,4 +1,4 @@
-"""Reasons for which the service refuses requests that the schema allows, as JSON schemas cannot state them.
+"""Reasons why the service refuses requests that the schema allows: JSON schemas cannot state them.
 
 A refusal with 400 or 422 is part of the contract only if each of its reasons is a rule of the schema (``x-rules`` or
 ``x-service-rules``) or one of those below.

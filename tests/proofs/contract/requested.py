@@ -1,6 +1,6 @@
 """Requests made on purpose: each operation as the vectors call it, then with everything that may be wrong with it.
 
-The requests are those of the tests of the simulator. Here they go over real HTTP, and schemathesis checks the answers.
+The tests of the simulator make the same requests. Here they go over real HTTP, and schemathesis checks the answers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHECKS = [
 
 
 class Loop:
-    """Event loop in a thread of its own, for servers that synchronous code calls."""
+    """Event loop in a separate thread, for servers that synchronous code calls."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -134,7 +134,7 @@ class ServedHarness(Harness):
         self, method: str, target: str, content: bytes | None, headers: dict[str, str | None]
     ) -> requests.Response:
         request = self._http.prepare_request(requests.Request(method, self.sim.base_url, data=content))
-        request.url = f"{self.sim.base_url}{target}"  # as it is: not normalized
+        request.url = f"{self.sim.base_url}{target}"  # not normalized
         for name, value in headers.items():
             if value is not None:
                 request.headers[name] = value
@@ -173,7 +173,7 @@ def run() -> Contract:
 
 @contextlib.contextmanager
 def serving(loop: Loop, contract: Contract) -> Iterator[Callable[..., ServedHarness]]:
-    """Yield what makes harnesses, and stop them afterwards."""
+    """Yield a factory of harnesses, and stop them afterwards."""
     made: list[ServedHarness] = []
 
     def make(**options: Any) -> ServedHarness:

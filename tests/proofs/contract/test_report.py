@@ -1,4 +1,4 @@
-"""Report of the contract: what was reached, and what was not."""
+"""Report of the contract: operations and statuses that were reached, and those that were not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Explorer of order entry: every interleaving of small histories, and samples of larger ones.
 
-Two or three processes run the library's own order entry, session, retries, limits and token manager, each on an event
-loop and a clock of its own (`process`, `loop`). Between them stand a scripted service with its books (`service`,
-behind the transport in `wire`) and one shared journal (`journal_link`). Nothing happens by itself: whatever is under
+Two or three processes run the library's own order entry, session, retries, limits and token manager, each on its own
+event loop and clock (`process`, `loop`). Between them stand a scripted service with its books (`service`,
+behind the transport in `wire`) and one shared journal (`journal_link`). Nothing happens unprompted: whatever is under
 way is an event with options (`events`), and `world` asks `choices` for the next one. A history is the list of these
 choices, so that it can be replayed; `search` enumerates them, the simplest first, or draws them from a seed, and
 `judge` holds the reports to the callers against the books::
@@ -15,13 +15,13 @@ Faults are options that cost one each; a scope says which kinds there are and ho
 A journal statement takes effect without acknowledgement, is repeated after statements of other processes, fails, takes
 effect after it has failed, or is acknowledged late; the journal is unreachable for longer than a lease; its clock
 jumps. A submit is not sent, vanishes, is answered with 429 or 401, or is processed and its answer lost or replaced by
-that of a proxy. Lists are refused, lost, late, or hold absurd times. A process freezes (with or without its clock),
+a proxy's. Lists are refused, lost, late, or hold absurd times. A process freezes (with or without its clock),
 dies, or is cancelled between any two callbacks of its loop. An event of the account stream costs nothing and brings
 a look forward.
 
 Every scope is played again with an adversary: a service that lists closes as openings, holds older orders with the
 terms of ours that still work, pages its live lists, and whose further faults are a rejection at routing, a 406, late
-lists, and the answer to another request. It is played once more without the echo of external identifiers. There an
+lists, and the answer to another request. It is also played without the echo of external identifiers. There an
 order may stay open in the end that another entry fits as well, or whose entry's clock was set.
 
 Six scopes hold one working order instead (`life`), which is cancelled or replaced. At any moment the exchange takes it
@@ -35,7 +35,7 @@ Invariants of every history:
 - an order left to ``recover()`` is open, and the next ``recover()`` of a healthy process returns it;
 - an entry closed as ``not_sent`` or ``refused`` has no order, one closed as ``placed`` has one;
 - no order request goes out without the version that was asked for;
-- the outcome of a change, and its fills, are those of the books; a change is repeated only after a refusal;
+- the outcome of a change, and its fills, agree with the books; a change is repeated only after a refusal;
 - a replacement that never worked is not applied, and a change refused for now is not given up before its bound;
 - a cancelled call ends cancelled, and no error is raised that is not documented.
 
@@ -45,7 +45,7 @@ Histories keep these assumptions, which the documentation of order entry states:
   breaks this, without resubmission. With it there are two orders (``held-resubmitted``, which a test plays).
 - Orders are sent again only where ``resubmit`` asks for it.
 - 429, and 401 in the service's own envelope, are sent before anything was processed; an error in the service's own
-  envelope with another status of 4xx is its own answer. Proxies write pages and codes of their own.
+  envelope with another status of 4xx is its own answer. Proxies write their own pages and codes.
 - Statements of the journal are atomic, and acknowledged ones are durable: there is one journal with one history.
   In the scope ``moved``, its file is moved away; calls that begin later must not send.
 - An abandoned journal statement takes effect soon or never (within ``Times.link``).
@@ -54,5 +54,5 @@ Histories keep these assumptions, which the documentation of order entry states:
 
 Searches recognise states: when a history comes to one where another history has been, it ends there. A state holds the
 observations of every process, the journal, the books, the events under way, and the time. Events that concern one
-process alone are not interleaved with those of others in the same moment: every order of them has the same result.
+process alone are not interleaved with others' events in the same moment: every order of them has the same result.
 """

@@ -14,7 +14,7 @@ FOREVER = float("inf")
 
 
 class Option(NamedTuple):
-    """One way in which an event can go; faults have a ``cost``, which the budget of the history pays."""
+    """One way that an event can go; faults have a ``cost``, which the budget of the history pays."""
 
     label: str
     cost: int

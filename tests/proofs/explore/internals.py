@@ -95,7 +95,7 @@ async def attempt_unclaimed(self: submit.Submission) -> None:
 
 
 def is_past_as_datetime(self: lists.Window, order: Any, newest: Any) -> bool:
-    """Compare dates and times, of which there is a smallest."""
+    """Compare as `datetime`, which has a minimum."""
     if order.received_at is None:
         return False
     from datetime import timedelta
@@ -183,7 +183,7 @@ def side_ignored(asked: Any, seen: Any, *, edited: bool) -> bool:
 
 
 def other_action_differs(asked: Any, seen: Any, *, edited: bool) -> bool:
-    """Take a leg of another action for another one, whichever the side."""
+    """Take a leg with another action for a different leg, whichever the side."""
     return asked.action != seen.action or ORIGINAL_LEG_DIFFERS(asked, seen, edited=edited)
 
 

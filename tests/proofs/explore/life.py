@@ -113,7 +113,7 @@ class Life:
         return answered(self._booked.json), False
 
     def _write(self) -> None:
-        """Show the orders as they are."""
+        """Show the orders' current state."""
         order = {
             **TERMS, "id": self.number, "account-number": "A1", "status": self.status, "price": "10",
             "received-at": "2026-03-05T15:00:00Z", "legs": [leg(*each) for each in self.fills],

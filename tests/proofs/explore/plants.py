@@ -1,7 +1,7 @@
 """Defects to plant: each takes one protection out again. An explorer that does not find them proves nothing.
 
-Each is a small change of the library while it lasts, with the scope in which it is hunted and the number of histories
-within which it must be found.
+Each is a small change of the library while it lasts, with the scope that it is hunted in and the most histories
+that finding it may take.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Patches = list[Any]
 
 @attrs.frozen
 class Plant:
-    """A defect, where it is hunted, and by which history at the latest it is found."""
+    """A defect, where it is hunted, and the number of the last history that may find it."""
 
     name: str
     text: str
@@ -49,7 +49,7 @@ def plant(
 ) -> Callable[[Callable[[], Patches]], Callable[[], Patches]]:
     """List a defect under the name of its function, described by its docstring.
 
-    So many ``faults`` of these ``kinds`` (default: those of the scope) in one history are enough to show it.
+    This number of ``faults`` of these ``kinds`` (default: the scope's) in one history is enough to show it.
     """
 
     def listed(function: Callable[[], Patches]) -> Callable[[], Patches]:
@@ -62,7 +62,7 @@ def plant(
 
 @contextmanager
 def planted(name: str | None) -> Iterator[None]:
-    """Run the library with that defect, or as it is."""
+    """Run the library with that defect, or unchanged."""
     patches = PLANTS[name].patches() if name is not None else []
     for one in patches:
         one.start()
@@ -114,7 +114,7 @@ def proxy_page_taken_for_refusal() -> Patches:
 
 @plant("one-place", 500, "json-409")
 def repeated_by_code() -> Patches:
-    """An answer of any status with the code of a rejected token is repeated with another one."""
+    """An answer of any status with the code of a rejected token is repeated with a new token."""
     return [patch.object(internals.call, "outcome_of", internals.outcome_by_code)]
 
 
@@ -192,7 +192,7 @@ def complex_list_unread() -> Patches:
 
 @plant("complex-alone", 500, "half-listed")
 def order_lists_unread() -> Patches:
-    """A complex order of which only the lists of orders show the components is sent again."""
+    """A complex order whose components only the lists of orders show is sent again."""
     return [patch.object(internals.lists.OrderLists, "poll", internals.read_complex_orders_only)]
 
 
@@ -217,7 +217,7 @@ def another_side_taken() -> Patches:
 
 @plant("one-place-adversary", 500, "lost")
 def relabelled_order_disowned() -> Patches:
-    """An order that opens instead of closing is taken for another one."""
+    """An order that opens instead of closing is taken for someone else's."""
     return [patch.object(internals.matching, "_leg_differs", internals.other_action_differs)]
 
 

@@ -123,7 +123,7 @@ class Process:
         return self.world.now - self.lag
 
     def moment(self, time: float) -> float:
-        """Return the time of the world at which the clock of this process shows ``time``, never earlier."""
+        """Return the time of the world when the clock of this process shows ``time``, never earlier."""
         moment = time + self.lag
         while moment - self.lag < time:
             moment = math.nextafter(moment, math.inf)
@@ -174,7 +174,7 @@ class Process:
     def state(self) -> int:
         """Return a hash of everything that the future of this process depends on, and of the reports to its callers.
 
-        Once nothing of it is under way, the times at which it has seen things do not matter any more.
+        Once nothing of it is under way, it no longer matters when it has seen things.
         """
         if self._summary is None and self.is_done and (self.is_dead or self._is_idle()):
             self._summary = hash((self.is_dead, tuple([summary(call) for call in self.calls])))

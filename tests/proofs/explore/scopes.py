@@ -178,13 +178,13 @@ MANY, MANY_UNECHOED = 35, 12
 
 
 def opposed(scope: Scope, *, echoes: bool = True) -> Scope:
-    """Return a scope with the adversary, and its faults beside those of the scope."""
+    """Return a scope with the adversary, whose faults are added to the scope's."""
     kinds = scope.kinds | ADVERSITY if scope.faults else scope.kinds
     return attrs.evolve(scope, adversary=True, echoes=echoes, kinds=kinds)
 
 
 def bounded(scope: Scope, name: str, kinds: int) -> Scope:
-    """Return a scope under a longer name, with one fault at a time if it has more than so many kinds."""
+    """Return a scope under a longer name, with one fault at a time if it has more than ``kinds`` of them."""
     faults = scope.faults if len(scope.kinds) <= kinds else min(scope.faults, 1)
     return attrs.evolve(scope, name=f"{scope.name}-{name}", faults=faults)
 

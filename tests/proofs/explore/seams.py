@@ -137,7 +137,7 @@ class FileDatabase(SqlJournal):
             connection.close()
 
     async def aclose(self) -> None:
-        """Do nothing: every statement has a connection of its own."""
+        """Do nothing: every statement opens its own connection."""
 
 
 def new_client(transport: Any, *, attempts: int, max_retry_after: float, timeout: float) -> Client:

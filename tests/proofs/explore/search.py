@@ -79,7 +79,7 @@ def replay(history: str) -> Found:
 
 
 def exhaust(scope: Scope, *, stop: Callable[[Found], bool] = lambda found: False, limit: int | None = None) -> Report:
-    """Play every history of ``scope``, apart from those that come to a state where another one has been.
+    """Play every history of ``scope``, apart from those that come to a state where another history has been.
 
     Those with few decisions that differ from the default come first: a violation is found in its simplest form.
     """
@@ -134,7 +134,7 @@ def quiet() -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     gc.collect()
-    if is_first := not gc.get_freeze_count():  # a test run has frozen what it has collected
+    if is_first := not gc.get_freeze_count():  # a test run has frozen its objects already
         gc.freeze()
     gc.disable()
     try:

@@ -23,7 +23,7 @@ MAX_STEPS = 3000
 
 
 class PrunedError(Exception):
-    """The history has come to a state from which another one has gone on already."""
+    """The history has come to a state that another history has gone on from already."""
 
 
 class StuckError(Exception):
@@ -220,7 +220,7 @@ class World:
         return min(times, default=None)
 
     def _next_tick(self) -> float:
-        """Return the next moment at which a process may start although no timer fires then: when a claim has ended."""
+        """Return the next moment when a process may start although no timer fires: the end of a claim."""
         length = self.scope.times.lease + EPSILON
         return (math.floor(self.now / length + 1e-6) + 1) * length
 
@@ -319,7 +319,7 @@ class World:
         return {name_of(entry): entry.state for entry in self.entries()}
 
     def may_stay_open(self, key: tuple[str, str]) -> bool:
-        """Return True if an order without an identifier cannot be told: another entry may fit, or the clock was set."""
+        """Return True if an order without an identifier is ambiguous: another entry may fit, or the clock was set."""
         rivals = [name for name in self.states() if name[0] == key[0] and name != key]
         return not self.scope.echoes and bool(rivals or self.jumps)
 

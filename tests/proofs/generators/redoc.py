@@ -1,4 +1,4 @@
-"""Redoc: the definition in its page shows the fields of every answer, those of rows included."""
+"""Redoc: the definition in its page shows the fields of every answer, rows included."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def definition(page: str) -> Any:
 
 
 def shows_fields(shown: Any, name: str, operation: Any) -> bool:
-    """Return whether an answer, if it has a body, has fields at every level, and a list those of its rows."""
+    """Return whether an answer, if it has a body, has fields at every level, and a list also its rows' fields."""
     answer = next(response for status, response in operation["responses"].items() if status[0] == "2")
     if "content" not in answer:
         return True

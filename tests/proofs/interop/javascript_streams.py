@@ -60,7 +60,7 @@ async def main(folder: Path) -> int:
 
 
 def described(data: Mapping[str, Any]) -> str:
-    """Return what tells one object from another."""
+    """Return the key that distinguishes one object from another."""
     keys = ("symbol", "status", "id", "name", "amount", "eventSymbol", "account-number")
     return ", ".join(f"{key} {data[key]}" for key in keys if key in data)
 

@@ -69,7 +69,7 @@ def _module(name: str) -> ModuleType:
 
 
 class Calls:
-    """The calls, in an order in which each finds what it needs."""
+    """The calls, ordered so that each finds the data that it needs."""
 
     def __init__(self, simulator: Simulator, session: Any) -> None:
         self.simulator = simulator

@@ -30,7 +30,7 @@ async def main() -> int:
     os.environ["NO_PROXY"] = "127.0.0.1"
     missing: list[str] = []
     sizes = {"equities": 50, "equity_options": 50, "chain_rows": 50}
-    # The SDK asks for candles under contract AUTO, for which the service was recorded sending an empty history.
+    # The SDK asks for candles under contract AUTO; the service was recorded sending an empty history for it.
     without = ["candle_history_contract"]
     async with Simulator(**sizes, without=without) as simulator, session_of(simulator) as session:  # type: ignore[arg-type]
         async for name, found in _results(simulator, session):

@@ -83,7 +83,7 @@ def _operation(record: RequestRecord) -> Operation[Any] | None:
     operation = None if record.operation is None else OPERATIONS[record.operation]
     path = record.target.partition("?")[0]
     if operation is not None and operation.path.endswith("{id}") and not path[-1].isdigit():
-        return None  # a list of its own, such as `/complex-orders/live`
+        return None  # a different list, such as `/complex-orders/live`
     return operation
 
 

@@ -1,6 +1,6 @@
 """Workers that share orders over a database that is killed, behind a proxy that drops acknowledgements.
 
-``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run; it ends by itself.
+``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run; it ends without a signal.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Workers(Crowd):
         return len(self.finished) == WORKERS or bool(self.ended - self.finished)
 
     async def wait_for_settled(self, settled: int, seconds: float) -> bool:
-        """Return True once so many are settled, False if the workers or the time end before."""
+        """Return True once ``settled`` of them are, False if the workers or the time end before."""
         with contextlib.suppress(TimeoutError):
             await self.wait_for(lambda each: each.settled >= settled or each.is_over, seconds)
         return self.settled >= settled

@@ -28,7 +28,7 @@ LONGEST = 0.6
 
 
 class Served:
-    """Simulator in a process of its own."""
+    """Simulator in a separate process."""
 
     def __init__(self, process: asyncio.subprocess.Process, settings: dict[str, str]) -> None:
         self.process = process
@@ -79,7 +79,7 @@ async def known(served: Served) -> set[str]:
 
 
 async def play(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Kill and restart a simulator, and return what it was asked and what it forgot."""
+    """Kill and restart a simulator; return the requests to it, and the changes that it forgot."""
     chance, acknowledged, forgotten = random.Random(seed), set[str](), set[str]()
     for _ in range(kills):
         async with await serve(folder / "state") as served, served.client:

@@ -1,4 +1,4 @@
-"""A consumer of a durable watcher in a process of its own, to be killed at a point or at any time."""
+"""A consumer of a durable watcher in a separate process, to be killed at a point or at any time."""
 
 from __future__ import annotations
 

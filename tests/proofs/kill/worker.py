@@ -1,4 +1,4 @@
-"""What runs in a process of its own, to be killed: places orders one after another, or recovers."""
+"""Worker in a separate process, to be killed: places orders one after another, or recovers."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def _place(channel: Connection, job: Job) -> None:
 
 
 def recover(channel: Connection, job: Job) -> None:
-    """Recover, and report what was found; what is absent is abandoned, so that the next one starts afresh."""
+    """Recover, and report the orders found; absent ones are abandoned, so that the next run starts afresh."""
     asyncio.run(_recover(channel, job))
 
 

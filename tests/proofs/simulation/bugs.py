@@ -75,7 +75,7 @@ def timeout_taken_for_not_sent() -> Patches:
 
 @bug
 def silent_resend_when_dropped() -> Patches:
-    """Resend dropped requests, as aiohttp does by itself."""
+    """Resend dropped requests, as aiohttp does by default."""
     original = RecordingTransport.send
 
     async def send(self: RecordingTransport, request: Any) -> Any:

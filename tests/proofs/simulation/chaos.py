@@ -40,7 +40,7 @@ FAULTS: dict[str, Make] = {
 
 @attrs.frozen(kw_only=True)
 class FaultBurst:
-    """Period in which many requests meet the same fault."""
+    """Period when many requests meet the same fault."""
 
     begins: float
     ends: float

@@ -38,7 +38,7 @@ FAULTS = (
 
 
 class RandomFaults:
-    """Fault plan in which two requests in three meet a fault."""
+    """Fault plan that gives two requests in three a fault."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)

@@ -1,7 +1,7 @@
-"""Event loop with real sockets in which waiting is short.
+"""Event loop with real sockets that shortens waiting.
 
-While code runs, the clock runs at its normal rate. While every task waits, it runs many times as fast, so that an hour
-in which little happens takes seconds.
+While code runs, the clock runs at its normal rate. While every task waits, it runs many times as fast, so that a quiet
+hour takes seconds.
 """
 
 from __future__ import annotations

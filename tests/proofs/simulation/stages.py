@@ -6,7 +6,7 @@ transport, real sockets and a real server. Three guarantees are weaker there, an
 - The same seed has the same plan, not the same history: the kernel decides which socket is ready first.
 - The server cannot refuse the connection of one request. ``refuse`` drops it before the request is processed, which
   looks like a lost request. Real refusals come from bursts of it: the port is closed.
-- The clock runs while code does, so a delay within that of a busy machine is not an error.
+- The clock runs while code does, so a delay that a busy machine explains is not an error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Stage(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Seconds by which an event may be late."""
+        """Seconds that an event may be late."""
         ...
 
     @property
@@ -122,7 +122,7 @@ class TaggingTransport:
         await self._inner.close()
 
     def arrived(self, request: Request) -> int:
-        """Return the number of the call for which this was sent."""
+        """Return the number of the call that sent this."""
         tag = request.headers[TAG]
         self._arrivals[tag] += 1
         return self._calls[int(tag)]
@@ -141,7 +141,7 @@ class TaggingTransport:
 
 
 async def _close_the_port(sim: Simulator, plan: Plan, record: Record) -> None:
-    """Close the port in bursts in which (nearly) every connection is refused."""
+    """Close the port during bursts that refuse (nearly) every connection."""
     loop = asyncio.get_running_loop()
 
     async def until(moment: float) -> None:
