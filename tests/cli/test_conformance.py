@@ -15,8 +15,8 @@ import typer
 from brokerage_async import Limits
 from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.cli.conformance import conformance, examine, exit_code_of
-from brokerage_async.cli.probes import PROBES, unasked
+from brokerage_async.cli.conformance import conformance, exit_code_of
+from brokerage_async.cli.probes import PROBES, examine, unasked
 from brokerage_async.cli.service import Service
 from brokerage_async.cli.witness import NotAskedError, Witness
 from brokerage_async.errors import OrderOutcomeUnknownError
