@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import echo_json, show, show_items
-from .options import Account, AsJson, Customer, Simulated
+from .options import Customer, Output, Target
 from .service import connect
 from .tables import moment, money, plain, raw, table_of
 
@@ -36,31 +36,30 @@ OCCASIONAL = (
 """Figures that are shown unless they are 0."""
 
 
-async def accounts(customer: Customer = "me", as_json: AsJson = False, simulated: Simulated = False) -> None:
+async def accounts(customer: Customer = "me", *, output: Output) -> None:
     """List the accounts of a customer."""
     from ..models import CustomerAccount
 
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         found = await service.client.accounts.list(customer)
     headings = tuple(account_row(CustomerAccount()))
     dispensable = ("opened", "margin or cash")
-    show_items(found, account_row, "Accounts", as_json=as_json, headings=headings, dispensable=dispensable)
+    show_items(found, account_row, "Accounts", as_json=output.as_json, headings=headings, dispensable=dispensable)
 
 
 async def positions(
-    account: Account = None,
     closed: Annotated[bool, typer.Option("--closed", help="also positions that were closed today")] = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    target: Target,
 ) -> None:
     """Show the positions of an account with their value and gain."""
-    async with connect(simulated=simulated) as service:
-        account = service.account(account)
+    async with connect(simulated=target.simulated) as service:
+        account = service.account(target.account)
         found = await service.client.positions.list(
             account, include_marks=True, include_closed_positions=True if closed else None
         )
     show_items(
-        found, position_row, f"Positions of {account}", as_json=as_json, empty=f"{account} has no positions.",
+        found, position_row, f"Positions of {account}", as_json=target.as_json, empty=f"{account} has no positions.",
         numbers=NUMBERS, whole=("symbol",), dispensable=("type", "today", "opened at"),
     )  # fmt: skip
 
@@ -69,12 +68,12 @@ NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
 """Headings of the numbers of a position."""
 
 
-async def balances(account: Account = None, as_json: AsJson = False, simulated: Simulated = False) -> None:
+async def balances(target: Target) -> None:
     """Show cash, buying power and requirements of an account."""
-    async with connect(simulated=simulated) as service:
-        account = service.account(account)
+    async with connect(simulated=target.simulated) as service:
+        account = service.account(target.account)
         found = await service.client.balances.list(account)
-    if as_json:
+    if target.as_json:
         echo_json(raw(found))
         return
     for balance in found:

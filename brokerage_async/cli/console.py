@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -17,14 +17,19 @@ from .terminal import printable, printable_json
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from .options import Lines
+
 __all__ = [
-    "INTERRUPTED", "complain", "confirm", "count_to", "echo_json", "run", "say", "show", "show_items", "width",
+    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
 WIDE = 1_000
 """Columns of a line that is not for a terminal: a file, or another program, takes any."""
+
+ROWS = 30
+"""Most rows of a live table."""
 
 INTERRUPTED = 130
 """Exit code that a shell reports for a program ended by Ctrl-C."""
@@ -122,14 +127,62 @@ def show_items(
         say(empty)
 
 
-async def count_to(limit: int | None, changes: Any, show: Callable[[Any], None]) -> None:
-    """Show what an asynchronous iterator yields, up to the requested number."""
-    seen = 0
-    async for change in changes:
-        show(change)
-        seen += 1
-        if seen == limit:
-            return
+async def follow(
+    title: str,
+    items: AsyncIterable[T],
+    lines: Lines,
+    row: Callable[[T], tuple[object, dict[str, str], str | None]],
+    record: Callable[[T], dict[str, Any]],
+    *,
+    in_order: bool = False,
+    **layout: Any,
+) -> None:
+    """Show items as they come: as lines of JSON, or in a live table; without a terminal, as lines.
+
+    Args:
+        title: title of the table.
+        items: what is shown.
+        lines: options of the command.
+        row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last.
+        record: returns an item as JSON values.
+        in_order: sort the rows by their keys, instead of by time.
+        layout: options of `table_of`.
+    """
+    from contextlib import nullcontext
+
+    from rich import box
+    from rich.live import Live
+
+    from .screen import out
+    from .tables import table_of
+
+    latest: dict[Any, tuple[dict[str, str], str | None]] = {}
+
+    def table() -> Table:
+        rows = [latest[key] for key in (sorted(latest) if in_order else list(latest))]
+        return table_of(
+            [cells for cells, _ in rows], title, width=out.width, styles=[style for _, style in rows],
+            box=box.SIMPLE_HEAD, **layout,
+        )  # fmt: skip
+
+    is_live = out.is_terminal and not lines.as_json
+    live = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if is_live else None
+    with live or nullcontext():
+        seen = 0
+        async for item in items:
+            if lines.as_json:
+                echo_json(record(item), indent=None)
+            else:
+                key, cells, style = row(item)
+                latest.pop(key, None)
+                latest[key] = cells, style
+                if len(latest) > ROWS:
+                    del latest[next(iter(latest))]
+                if not is_live:
+                    say("  ".join(filter(None, cells.values())).replace("\n", ", "))
+            seen += 1
+            if seen == lines.count:
+                return
 
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:

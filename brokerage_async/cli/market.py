@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import complain, echo_json, say, show_items
-from .options import AsJson, Simulated, day
+from .options import Output, day
 from .service import connect
 from .tables import moment, plain, raw
 
@@ -30,14 +30,14 @@ STRIKES_SHOWN = 10
 async def quote(
     symbols: Annotated[list[str], typer.Argument(help="such as AAPL, 'AAPL  260612C00110000', /ESZ6 or BTC/USD")],
     index: Annotated[list[str] | None, typer.Option(help="an index such as SPX, may be repeated")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the prices of instruments of any type."""
     indices = index or []
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         result = await service.client.bulk.market_data([*symbols, *indices], types=dict.fromkeys(indices, "Index"))
-    if as_json:
+    if output.as_json:
         echo_json(raw(list(result.found.values())))
     elif result.found:
         show_items(
@@ -59,14 +59,14 @@ async def search(
         list[str] | None, typer.Option("--type", help="such as Equity or Future, may be repeated")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, max=100, help="show at most so many; by default 25")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Search instruments by symbol or description."""
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         found = await service.client.search.instruments(query=words, types=instrument_type or None, limit=limit)
     show_items(
-        found, hit_row, "Instruments", as_json=as_json, empty=f"Nothing was found for {words!r}.",
+        found, hit_row, "Instruments", as_json=output.as_json, empty=f"Nothing was found for {words!r}.",
         whole=("symbol",), folded=("description",), dispensable=("exchange",),
     )  # fmt: skip
 
@@ -117,8 +117,8 @@ async def chain(
     cycle: Annotated[str | None, typer.Option(help="only of this cycle, such as Regular or Weekly")] = None,
     around: Annotated[str | None, typer.Option(help="price that the strikes are around [default: the current]")] = None,
     strikes: Annotated[int | None, typer.Option(min=1, help="number of strikes [default: 10]")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the expirations of an underlying, or with --on, --near or --days the strikes around the money of one."""
     from ..chains import OptionChain
@@ -129,7 +129,7 @@ async def chain(
     if not chosen:
         exclude("a list of expirations", {"--around": around, "--strikes": strikes})
     kind = {"root": root, "settlement": settlement, "cycle": cycle}
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         nested, future = await read_chain(service.client, symbol)
         listed = OptionChain.of(nested)
         if future is not None:
@@ -139,8 +139,8 @@ async def chain(
             if price is None:
                 price = await price_of_underlying(service.client, expiration)
             around_it = expiration.nearest(price, strikes or STRIKES_SHOWN)
-            await show_strikes(service.client, expiration, around_it, price, as_json=as_json)
-        elif as_json:
+            await show_strikes(service.client, expiration, around_it, price, as_json=output.as_json)
+        elif output.as_json:
             echo_json(raw(nested))
         else:
             fitting = [

@@ -20,8 +20,8 @@ from .commands import ConnectTo
 @pytest.fixture(autouse=True, scope="session")
 def _tree_of_commands() -> Iterator[None]:
     """Build the tree of commands once for all tests, as a process of the command line builds it once."""
-    assert screen.out.width  # made before a test sets COLUMNS, which rich reads then
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen.out, "_width", None)  # the width in COLUMNS of a worker of pytest-xdist
         patch.setattr(typer.testing, "_get_command", functools.cache(get_command))
         yield
 
