@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .console import complain, echo_json
-from .options import Account, AsJson, Simulated
+from .options import Target
 
 if TYPE_CHECKING:
     from ..observers import Attempt
@@ -20,12 +20,11 @@ NOT_ASKED = 2
 
 
 async def conformance(
-    simulated: Simulated = False,
     orders: Annotated[
         bool, typer.Option("--orders", help="in the sandbox: place one order far from the market, and cancel it")
     ] = False,
-    account: Account = None,
-    as_json: AsJson = False,
+    *,
+    target: Target,
 ) -> None:
     """Compare what a service does with what this library describes, for a report to the project.
 
@@ -42,9 +41,9 @@ async def conformance(
     sent: list[Attempt] = []
     played: Literal["sandbox", "production"] = "sandbox" if orders else "production"
     options = {"limits": Limits.published(), "observers": [sent.append]}
-    account = account or (None if simulated else os.environ.get("BROKERAGE_ACCOUNT"))
+    account = target.account or (None if target.simulated else os.environ.get("BROKERAGE_ACCOUNT"))
     try:
-        async with connect(simulated=simulated, environment=played, **options) as service:
+        async with connect(simulated=target.simulated, environment=played, **options) as service:
             client = service.client
             if orders and client.environment.is_production:
                 raise ConfigurationError("--orders places an order, and is refused outside of the sandbox")
@@ -54,7 +53,7 @@ async def conformance(
     except (BrokerageError, OSError) as error:
         complain(error, style="red")
         raise typer.Exit(NOT_ASKED) from None
-    if as_json:
+    if target.as_json:
         echo_json(report)
         raise typer.Exit(exit_code_of(report))
     title = f"{environment_name}, {len(sent)} requests"
