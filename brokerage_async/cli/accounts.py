@@ -38,13 +38,21 @@ OCCASIONAL = (
 
 async def accounts(customer: Customer = "me", *, output: Output) -> None:
     """List the accounts of a customer."""
-    from ..models import CustomerAccount
+    from ..models import Account
+
+    def row(owned: CustomerAccount) -> dict[str, str]:
+        account = owned.account or Account()
+        cells = (
+            account.account_number, account.nickname, account.account_type_name, account.margin_or_cash,
+            owned.authority_level, account.opened_at and account.opened_at.date(), account.is_closed and "closed",
+        )  # fmt: skip
+        return {heading: str(cell or "") for heading, cell in zip(headings, cells, strict=True)}
 
     async with connect(simulated=output.simulated) as service:
         found = await service.client.accounts.list(customer)
-    headings = tuple(account_row(CustomerAccount()))
+    headings = ("account", "nickname", "type", "margin or cash", "authority", "opened", "closed")
     dispensable = ("opened", "margin or cash")
-    show_items(found, account_row, "Accounts", as_json=output.as_json, headings=headings, dispensable=dispensable)
+    show_items(found, row, "Accounts", as_json=output.as_json, headings=headings, dispensable=dispensable)
 
 
 async def positions(
@@ -80,20 +88,6 @@ async def balances(target: Target) -> None:
         show(balance_table(balance, account))
 
 
-def account_row(owned: CustomerAccount) -> dict[str, str]:
-    """Return the cells of an account."""
-    account = owned.account
-    return {
-        "account": (account and account.account_number) or "",
-        "nickname": (account and account.nickname) or "",
-        "type": (account and account.account_type_name) or "",
-        "margin or cash": (account and account.margin_or_cash) or "",
-        "authority": str(owned.authority_level or ""),
-        "opened": f"{account.opened_at:%Y-%m-%d}" if account and account.opened_at else "",
-        "closed": "closed" if account and account.is_closed else "",
-    }
-
-
 def position_row(position: Position) -> dict[str, str]:
     """Return the cells of a position; short quantities and values, and losses, are negative."""
     short = position.quantity_direction == "Short"
@@ -104,21 +98,15 @@ def position_row(position: Position) -> dict[str, str]:
     today = position.realized_today
     if today is not None and position.realized_today_effect == "Debit":
         today = -today
+    computed = {"value": value, "gain": gain, "today": today}
     return {
         "symbol": position.symbol or "",
         "type": str(position.instrument_type or ""),
         "quantity": plain(quantity),
         "opened at": plain(paid),
         "mark": plain(mark),
-        "value": cents(value),
-        "gain": cents(gain),
-        "today": cents(today),
+        **{name: "" if amount is None else money(round(amount, 2)) for name, amount in computed.items()},
     }
-
-
-def cents(amount: Decimal | None) -> str:
-    """Return a computed amount, rounded to cents."""
-    return "" if amount is None else money(round(amount, 2))
 
 
 def balance_table(balance: AccountBalance, account: str) -> Table:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from . import INTERRUPTED
 from .terminal import printable, printable_json
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .options import Lines
 
 __all__ = [
-    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
+    "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -30,9 +31,6 @@ WIDE = 1_000
 
 ROWS = 30
 """Most rows of a live table."""
-
-INTERRUPTED = 130
-"""Exit code that a shell reports for a program ended by Ctrl-C."""
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

@@ -38,17 +38,33 @@ async def demo() -> None:
     Runs on an embedded simulator. With BROKERAGE_BASE_URL set, the reading parts run against that service and no
     order is sent.
     """
-    with progress_bar() as progress:
-        report = Report(progress)
+    from rich import progress
+
+    from .screen import err
+
+    columns = (
+        progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn(),
+        progress.TextColumn("{task.completed:,.0f}"), progress.TimeElapsedColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        report = Report(bar)
         simulated = not os.environ.get("BROKERAGE_BASE_URL")
         async with connect(simulated=simulated, observers=[report.attempts.append]) as service:
             client, simulator = service.client, service.simulator
             if simulator is not None:
                 say(f"Account {simulator.account_numbers[0]}")
-            await read_market(client, report)
+            with report.step("token, market time") as row:
+                (session, *_) = await client.market_time.current_sessions(["Equity"])
+                row.update(what=f"equity market is {session.state or 'in an unnamed state'}", items=1)
             symbols = await page_equities(client, report)
-            await fetch_in_bulk(client, report, symbols[:BULK_SYMBOLS])
-            await fetch_chain(client, report)
+            with report.step("bulk by symbol") as row:  # one of them is unknown
+                asked = [*symbols[:BULK_SYMBOLS], "NO.SUCH"]
+                result = await client.bulk.equities(asked, concurrency=8, batch_size=50)
+                row.update(what=f"{len(result.missing)} missing, {len(result.failed)} failed", items=len(result.found))
+            with report.step("futures option chain") as row:
+                chain = await client.instruments.futures_option_chain(CHAIN_PRODUCT)
+                expirations = {option.expiration_date for option in chain}
+                row.update(what=f"{CHAIN_PRODUCT}, {len(expirations)} expirations, one body", items=len(chain))
             if simulator is not None:
                 await trade(client, simulator, report)
     show(report.table())
@@ -84,26 +100,6 @@ class Report:
         return table_of(self.steps, "Steps", numbers=("items", "requests", "seconds"), whole=("step",), caption=said)
 
 
-def progress_bar() -> Progress:
-    """Return a display of the running step, on a terminal only."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from .screen import err
-
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}"),
-        TimeElapsedColumn(),
-    )  # fmt: skip
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-
-
-async def read_market(client: Client, report: Report) -> None:
-    """Read the state of the equity market."""
-    with report.step("token, market time") as row:
-        (session, *_) = await client.market_time.current_sessions(["Equity"])
-        row.update(what=f"equity market is {session.state or 'in an unnamed state'}", items=1)
-
-
 async def page_equities(client: Client, report: Report) -> list[str]:
     """Read every equity, page by page with some pages in flight ahead, and return their symbols."""
     symbols: list[str] = []
@@ -116,21 +112,6 @@ async def page_equities(client: Client, report: Report) -> list[str]:
             report.progress.update(row["task"], completed=len(symbols), total=total)
         row.update(what=f"{pages} pages of {PAGE_SIZE:,}, {PREFETCH} in flight", items=len(symbols))
     return symbols
-
-
-async def fetch_in_bulk(client: Client, report: Report, symbols: list[str]) -> None:
-    """Fetch many equities by symbol, one of them unknown."""
-    with report.step("bulk by symbol") as row:
-        result = await client.bulk.equities([*symbols, "NO.SUCH"], concurrency=8, batch_size=50)
-        row.update(what=f"{len(result.missing)} missing, {len(result.failed)} failed", items=len(result.found))
-
-
-async def fetch_chain(client: Client, report: Report) -> None:
-    """Fetch a whole chain of options on futures."""
-    with report.step("futures option chain") as row:
-        chain = await client.instruments.futures_option_chain(CHAIN_PRODUCT)
-        expirations = {option.expiration_date for option in chain}
-        row.update(what=f"{CHAIN_PRODUCT}, {len(expirations)} expirations, one body", items=len(chain))
 
 
 async def trade(client: Client, simulator: Simulator, report: Report) -> None:

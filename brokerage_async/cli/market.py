@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..models import InstrumentSearchHit, MarketDataSnapshot, NestedFuturesOptionChain, NestedOptionChain
 
-    Prices = Mapping[str, MarketDataSnapshot]
-
 __all__ = ["chain", "quote", "search"]
 
 STRIKES_SHOWN = 10
@@ -65,8 +63,13 @@ async def search(
     """Search instruments by symbol or description."""
     async with connect(simulated=output.simulated) as service:
         found = await service.client.search.instruments(query=words, types=instrument_type or None, limit=limit)
+
+    def row(hit: InstrumentSearchHit) -> dict[str, str]:
+        kind, exchange, description = str(hit.instrument_type or ""), hit.exchange or "", hit.description or ""
+        return {"symbol": hit.symbol or "", "type": kind, "exchange": exchange, "description": description}
+
     show_items(
-        found, hit_row, "Instruments", as_json=output.as_json, empty=f"Nothing was found for {words!r}.",
+        found, row, "Instruments", as_json=output.as_json, empty=f"Nothing was found for {words!r}.",
         whole=("symbol",), folded=("description",), dispensable=("exchange",),
     )  # fmt: skip
 
@@ -95,16 +98,6 @@ def price_of(rows: Iterable[MarketDataSnapshot]) -> Decimal | None:
             if price is not None:
                 return price
     return None
-
-
-def hit_row(hit: InstrumentSearchHit) -> dict[str, str]:
-    """Return the cells of an instrument that was found."""
-    return {
-        "symbol": hit.symbol or "",
-        "type": str(hit.instrument_type or ""),
-        "exchange": hit.exchange or "",
-        "description": hit.description or "",
-    }
 
 
 async def chain(
@@ -157,22 +150,39 @@ async def chain(
 async def show_strikes(
     client: Client, expiration: Expiration, strikes: Sequence[Strike], price: Decimal, *, as_json: bool
 ) -> None:
-    """Show strikes of an expiration with the prices of their options."""
+    """Show strikes with the prices of their options, or without and why, where the service serves no prices."""
     import attrs
 
-    prices = await option_prices(client, strikes)
+    from ..errors import APIError, ConfigurationError
+    from ..models import MarketDataSnapshot
+
+    empty, rows = MarketDataSnapshot(), tuple(strike.row for strike in strikes)
+    prices: Mapping[str, MarketDataSnapshot] = {}
+    try:
+        prices = (await client.bulk.market_data([each for row in rows for each in (row.call, row.put) if each])).found
+    except (APIError, ConfigurationError) as error:
+        complain(error)
     if as_json:
         echo_json({
             "underlying-symbol": expiration.underlying,
             "root-symbol": expiration.root,
             "around": plain(price),
-            "expiration": raw(attrs.evolve(expiration.row, strikes=tuple(strike.row for strike in strikes))),
+            "expiration": raw(attrs.evolve(expiration.row, strikes=rows)),
             "prices": [raw(found) for found in prices.values()],
         })  # fmt: skip
         return
+
+    def cells(strike: Strike) -> dict[str, str]:
+        call, put = strike.row.call or "", strike.row.put or ""
+        of_call, of_put = prices.get(call, empty), prices.get(put, empty)
+        return {
+            "call": call, "call bid": plain(of_call.bid), "call ask": plain(of_call.ask),
+            "strike": plain(strike.price),
+            "put bid": plain(of_put.bid), "put ask": plain(of_put.ask), "put": put,
+        }  # fmt: skip
+
     show_items(
-        strikes, lambda strike: strike_row(strike, prices),
-        f"{expiration} of {expiration.underlying} around {plain(price)}",
+        strikes, cells, f"{expiration} of {expiration.underlying} around {plain(price)}",
         numbers=("call bid", "call ask", "strike", "put bid", "put ask"), whole=("call", "put"),
         dispensable=(("call", "put"),),
     )  # fmt: skip
@@ -218,19 +228,6 @@ async def price_of_underlying(client: Client, expiration: Expiration) -> Decimal
     return price
 
 
-async def option_prices(client: Client, strikes: Sequence[Strike]) -> Prices:
-    """Return the prices of the options; none, with a word about it, where the service serves no prices."""
-    from ..errors import APIError, ConfigurationError
-
-    rows = [strike.row for strike in strikes]
-    try:
-        symbols = [symbol for row in rows for symbol in (row.call, row.put) if symbol]
-        return (await client.bulk.market_data(symbols)).found
-    except (APIError, ConfigurationError) as error:
-        complain(error)
-        return {}
-
-
 EXPIRATION = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
 
 
@@ -239,21 +236,3 @@ def expiration_row(expiration: Expiration) -> dict[str, str]:
     days = "" if expiration.days is None else str(expiration.days)
     kind = (expiration.root, expiration.cycle, expiration.settlement, expiration.underlying)
     return dict(zip(EXPIRATION, (str(expiration.day), days, *kind, str(len(expiration.strikes))), strict=True))
-
-
-def strike_row(strike: Strike, prices: Prices) -> dict[str, str]:
-    """Return the cells of a strike: its call on the left, its put on the right."""
-    from ..models import MarketDataSnapshot
-
-    call, put = strike.row.call or "", strike.row.put or ""
-    empty = MarketDataSnapshot()
-    of_call, of_put = prices.get(call, empty), prices.get(put, empty)
-    return {
-        "call": call,
-        "call bid": plain(of_call.bid),
-        "call ask": plain(of_call.ask),
-        "strike": plain(strike.price),
-        "put bid": plain(of_put.bid),
-        "put ask": plain(of_put.ask),
-        "put": put,
-    }

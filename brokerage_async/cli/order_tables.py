@@ -77,20 +77,17 @@ def ticket_line(account: str, order: NewOrder) -> str:
 
 def preview_table(preview: PlacedOrderResponse) -> Table:
     """Build a table of the buying power and fees of a dry-run, in dollars."""
-    figures = (
-        (preview.buying_power_effect, "change in buying power", "change_in_buying_power"),
-        (preview.buying_power_effect, "buying power now", "current_buying_power"),
-        (preview.buying_power_effect, "buying power after", "new_buying_power"),
-        (preview.buying_power_effect, "change in margin", "change_in_margin_requirement"),
-        (preview.fee_calculation, "commission", "commission"),
-        (preview.fee_calculation, "clearing fees", "clearing_fees"),
-        (preview.fee_calculation, "regulatory fees", "regulatory_fees"),
-        (preview.fee_calculation, "all fees", "total_fees"),
-    )
+    figures = {
+        "change in buying power": "change_in_buying_power", "buying power now": "current_buying_power",
+        "buying power after": "new_buying_power", "change in margin": "change_in_margin_requirement",
+        "commission": "commission", "clearing fees": "clearing_fees", "regulatory fees": "regulatory_fees",
+        "all fees": "total_fees",
+    }  # fmt: skip
     rows = [
         {"in dollars": name, "amount": money(amount), "effect": str(getattr(part, f"{field}_effect") or "")}
-        for part, name, field in figures
-        if part is not None and (amount := getattr(part, field)) is not None
+        for name, field in figures.items()
+        for part in (preview.buying_power_effect, preview.fee_calculation)
+        if (amount := getattr(part, field, None)) is not None
     ]
     return table_of(rows, "Dry-run", headings=("in dollars", "amount", "effect"), numbers=("amount",))
 

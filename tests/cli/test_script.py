@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from brokerage_async.cli.script import print_traceback
+from brokerage_async.cli import print_traceback
 
-START = "\nfrom brokerage_async.cli.script import start\nstart()"
+START = "\nfrom brokerage_async.cli import start\nstart()"
 
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
