@@ -19,8 +19,7 @@ Account = Annotated[
     typer.Option(help="account number [env var: BROKERAGE_ACCOUNT]; on the simulator its first one by default"),
 ]
 Accounts = Annotated[
-    list[str] | None,
-    typer.Option("--account", help="account number [env var: BROKERAGE_ACCOUNT], may be repeated"),
+    list[str] | None, typer.Option("--account", help="account number [env var: BROKERAGE_ACCOUNT], may be repeated")
 ]
 Customer = Annotated[str, typer.Option(help="customer number; `me` is the owner of the token")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of tables")]
