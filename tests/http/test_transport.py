@@ -311,30 +311,6 @@ class TestBodies:
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
-    @for_each("unasked", [answer(b"{}", 422), answer(b"{}", 429), answer(b"{}")[:-1], b"junk"])
-    @for_each("method", ["POST", "DELETE", "GET"])
-    @on_real_time
-    async def test_what_nobody_asked_for_is_not_the_next_answer(self, method: str, unasked: Any) -> None:
-        async with RawServer() as server, OpenTransport() as transport:
-            for number in range(3):
-                assert (await transport.send(request_for(server, method))).status == 200
-                assert len(server.requests) == number + 1
-                await server.say(unasked)
-        assert server.connections == 3
-
-    @on_real_time
-    async def test_service_that_answers_before_it_is_asked_is_heard(self) -> None:
-        async def full(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.write(answer(b"{}", 429, "Connection: close"))
-            await writer.drain()
-            writer.close()
-
-        server = await asyncio.start_server(full, "127.0.0.1", 0)
-        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        async with server, OpenTransport() as transport:
-            for _ in range(2):
-                assert (await transport.send(request_for(address))).status == 429
-
     @on_real_time
     async def test_no_content(self) -> None:
         async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
@@ -534,25 +510,6 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
 
 class TestGuard:
     """A guard is asked at the last moment: after any wait for a connection, right before the first byte."""
-
-    @on_real_time
-    async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_withheld(self) -> None:
-        async with RawServer("stall", answer()) as server, OpenTransport(connections=1) as transport:
-            objection: str | None = None
-            occupying = asyncio.create_task(transport.send(request_for(server, timeout=0.3)))
-            await server.arrived.wait()
-            guarded = request_for(server, "POST", guard=lambda: objection)
-            waiting = asyncio.create_task(transport.send(guarded))
-            await asyncio.sleep(0.05)  # it stands in line for the only connection
-            objection = "the claim is over"
-            with pytest.raises(RequestNotSentError, match="withheld: the claim is over") as caught:
-                async with asyncio.timeout(5):
-                    await waiting
-            with pytest.raises(ResponseLostError):
-                await occupying
-            assert caught.value.code == "withheld"
-            assert len(server.requests) == 1
-            assert (await transport.send(request_for(server))).status == 200  # the connection is free again
 
     @on_real_time
     async def test_request_whose_guard_agrees_is_sent(self) -> None:
