@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage
+    from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PlacedOrderResponse, PreflightMessage
     from ..order_entry import OrderChange, Placement
 
 __all__ = [
@@ -62,9 +62,9 @@ def change_lines(change: OrderChange) -> list[str]:
     return [*lines, f"filled: {', '.join(fills)}"] if fills else lines
 
 
-def ticket_line(account: str, order: NewOrder) -> str:
-    """Return an order in one line."""
-    legs = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in order.legs)
+def ticket_line(account: str, order: NewOrder | OrderEdit, legs: Sequence[NewOrderLeg | OrderLeg]) -> str:
+    """Return an order, or the new terms of one, in one line."""
+    what = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in legs)
     prices = (
         ("at", order.price, order.price_effect),
         ("when it trades at", order.stop_trigger, None),
@@ -72,7 +72,7 @@ def ticket_line(account: str, order: NewOrder) -> str:
     )
     terms = [f"{word} {plain(amount)} {effect or ''}".strip() for word, amount, effect in prices if amount is not None]
     until = f"until {order.gtc_date}" if order.gtc_date else str(order.time_in_force)
-    return f"{account}: {legs}; {' '.join([str(order.order_type), *terms])}, {until}"
+    return f"{account}: {what}; {' '.join([str(order.order_type), *terms])}, {until}"
 
 
 def preview_table(preview: PlacedOrderResponse) -> Table:

@@ -71,7 +71,7 @@ async def dry_run(value: Value = None, *, words: Words, target: Target) -> None:
     if target.as_json:
         echo_json(raw(preview))
     else:
-        show_preview([ticket_line(desk.account, ticket)], preview)
+        show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
     if preview.errors:
         raise typer.Exit(1)
 
@@ -82,7 +82,7 @@ async def place(value: Value = None, *, words: Words, sending: Sending, target: 
     async with trading(target, sending.journal) as desk:
         if not sending.yes:
             preview = await desk.service.client.orders.dry_run(desk.account, ticket)
-            show_preview([ticket_line(desk.account, ticket)], preview)
+            show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
             desk.ask("Place this order?")
         await submit(desk.entry.place, desk, ticket, sending, target)
 
@@ -107,7 +107,7 @@ async def bracket(
         if not sending.yes:
             preview = await desk.service.client.complex_orders.dry_run(desk.account, ticket)
             components = zip(("entry", "profit", "loss"), (entry, *ticket.orders), strict=True)
-            show_preview([f"{word} {ticket_line(desk.account, each)}" for word, each in components], preview)
+            show_preview([f"{word} {ticket_line(desk.account, each, each.legs)}" for word, each in components], preview)
             desk.ask("Place this bracket?")
         await submit(desk.entry.place_complex, desk, ticket, sending, target)
 
@@ -135,7 +135,7 @@ async def replace(
         edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
         if not yes:
             preview = await preview_edit(desk, order_id, edit)
-            show_preview([ticket_line(desk.account, replacement(working, edit))], preview)
+            show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
             desk.ask(f"Replace order {order_id} by this one?")
         with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
             change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
@@ -308,21 +308,6 @@ async def preview_edit(desk: Desk, order_id: str, edit: OrderEdit) -> PlacedOrde
             say(f"order {order_id} is {status}, and cannot be changed yet: waiting", err=True)
             await asyncio.sleep(pause)
     return await orders.edit_dry_run(desk.account, order_id, checked)
-
-
-def replacement(order: Order, edit: OrderEdit) -> NewOrder:
-    """Return a working order as it would be placed with new terms, to be shown."""
-    from ..models import NewOrder, NewOrderLeg
-
-    legs = tuple(
-        NewOrderLeg(action=leg.action, instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol)  # type: ignore[arg-type]
-        for leg in order.legs or ()
-    )
-    return NewOrder(
-        order_type=edit.order_type, time_in_force=edit.time_in_force, gtc_date=edit.gtc_date,
-        stop_trigger=edit.stop_trigger, price=edit.price, price_effect=edit.price_effect,
-        value=edit.value, value_effect=edit.value_effect, legs=legs,
-    )  # fmt: skip
 
 
 def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:

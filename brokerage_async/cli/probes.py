@@ -23,7 +23,7 @@ from ..protocol.conformance import Finding, Words
 from ..protocol.decoding.lenient import parse
 from ..protocol.order_status import TERMINAL
 from ..tickets import buy_to_open, limit
-from .witness import BUY, CLOSE, LIMIT, LOSS, MARGIN, PROFIT, Answer, NotAskedError, Row, Witness
+from .witness import BUY, CLOSE, LIMIT, LOSS, MARGIN, PROFIT, Answer, NotAskedError, Row, Witness, outcome_of
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -107,18 +107,11 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
     witness, probes = Witness(client, account), dict(PROBES)
     if orders:
         probes["external_identifier_echoed"] = external_identifier_echoed
-    answers: dict[str, Answer | NotAskedError] = {}
-    for name in OPERATIONS:
-        try:
-            answers[name] = await witness.ask(name)
-        except NotAskedError as reason:
-            answers[name] = reason
-    seen: dict[str, Answer | str | NotAskedError | None] = {}
-    for name in BEHAVIOURS:
-        try:
-            seen[name] = await probes[name](witness) if name in probes else NotAskedError(unasked(name))
-        except NotAskedError as reason:
-            seen[name] = reason
+    answers = {name: await outcome_of(witness.ask(name)) for name in OPERATIONS}
+    seen = {
+        name: await outcome_of(probes[name](witness)) if name in probes else NotAskedError(unasked(name))
+        for name in BEHAVIOURS
+    }
     described = [(each.operation, each.body) for each in witness.answers if each.operation is not None]
     others = [each.body.decode(errors="replace") for each in witness.answers if each.operation is None]
     words = Words(described, [*others, *(text for each in witness.answers for text in each.texts)])
@@ -181,6 +174,11 @@ def is_answered(answer: Answer) -> bool:
     return answer.is_success
 
 
+def unless_refused(answer: Answer, *statuses: int) -> Answer | None:
+    """Return an answer that is no refusal with one of these statuses."""
+    return answer if is_answered(answer) or answer.status not in statuses else None
+
+
 def is_paged(answer: Answer) -> bool:
     """Return whether a list came in pages."""
     return answer.decoded is not None and answer.decoded.pagination is not None
@@ -218,8 +216,7 @@ async def search_without_start(witness: Witness, version: str | None = VERSION) 
 
 async def order_searches_need_a_start(witness: Witness) -> Answer | None:
     """Search without a start, which is refused."""
-    answer = await search_without_start(witness)
-    return answer if is_answered(answer) or answer.status != 400 else None
+    return unless_refused(await search_without_start(witness), 400)
 
 
 async def older_versions_get_a_406(witness: Witness) -> Answer | None:
@@ -246,7 +243,7 @@ async def pages_have_maxima(witness: Witness) -> Answer | None:
     version = VERSION if witness.in_production else None
     for name, most in (("orders", 200), ("transactions", 2_000)):
         answer = await witness.get(f"/accounts/{account}/{name}", version=version, per_page=most + 1, start_date=start)
-        if is_answered(answer) or answer.status != 400:
+        if unless_refused(answer, 400):
             return answer
     return None
 
@@ -256,8 +253,7 @@ async def order_searches_take_three_underlying_types(witness: Witness) -> Answer
     bound = OPERATIONS["orders.list"].bind(
         account_number=await witness.account(), underlying_instrument_type=InstrumentType.WARRANT, per_page=1
     )
-    answer = await witness.send(bound)
-    return answer if is_answered(answer) or answer.status not in (400, 422) else None
+    return unless_refused(await witness.send(bound), 400, 422)
 
 
 # Fields.

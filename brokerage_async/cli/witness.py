@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 import msgspec
@@ -20,7 +20,21 @@ from ..protocol.request import ACCEPT_VERSION
 if TYPE_CHECKING:
     from ..client import Client
 
-__all__ = ["BUY", "CLOSE", "LIMIT", "LOSS", "MARGIN", "PROFIT", "Answer", "NotAskedError", "Row", "Witness"]
+__all__ = [
+    "BUY",
+    "CLOSE",
+    "LIMIT",
+    "LOSS",
+    "MARGIN",
+    "PROFIT",
+    "Answer",
+    "NotAskedError",
+    "Row",
+    "Witness",
+    "outcome_of",
+]
+
+T = TypeVar("T")
 
 SYMBOLS = ("AAPL", "KO", "F", "T", "MSFT", "SPY")
 """Liquid equities; dry-runs are about the first that the account neither holds nor trades."""
@@ -28,6 +42,14 @@ SYMBOLS = ("AAPL", "KO", "F", "T", "MSFT", "SPY")
 
 class NotAskedError(Exception):
     """A question that was not asked, and why."""
+
+
+async def outcome_of(question: Awaitable[T]) -> T | NotAskedError:
+    """Return what a question brought, or why it was not asked."""
+    try:
+        return await question
+    except NotAskedError as reason:
+        return reason
 
 
 @attrs.frozen
@@ -224,10 +246,7 @@ class Witness:
     async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the answer to a question, which is asked at its first use."""
         if name not in self._asked:
-            try:
-                self._asked[name] = await ask()
-            except NotAskedError as reason:
-                self._asked[name] = reason
+            self._asked[name] = await outcome_of(ask())
         found = self._asked[name]
         if isinstance(found, NotAskedError):
             raise found
