@@ -290,9 +290,21 @@ class TokenManager:
             except TokenError as error:
                 error.attempts = attempt
                 self._last_failure = error
-                if not self._may_retry(error) or attempt >= max_attempts:
+                may_retry = error.transient
+                if isinstance(
+                    self._credentials, AuthorizationCode
+                ):  # usable once; a refresh token, any number of times
+                    may_retry = isinstance(error.__cause__, RequestNotSentError) or error.status == 429
+                if not may_retry or attempt >= max_attempts:
                     await self._access.refused(error)
-                    await turn.fail(error, self._note_failure(error))
+                    pause = TERMINAL_PAUSE
+                    if error.transient:
+                        self._failures += 1
+                        pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), MAX_TRANSIENT_PAUSE)
+                        pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
+                    logger.warning("token refresh failed: %s", error.status or "no answer")
+                    self._rest(error, pause)
+                    await turn.fail(error, pause)
                     return
                 logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")
                 wait = throttle_pause(self._policy, attempt, self._policy.jitter())
@@ -301,15 +313,6 @@ class TokenManager:
             else:
                 await self._accept(grant, requested_at, turn)
                 return
-
-    def _may_retry(self, error: TokenError) -> bool:
-        """Return True if another request is safe.
-
-        A code can be used only once, a refresh token any number of times.
-        """
-        if isinstance(self._credentials, AuthorizationCode):
-            return isinstance(error.__cause__, RequestNotSentError) or error.status == 429
-        return error.transient
 
     async def _accept(self, grant: Grant, requested_at: float, turn: RefreshTurn) -> None:
         self._lease = Lease.start(grant.access_token, grant.expires_in, requested_at)
@@ -339,18 +342,6 @@ class TokenManager:
         self._lease = Lease.start(stored.access_token, left, now)
         self._failure = self._last_failure = None
         return True
-
-    def _note_failure(self, error: TokenError) -> float:
-        """Pause after a failure; return for how many seconds."""
-        if error.transient:
-            self._failures += 1
-            pause = min(TRANSIENT_PAUSE * 2.0 ** min(self._failures - 1, 10), MAX_TRANSIENT_PAUSE)
-            pause = max(pause, min(error.retry_after or 0.0, self._policy.max_retry_after))
-        else:
-            pause = TERMINAL_PAUSE
-        logger.warning("token refresh failed: %s", error.status or "no answer")
-        self._rest(error, pause)
-        return pause
 
     def _rest(self, error: TokenError, pause: float) -> None:
         self._failure = error
