@@ -141,8 +141,15 @@ async def chain(
                 for each in listed.expirations
                 if all(value is None or getattr(each, name) == value for name, value in kind.items())
             ]
+            headings = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
+
+            def row(each: Expiration) -> dict[str, str]:
+                days = "" if each.days is None else str(each.days)
+                named = (each.root, each.cycle, each.settlement, each.underlying)
+                return dict(zip(headings, (str(each.day), days, *named, str(len(each.strikes))), strict=True))
+
             show_items(
-                fitting, expiration_row, "Expirations", headings=EXPIRATION, numbers=("days", "strikes"),
+                fitting, row, "Expirations", headings=headings, numbers=("days", "strikes"),
                 dispensable=("underlying", "settlement", "cycle"),
             )  # fmt: skip
 
@@ -226,13 +233,3 @@ async def price_of_underlying(client: Client, expiration: Expiration) -> Decimal
     if price is None:
         raise InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
     return price
-
-
-EXPIRATION = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
-
-
-def expiration_row(expiration: Expiration) -> dict[str, str]:
-    """Return the cells of an expiration."""
-    days = "" if expiration.days is None else str(expiration.days)
-    kind = (expiration.root, expiration.cycle, expiration.settlement, expiration.underlying)
-    return dict(zip(EXPIRATION, (str(expiration.day), days, *kind, str(len(expiration.strikes))), strict=True))

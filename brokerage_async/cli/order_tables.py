@@ -99,8 +99,17 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
+    headings = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
+
+    def row(order: Order) -> dict[str, str]:
+        received = f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else ""
+        price = plain(order.stop_trigger if order.price is None else order.price)
+        status, kind = str(order.status or ""), str(order.order_type or "")
+        named = (order.id or "", received, status, legs_of(order), kind, price, filled(order))
+        return dict(zip(headings, (*named, order.external_identifier or ""), strict=True))
+
     return table_of(
-        map(order_row, orders), "Orders", headings=ORDER, numbers=("price", "filled"), whole=("id",), width=width,
+        map(row, orders), "Orders", headings=headings, numbers=("price", "filled"), whole=("id",), width=width,
         dispensable=("external identifier", "received (UTC)", "type"),
     )  # fmt: skip
 
@@ -111,25 +120,6 @@ STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": 
 def order_style(order: Order) -> str:
     """Return the colour of an order's status on a terminal."""
     return STYLES.get(str(order.status), "")
-
-
-ORDER = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
-"""Headings of the cells of an order."""
-
-
-def order_row(order: Order) -> dict[str, str]:
-    """Return the cells of an order by heading."""
-    cells = (
-        order.id or "",
-        f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
-        str(order.status or ""),
-        legs_of(order),
-        str(order.order_type or ""),
-        plain(order.stop_trigger if order.price is None else order.price),
-        filled(order),
-        order.external_identifier or "",
-    )
-    return dict(zip(ORDER, cells, strict=True))
 
 
 def placement_table(placements: Iterable[Placement]) -> Table:

@@ -91,7 +91,12 @@ async def alerts(interval: Interval = 5.0, push: Push = False, *, watching: Watc
     """Follow the quote alerts of the user."""
     async with connect(simulated=watching.simulated) as service:
         watcher = service.client.watch.quote_alerts(interval=interval, push=push, **watching.how)
-        await show(watcher, "Quote alerts", alert_cells, watching)
+
+        def cells(alert: QuoteAlert) -> dict[str, object]:
+            condition = f"{alert.field} {alert.operator} {alert.threshold}"
+            return {"alert": alert.alert_external_id, "symbol": alert.symbol, "condition": condition}
+
+        await show(watcher, "Quote alerts", cells, watching)
 
 
 async def market(
@@ -103,7 +108,11 @@ async def market(
     """Follow the sessions of a market as they open and close."""
     async with connect(simulated=watching.simulated) as service:
         watcher = service.client.watch.market(collection, extended=extended, **watching.how)
-        await show(watcher, f"Sessions of {collection}", session_cells, watching)
+
+        def cells(session: MarketSession) -> dict[str, object]:
+            return {"day": session.session_date, "opens": session.open_at, "closes": session.close_at}
+
+        await show(watcher, f"Sessions of {collection}", cells, watching)
 
 
 group: typer.Typer = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Follow changes until Ctrl-C.")
@@ -162,14 +171,3 @@ def balance_cells(balance: AccountBalance) -> dict[str, object]:
         "derivative BP": money(balance.derivative_buying_power),
         "equity BP": money(balance.equity_buying_power),
     }
-
-
-def alert_cells(alert: QuoteAlert) -> dict[str, object]:
-    """Return the cells of a quote alert."""
-    condition = f"{alert.field} {alert.operator} {alert.threshold}"
-    return {"alert": alert.alert_external_id, "symbol": alert.symbol, "condition": condition}
-
-
-def session_cells(session: MarketSession) -> dict[str, object]:
-    """Return the cells of a market session."""
-    return {"day": session.session_date, "opens": session.open_at, "closes": session.close_at}
