@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from . import INTERRUPTED
 from .terminal import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from .options import Lines
-
 __all__ = [
-    "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
+    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
 ]  # fmt: skip
 
 T = TypeVar("T")
 
 WIDE = 1_000
 """Columns of a line that is not for a terminal: a file, or another program, takes any."""
+
+INTERRUPTED = 130
+"""Exit code that a shell reports for a program ended by Ctrl-C."""
 
 ROWS = 30
 """Most rows of a live table."""
@@ -128,10 +128,11 @@ def show_items(
 async def follow(
     title: str,
     items: AsyncIterable[T],
-    lines: Lines,
     row: Callable[[T], tuple[object, dict[str, str], str | None]],
     record: Callable[[T], dict[str, Any]],
     *,
+    as_json: bool,
+    count: int | None,
     in_order: bool = False,
     **layout: Any,
 ) -> None:
@@ -140,9 +141,10 @@ async def follow(
     Args:
         title: title of the table.
         items: what is shown.
-        lines: options of the command.
         row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last.
         record: returns an item as JSON values.
+        as_json: print lines of JSON.
+        count: leave after this number of items.
         in_order: sort the rows by their keys, instead of by time.
         layout: options of `table_of`.
     """
@@ -163,12 +165,12 @@ async def follow(
             box=box.SIMPLE_HEAD, **layout,
         )  # fmt: skip
 
-    is_live = out.is_terminal and not lines.as_json
+    is_live = out.is_terminal and not as_json
     live = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if is_live else None
     with live or nullcontext():
         seen = 0
         async for item in items:
-            if lines.as_json:
+            if as_json:
                 echo_json(record(item), indent=None)
             else:
                 key, cells, style = row(item)
@@ -179,7 +181,7 @@ async def follow(
                 if not is_live:
                     say("  ".join(filter(None, cells.values())).replace("\n", ", "))
             seen += 1
-            if seen == lines.count:
+            if seen == count:
                 return
 
 

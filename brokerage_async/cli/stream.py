@@ -43,7 +43,7 @@ async def quotes(
         connect(simulated=lines.simulated) as service,
         service.client.stream.quotes(symbols, event or ["Quote"], period=period) as stream,
     ):
-        await follow("Market", stream, lines, row_of, record_of, in_order=True)
+        await follow("Market", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
 
 
 async def account(
@@ -57,7 +57,7 @@ async def account(
         connect(simulated=lines.simulated) as service,
         service.client.stream.account(account or [service.account(None)], alerts=alerts) as stream,
     ):
-        await follow("Account", stream, lines, row_of, record_of, in_order=True)
+        await follow("Account", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
 
 
 group: typer.Typer = typer.Typer(

@@ -14,8 +14,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from brokerage_async.cli import INTERRUPTED
 from brokerage_async.cli.app import app
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.orders import open_journal
 from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
 from brokerage_async.order_entry import OrderEntry

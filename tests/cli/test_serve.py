@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from brokerage_async.cli import INTERRUPTED
 from brokerage_async.cli.app import app
+from brokerage_async.cli.console import INTERRUPTED
 from brokerage_async.cli.serve import request_of, steer
 from brokerage_async.errors import ConfigurationError
 

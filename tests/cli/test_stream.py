@@ -16,7 +16,6 @@ from brokerage_async.cli import screen
 from brokerage_async.cli import stream as command
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import follow
-from brokerage_async.cli.options import Lines
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 
 
@@ -70,5 +69,5 @@ async def test_table_shows_the_latest_event_of_each_symbol_in_order(monkeypatch:
 
     file = io.StringIO()
     monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
-    await follow("Market", events(), Lines(), command.row_of, command.record_of, in_order=True)
+    await follow("Market", events(), command.row_of, command.record_of, as_json=False, count=None, in_order=True)
     assert re.findall("bid_exchange_code (.)", file.getvalue())[-2:] == ["X", "Z"]
