@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import attrs
 
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from .watch.api import Watch
 
 __all__ = ["PER_OPERATION", "Client", "PerOperation"]
+
+T = TypeVar("T")
 
 UNLIMITED_CONNECTIONS = 256
 """Connections of the pool when the limits set no bound."""
@@ -155,8 +157,16 @@ class Client(Endpoints):
     ) -> None:
         proxy = Secret(proxy) if isinstance(proxy, str) else proxy  # before any error, which shows the locals of frames
         validate_user_agent(user_agent)
-        _check_kinds(environment, limits, token_store)
-        _check_several(trace_configs=trace_configs, observers=observers)
+        _check_type("environment", environment, Environment)
+        if isinstance(limits, type) or not isinstance(limits, Limits | SharedLimits):
+            raise ConfigurationError(f"limits must be of type Limits or RedisLimits, got {type(limits).__name__}")
+        if token_store is not None:
+            check_methods("token_store", token_store, "load", "save")
+        for name, value in (("trace_configs", trace_configs), ("observers", observers)):
+            if not is_array(value):
+                raise ConfigurationError(f"{name} must be a list or tuple, got {type(value).__name__}")
+        for observer in observers:
+            check_function("every observer", observer)
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         network = configure_network(environment, proxy=proxy, ssl=ssl, trust_env=trust_env, allow_http=allow_http)
         bounds = limits if isinstance(limits, Limits) else limits.limits
@@ -165,7 +175,7 @@ class Client(Endpoints):
         options = Options(
             timeout=check_timeout("timeout", timeout),
             deadline=check_timeout("deadline", deadline),
-            retry=_checked_policy(retry),
+            retry=_check_type("retry", retry, RetryPolicy),
             headers=headers,
             strict=check_flag("strict", strict),
             read_only=check_flag("read_only", read_only),
@@ -177,8 +187,11 @@ class Client(Endpoints):
         tokens = token_source(environment, credentials, transport, limiter, options, token_store, watching)
         engine = Engine(environment, transport, limiter, tokens, RetryBudget(retry.budget), watching)
         options = attrs.evolve(options, **_versions(headers, accept_version))
-        self._market_data = market_data
-        self._assemble(BrokerageSession(engine, options, _read_only(market_data)), headers, whole=None)
+        self._market_data, prices = market_data, None
+        if market_data is not None:
+            other = _check_type("market_data", market_data, Client).session
+            prices = BrokerageSession(other.engine, attrs.evolve(other.options, read_only=True))
+        self._assemble(BrokerageSession(engine, options, prices), headers, whole=None)
 
     def _assemble(self, session: BrokerageSession, headers: Mapping[str, str], *, whole: Client | None) -> None:
         super().__init__(session)
@@ -230,7 +243,7 @@ class Client(Endpoints):
         if deadline is not _UNSET:
             changes["deadline"] = check_timeout("deadline", deadline)
         if retry is not _UNSET:
-            changes["retry"] = _checked_policy(retry)
+            changes["retry"] = _check_type("retry", retry, RetryPolicy)
         if accept_version is not _UNSET:
             changes |= _versions(self._headers, accept_version)
         view = object.__new__(type(self))
@@ -338,37 +351,10 @@ class Client(Endpoints):
         return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)
 
 
-def _read_only(market_data: Client | None) -> BrokerageSession | None:
-    """Return a session of the client that serves market data, which refuses whatever changes something."""
-    if market_data is None:
-        return None
-    if not isinstance(market_data, Client):
-        raise ConfigurationError(f"market_data must be of type Client, got {type(market_data).__name__}")
-    session = market_data.session
-    return BrokerageSession(session.engine, attrs.evolve(session.options, read_only=True))
-
-
-def _check_kinds(environment: object, limits: object, token_store: object) -> None:
-    if not isinstance(environment, Environment):
-        raise ConfigurationError(f"environment must be of type Environment, got {type(environment).__name__}")
-    if not isinstance(limits, Limits) and (isinstance(limits, type) or not isinstance(limits, SharedLimits)):
-        raise ConfigurationError(f"limits must be of type Limits or RedisLimits, got {type(limits).__name__}")
-    if token_store is not None:
-        check_methods("token_store", token_store, "load", "save")
-
-
-def _check_several(*, trace_configs: object, observers: object) -> None:
-    for name, value in (("trace_configs", trace_configs), ("observers", observers)):
-        if not is_array(value):
-            raise ConfigurationError(f"{name} must be a list or tuple, got {type(value).__name__}")
-        for item in value if name == "observers" else ():
-            check_function("every observer", item)
-
-
-def _checked_policy(retry: RetryPolicy) -> RetryPolicy:
-    if not isinstance(retry, RetryPolicy):
-        raise ConfigurationError(f"retry must be of type RetryPolicy, got {type(retry).__name__}")
-    return retry
+def _check_type(name: str, value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise ConfigurationError(f"{name} must be of type {kind.__name__}, got {type(value).__name__}")
+    return value
 
 
 def _versions(headers: Mapping[str, str], accept_version: str | PerOperation | None) -> dict[str, Any]:

@@ -134,7 +134,11 @@ class FileTokenStore:
         content = self._read() | {key: entry}
         folder, prefix = self._path.parent, f".{self._path.name}."
         folder.mkdir(parents=True, exist_ok=True)
-        self._remove_abandoned(prefix)
+        for path in folder.iterdir():  # of processes that were killed while they saved; a younger one may be in use
+            if path.name.startswith(prefix) and path.name.endswith(SUFFIX):
+                with contextlib.suppress(OSError):
+                    if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
+                        path.unlink()
         descriptor, name = tempfile.mkstemp(dir=folder, prefix=prefix, suffix=SUFFIX)  # created with mode 0600
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -145,14 +149,6 @@ class FileTokenStore:
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise
-
-    def _remove_abandoned(self, prefix: str) -> None:
-        """Remove the files of processes that were killed while they saved; a younger one may still be in use."""
-        for path in self._path.parent.iterdir():
-            if path.name.startswith(prefix) and path.name.endswith(SUFFIX):
-                with contextlib.suppress(OSError):
-                    if time.time() - path.stat().st_mtime > ABANDONED_AFTER:
-                        path.unlink()
 
 
 def store_key(environment: Environment, credentials: RefreshToken | AuthorizationCode) -> str:

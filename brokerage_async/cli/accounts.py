@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import echo_json, show, show_items
-from .options import Account, AsJson, Customer, Simulated
+from .options import Customer, Output, Target
 from .service import connect
 from .tables import moment, money, plain, raw, table_of
 
@@ -36,31 +36,38 @@ OCCASIONAL = (
 """Figures that are shown unless they are 0."""
 
 
-async def accounts(customer: Customer = "me", as_json: AsJson = False, simulated: Simulated = False) -> None:
+async def accounts(customer: Customer = "me", *, output: Output) -> None:
     """List the accounts of a customer."""
-    from ..models import CustomerAccount
+    from ..models import Account
 
-    async with connect(simulated=simulated) as service:
+    def row(owned: CustomerAccount) -> dict[str, str]:
+        account = owned.account or Account()
+        cells = (
+            account.account_number, account.nickname, account.account_type_name, account.margin_or_cash,
+            owned.authority_level, account.opened_at and account.opened_at.date(), account.is_closed and "closed",
+        )  # fmt: skip
+        return {heading: str(cell or "") for heading, cell in zip(headings, cells, strict=True)}
+
+    async with connect(simulated=output.simulated) as service:
         found = await service.client.accounts.list(customer)
-    headings = tuple(account_row(CustomerAccount()))
+    headings = ("account", "nickname", "type", "margin or cash", "authority", "opened", "closed")
     dispensable = ("opened", "margin or cash")
-    show_items(found, account_row, "Accounts", as_json=as_json, headings=headings, dispensable=dispensable)
+    show_items(found, row, "Accounts", as_json=output.as_json, headings=headings, dispensable=dispensable)
 
 
 async def positions(
-    account: Account = None,
     closed: Annotated[bool, typer.Option("--closed", help="also positions that were closed today")] = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    target: Target,
 ) -> None:
     """Show the positions of an account with their value and gain."""
-    async with connect(simulated=simulated) as service:
-        account = service.account(account)
+    async with connect(simulated=target.simulated) as service:
+        account = service.account(target.account)
         found = await service.client.positions.list(
             account, include_marks=True, include_closed_positions=True if closed else None
         )
     show_items(
-        found, position_row, f"Positions of {account}", as_json=as_json, empty=f"{account} has no positions.",
+        found, position_row, f"Positions of {account}", as_json=target.as_json, empty=f"{account} has no positions.",
         numbers=NUMBERS, whole=("symbol",), dispensable=("type", "today", "opened at"),
     )  # fmt: skip
 
@@ -69,30 +76,16 @@ NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
 """Headings of the numbers of a position."""
 
 
-async def balances(account: Account = None, as_json: AsJson = False, simulated: Simulated = False) -> None:
+async def balances(target: Target) -> None:
     """Show cash, buying power and requirements of an account."""
-    async with connect(simulated=simulated) as service:
-        account = service.account(account)
+    async with connect(simulated=target.simulated) as service:
+        account = service.account(target.account)
         found = await service.client.balances.list(account)
-    if as_json:
+    if target.as_json:
         echo_json(raw(found))
         return
     for balance in found:
         show(balance_table(balance, account))
-
-
-def account_row(owned: CustomerAccount) -> dict[str, str]:
-    """Return the cells of an account."""
-    account = owned.account
-    return {
-        "account": (account and account.account_number) or "",
-        "nickname": (account and account.nickname) or "",
-        "type": (account and account.account_type_name) or "",
-        "margin or cash": (account and account.margin_or_cash) or "",
-        "authority": str(owned.authority_level or ""),
-        "opened": f"{account.opened_at:%Y-%m-%d}" if account and account.opened_at else "",
-        "closed": "closed" if account and account.is_closed else "",
-    }
 
 
 def position_row(position: Position) -> dict[str, str]:
@@ -105,21 +98,15 @@ def position_row(position: Position) -> dict[str, str]:
     today = position.realized_today
     if today is not None and position.realized_today_effect == "Debit":
         today = -today
+    computed = {"value": value, "gain": gain, "today": today}
     return {
         "symbol": position.symbol or "",
         "type": str(position.instrument_type or ""),
         "quantity": plain(quantity),
         "opened at": plain(paid),
         "mark": plain(mark),
-        "value": cents(value),
-        "gain": cents(gain),
-        "today": cents(today),
+        **{name: "" if amount is None else money(round(amount, 2)) for name, amount in computed.items()},
     }
-
-
-def cents(amount: Decimal | None) -> str:
-    """Return a computed amount, rounded to cents."""
-    return "" if amount is None else money(round(amount, 2))
 
 
 def balance_table(balance: AccountBalance, account: str) -> Table:

@@ -9,11 +9,10 @@ import typer
 
 from .console import confirm, echo_json, say
 from .options import Simulated, Yes
-from .service import Service, connect
+from .service import connect
 from .tables import raw
 
 if TYPE_CHECKING:
-    from ..errors import ErrorDetail
     from ..operation import Operation, Parameter
 
 __all__ = ["call", "read_arguments", "read_body"]
@@ -34,11 +33,6 @@ def operations() -> dict[str, Operation[Any]]:
     return {name: operation for name, operation in OPERATIONS.items() if operation.scope is not None}
 
 
-def names() -> list[str]:
-    """Return the values that complete OPERATION."""
-    return ["list", *operations()]
-
-
 async def call(
     context: typer.Context,
     operation: Annotated[
@@ -46,7 +40,7 @@ async def call(
         typer.Argument(
             metavar="OPERATION",
             help="such as market_metrics.dividends; `list` names them all, `list NAME` or `NAME --help` describes one",
-            autocompletion=names,
+            autocompletion=lambda: ["list", *operations()],
         ),
     ] = None,
     body: Annotated[str | None, typer.Option(help="JSON of the request body, @FILE or - for standard input")] = None,
@@ -81,7 +75,13 @@ async def call(
     bound = BoundCall(found, path=path, query=query, body=content)
     async with connect(simulated=simulated) as service:
         if found.effect is Effect.MUTATE and not yes:
-            ask(found, service, path)
+            if better := BETTER.get(found.name):
+                sent_so = (
+                    f"{found.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome."
+                )
+                say(sent_so, err=True)
+            account = f", account {path['account_number']}" if "account_number" in path else ""
+            confirm(f"Send {found.name} to {service}{account}? (--yes does not ask)")
         result: Any
         if found.shape is Shape.PAGE:
             result = await service.client.session.paginate(bound).collect(max_items)
@@ -100,23 +100,17 @@ def describe(names: list[str]) -> None:
         operation = find(name)
         namespace, _, method = operation.name.partition(".")
         group = getattr(endpoints, "".join(word.capitalize() for word in namespace.split("_")))
-        flags = [explain(each) for each in operation.parameters]
+        flags: list[str] = []
+        for each in operation.parameters:
+            takes = each.kind if each.choices is None else "|".join(str(choice.value) for choice in each.choices)
+            notes = ["optional"] * (not each.required) + ["may be repeated"] * each.array
+            flags.append(f"--{flag(each)} {takes}" + (f" ({', '.join(notes)})" if notes else ""))
         flags += [f"--body JSON of a {operation.body.__name__}"] if operation.body else []
         typer.echo("\n  ".join([operation.name, *flags]))
         typer.echo(f"\n{inspect.getdoc(getattr(group, method))}\n")
     if not names:
         for known in operations().values():
             typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
-
-
-def ask(operation: Operation[Any], service: Service, path: Mapping[str, object]) -> None:
-    """Ask before an operation changes something."""
-    better = BETTER.get(operation.name)
-    if better is not None:
-        said = f"{operation.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome."
-        say(said, err=True)
-    account = f", account {path['account_number']}" if "account_number" in path else ""
-    confirm(f"Send {operation.name} to {service}{account}? (--yes does not ask)")
 
 
 def find(name: str) -> Operation[Any]:
@@ -140,66 +134,43 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
     by_flag = {flag(parameter): parameter for parameter in operation.parameters}
     values: dict[str, list[object]] = {}
     problems: list[ErrorDetail] = []
-    for name, text in pairs(arguments, problems):
-        parameter = by_flag.get(name)
-        if parameter is None:
-            known = ", ".join(f"--{each}" for each in by_flag) or "none"
-            problems.append(
-                ErrorDetail("unknown", f"unknown parameter of {operation.name}; known: {known}", f"--{name}")
-            )
-            continue
-        try:
-            values.setdefault(parameter.wire, []).append(read_value(parameter.kind, text))
-        except (KeyError, ValueError):
-            problems.append(ErrorDetail("type", f"must be of kind {parameter.kind}, got {text!r}", f"--{name}"))
-    for parameter in operation.parameters:
-        if parameter.required and parameter.wire not in values and not problems:
-            hint = f"is required; `brokerage-async call list {operation.name}` lists all parameters"
-            problems.append(ErrorDetail("missing", hint, f"--{flag(parameter)}"))
-    if problems:
-        raise InvalidRequestError(
-            "invalid arguments (nothing was sent)", operation=operation.name, errors=tuple(problems)
-        )
-    return tuple(
-        {p.wire: given(p, values[p.wire]) for p in operation.parameters if p.location == location and p.wire in values}
-        for location in ("path", "query")
-    )  # type: ignore[return-value]
-
-
-def pairs(arguments: list[str], problems: list[ErrorDetail]) -> list[tuple[str, str]]:
-    """Split arguments into names and values."""
-    from ..errors import ErrorDetail
-
-    found: list[tuple[str, str]] = []
     rest = iter(arguments)
     for argument in rest:
         if not argument.startswith("--"):
             problems.append(ErrorDetail("unexpected", "must follow a --name", argument))
             continue
-        name, equals, text = argument[2:].partition("=")
-        value = text if equals else next(rest, None)
-        if value is None:
+        name, equals, given = argument[2:].partition("=")
+        text, name = given if equals else next(rest, None), name.replace("_", "-")
+        if text is None:
             problems.append(ErrorDetail("missing", "needs a value", argument))
+        elif name not in by_flag:
+            known = ", ".join(f"--{each}" for each in by_flag) or "none"
+            said = f"unknown parameter of {operation.name}; known: {known}"
+            problems.append(ErrorDetail("unknown", said, f"--{name}"))
         else:
-            found.append((name.replace("_", "-"), value))
-    return found
+            kind, wire = by_flag[name].kind, by_flag[name].wire
+            try:
+                values.setdefault(wire, []).append(read_value(kind, text))
+            except (KeyError, ValueError):
+                problems.append(ErrorDetail("type", f"must be of kind {kind}, got {text!r}", f"--{name}"))
+    for name, parameter in by_flag.items():
+        if parameter.required and parameter.wire not in values and not problems:
+            hint = f"is required; `brokerage-async call list {operation.name}` lists all parameters"
+            problems.append(ErrorDetail("missing", hint, f"--{name}"))
+    if problems:
+        raise InvalidRequestError(
+            "invalid arguments (nothing was sent)", operation=operation.name, errors=tuple(problems)
+        )
+    located: dict[str, dict[str, object]] = {"path": {}, "query": {}}
+    for each in by_flag.values():
+        if each.wire in values:
+            located[each.location][each.wire] = values[each.wire] if each.array else values[each.wire][-1]
+    return located["path"], located["query"]
 
 
 def flag(parameter: Parameter) -> str:
     """Return the name of a parameter on the command line."""
     return parameter.name.replace("_", "-")
-
-
-def explain(parameter: Parameter) -> str:
-    """Describe a parameter: its flag, its values, and whether it is optional."""
-    takes = parameter.kind if parameter.choices is None else "|".join(str(each.value) for each in parameter.choices)
-    notes = ["optional"] * (not parameter.required) + ["may be repeated"] * parameter.array
-    return f"--{flag(parameter)} {takes}" + (f" ({', '.join(notes)})" if notes else "")
-
-
-def given(parameter: Parameter, values: list[object]) -> object:
-    """Return all values of an array parameter, otherwise the last one."""
-    return values if parameter.array else values[-1]
 
 
 def read_value(kind: str, text: str) -> object:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "INTERRUPTED", "complain", "confirm", "count_to", "echo_json", "run", "say", "show", "show_items", "width",
+    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -28,6 +28,9 @@ WIDE = 1_000
 
 INTERRUPTED = 130
 """Exit code that a shell reports for a program ended by Ctrl-C."""
+
+ROWS = 30
+"""Most rows of a live table."""
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -122,14 +125,64 @@ def show_items(
         say(empty)
 
 
-async def count_to(limit: int | None, changes: Any, show: Callable[[Any], None]) -> None:
-    """Show what an asynchronous iterator yields, up to the requested number."""
-    seen = 0
-    async for change in changes:
-        show(change)
-        seen += 1
-        if seen == limit:
-            return
+async def follow(
+    title: str,
+    items: AsyncIterable[T],
+    row: Callable[[T], tuple[object, dict[str, str], str | None]],
+    record: Callable[[T], dict[str, Any]],
+    *,
+    as_json: bool,
+    count: int | None,
+    in_order: bool = False,
+    **layout: Any,
+) -> None:
+    """Show items as they come: as lines of JSON, or in a live table; without a terminal, as lines.
+
+    Args:
+        title: title of the table.
+        items: what is shown.
+        row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last.
+        record: returns an item as JSON values.
+        as_json: print lines of JSON.
+        count: leave after this number of items.
+        in_order: sort the rows by their keys, instead of by time.
+        layout: options of `table_of`.
+    """
+    from contextlib import nullcontext
+
+    from rich import box
+    from rich.live import Live
+
+    from .screen import out
+    from .tables import table_of
+
+    latest: dict[Any, tuple[dict[str, str], str | None]] = {}
+
+    def table() -> Table:
+        rows = [latest[key] for key in (sorted(latest) if in_order else list(latest))]
+        return table_of(
+            [cells for cells, _ in rows], title, width=out.width, styles=[style for _, style in rows],
+            box=box.SIMPLE_HEAD, **layout,
+        )  # fmt: skip
+
+    is_live = out.is_terminal and not as_json
+    live = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if is_live else None
+    with live or nullcontext():
+        seen = 0
+        async for item in items:
+            if as_json:
+                echo_json(record(item), indent=None)
+            else:
+                key, cells, style = row(item)
+                latest.pop(key, None)
+                latest[key] = cells, style
+                if len(latest) > ROWS:
+                    del latest[next(iter(latest))]
+                if not is_live:
+                    say("  ".join(filter(None, cells.values())).replace("\n", ", "))
+            seen += 1
+            if seen == count:
+                return
 
 
 def echo_json(value: Any, *, indent: int | None = 2) -> None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..client import Client
-    from ..models import Order
     from ..observers import Attempt
     from ..simulator import Simulator
 
@@ -38,17 +37,41 @@ async def demo() -> None:
     Runs on an embedded simulator. With BROKERAGE_BASE_URL set, the reading parts run against that service and no
     order is sent.
     """
-    with progress_bar() as progress:
-        report = Report(progress)
+    from rich import progress
+
+    from .screen import err
+
+    columns = (
+        progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.BarColumn(),
+        progress.TextColumn("{task.completed:,.0f}"), progress.TimeElapsedColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        report = Report(bar)
         simulated = not os.environ.get("BROKERAGE_BASE_URL")
         async with connect(simulated=simulated, observers=[report.attempts.append]) as service:
             client, simulator = service.client, service.simulator
             if simulator is not None:
                 say(f"Account {simulator.account_numbers[0]}")
-            await read_market(client, report)
-            symbols = await page_equities(client, report)
-            await fetch_in_bulk(client, report, symbols[:BULK_SYMBOLS])
-            await fetch_chain(client, report)
+            with report.step("token, market time") as row:
+                (session, *_) = await client.market_time.current_sessions(["Equity"])
+                row.update(what=f"equity market is {session.state or 'in an unnamed state'}", items=1)
+            symbols: list[str] = []
+            with report.step("all equities") as row:
+                pages = 0
+                async for page in client.instruments.equities(per_page=PAGE_SIZE).prefetch(PREFETCH).pages():
+                    pages += 1
+                    symbols += [equity.symbol for equity in page.items if equity.symbol]
+                    total = page.pagination.total_items if page.pagination else None
+                    bar.update(row["task"], completed=len(symbols), total=total)
+                row.update(what=f"{pages} pages of {PAGE_SIZE:,}, {PREFETCH} in flight", items=len(symbols))
+            with report.step("bulk by symbol") as row:  # one of them is unknown
+                asked = [*symbols[:BULK_SYMBOLS], "NO.SUCH"]
+                result = await client.bulk.equities(asked, concurrency=8, batch_size=50)
+                row.update(what=f"{len(result.missing)} missing, {len(result.failed)} failed", items=len(result.found))
+            with report.step("futures option chain") as row:
+                chain = await client.instruments.futures_option_chain(CHAIN_PRODUCT)
+                expirations = {option.expiration_date for option in chain}
+                row.update(what=f"{CHAIN_PRODUCT}, {len(expirations)} expirations, one body", items=len(chain))
             if simulator is not None:
                 await trade(client, simulator, report)
     show(report.table())
@@ -84,97 +107,36 @@ class Report:
         return table_of(self.steps, "Steps", numbers=("items", "requests", "seconds"), whole=("step",), caption=said)
 
 
-def progress_bar() -> Progress:
-    """Return a display of the running step, on a terminal only."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from .screen import err
-
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,.0f}"),
-        TimeElapsedColumn(),
-    )  # fmt: skip
-    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-
-
-async def read_market(client: Client, report: Report) -> None:
-    """Read the state of the equity market."""
-    with report.step("token, market time") as row:
-        (session, *_) = await client.market_time.current_sessions(["Equity"])
-        row.update(what=f"equity market is {session.state or 'in an unnamed state'}", items=1)
-
-
-async def page_equities(client: Client, report: Report) -> list[str]:
-    """Read every equity, page by page with some pages in flight ahead, and return their symbols."""
-    symbols: list[str] = []
-    pages = 0
-    with report.step("all equities") as row:
-        async for page in client.instruments.equities(per_page=PAGE_SIZE).prefetch(PREFETCH).pages():
-            pages += 1
-            symbols += [equity.symbol for equity in page.items if equity.symbol]
-            total = page.pagination.total_items if page.pagination else None
-            report.progress.update(row["task"], completed=len(symbols), total=total)
-        row.update(what=f"{pages} pages of {PAGE_SIZE:,}, {PREFETCH} in flight", items=len(symbols))
-    return symbols
-
-
-async def fetch_in_bulk(client: Client, report: Report, symbols: list[str]) -> None:
-    """Fetch many equities by symbol, one of them unknown."""
-    with report.step("bulk by symbol") as row:
-        result = await client.bulk.equities([*symbols, "NO.SUCH"], concurrency=8, batch_size=50)
-        row.update(what=f"{len(result.missing)} missing, {len(result.failed)} failed", items=len(result.found))
-
-
-async def fetch_chain(client: Client, report: Report) -> None:
-    """Fetch a whole chain of options on futures."""
-    with report.step("futures option chain") as row:
-        chain = await client.instruments.futures_option_chain(CHAIN_PRODUCT)
-        expirations = {option.expiration_date for option in chain}
-        row.update(what=f"{CHAIN_PRODUCT}, {len(expirations)} expirations, one body", items=len(chain))
-
-
 async def trade(client: Client, simulator: Simulator, report: Report) -> None:
     """Preview an order, place it once under an external identifier, and watch it to its end."""
     from ..journal import MemoryJournal
     from ..tickets import buy_to_open, market
 
     account = simulator.account_numbers[0]
-    order = market(buy_to_open("AAPL", 100))
+    ticket = market(buy_to_open("AAPL", 100))
     with report.step("order dry-run") as row:
-        preview = await client.orders.dry_run(account, order)
+        preview = await client.orders.dry_run(account, ticket)
         row.update(what=f"{len(preview.warnings or ())} warnings", items=1)
     show(preview_table(preview))
     for warning in preview.warnings or ():
         say(f"warning: {warning.message or warning.code}", style="yellow")
     with report.step("order placed") as row:
         entry = client.order_entry(MemoryJournal())  # on the simulator nothing is worth recovering
-        placement = await entry.place(account, order, allow_warnings=True)
+        placement = await entry.place(account, ticket, allow_warnings=True)
         row.update(what=f"{placement.outcome}", items=1)
     if placement.order is None or placement.order.id is None:
         return
     say(f"Placed as order {placement.order.id}, external identifier {placement.external_identifier}")
     with report.step("order watched") as row:
-        final, statuses = await watch_to_the_end(client, simulator, account, placement.order.id)
+        order, statuses = placement.order, list[str]()
+        async with aclosing(client.watch.orders(simulator.customer_id, [account], interval=POLL_EVERY)) as changes:
+            async for change in changes:
+                if change.key == order.id and change.after is not None:
+                    order = change.after
+                    statuses += [str(order.status)] if str(order.status) not in statuses else []
+                    if order.terminal_at is not None:
+                        break
         row.update(what=" → ".join(statuses), items=len(statuses))
-    show(fills_table(final))
-
-
-async def watch_to_the_end(
-    client: Client, simulator: Simulator, account: str, order_id: str
-) -> tuple[Order, list[str]]:
-    """Follow the order through the live list until it is terminal; return it and its statuses."""
-    statuses: list[str] = []
-    async with aclosing(client.watch.orders(simulator.customer_id, [account], interval=POLL_EVERY)) as changes:
-        async for change in changes:
-            if change.key == order_id and change.after is not None:
-                statuses.append(str(change.after.status))
-                if change.after.terminal_at is not None:
-                    return change.after, list(dict.fromkeys(statuses))
-    raise AssertionError("a watcher does not end by itself")
-
-
-def fills_table(order: Order) -> Table:
-    """Build a table of the fills of an order."""
     rows = (
         {
             "leg": f"{leg.action} {leg.symbol}",
@@ -186,4 +148,4 @@ def fills_table(order: Order) -> Table:
         for leg in order.legs or ()
         for fill in leg.fills or ()
     )
-    return table_of(rows, f"Order {order.id}: {order.status}", title_style=order_style(order))
+    show(table_of(rows, f"Order {order.id}: {order.status}", title_style=order_style(order)))

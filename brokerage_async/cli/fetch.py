@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +16,7 @@ from .options import Simulated, day
 from .service import connect
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from ..bulk import Bulk, BulkFetch, FileResult
+    from ..bulk import Bulk, BulkFetch
 
 __all__ = ["FORMATS", "Kind", "fetch"]
 
@@ -65,8 +63,12 @@ async def fetch(
     Results are kept in FILE.partial until the file is complete: run the same command again after an interruption,
     and it goes on where it stopped. If symbols fail, the file is not written, and the next run requests only those.
     """
+    from rich import progress
+
+    from ..arrow import require
     from ..bulk import Bulk, fetch_to_file
-    from ..errors import IncompleteFetchError
+    from ..errors import ConfigurationError, IncompleteFetchError
+    from .screen import err
 
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
@@ -74,13 +76,20 @@ async def fetch(
         said = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
         raise typer.BadParameter(said, param_hint="--start-date")
     if out.suffix == ".parquet":
-        require_arrow()
+        try:
+            require("arrow")
+        except ConfigurationError as missing:
+            raise typer.BadParameter(str(missing), param_hint="--out") from None
     wanted = read_symbols(symbols)
-    with progress_bar() as progress:
-        task = progress.add_task(kind, total=len(wanted))
+    columns = (
+        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(), progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(kind, total=len(wanted))
 
         def show(done: int, total: int | None, elapsed: float) -> None:
-            progress.update(task, completed=done)
+            bar.update(task, completed=done)
 
         options: dict[str, Any] = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
         options = {name: value for name, value in options.items() if value is not None}
@@ -94,18 +103,13 @@ async def fetch(
                 complain_of(error.failed)
                 say(f"{out} was not written: run the same command again to retry, or pass --skip-failed", err=True)
                 raise typer.Exit(1) from None
-    report(result, len(wanted))
-
-
-def require_arrow() -> None:
-    """Refuse Parquet when pyarrow is not installed."""
-    from ..arrow import require
-    from ..errors import ConfigurationError
-
-    try:
-        require("arrow")
-    except ConfigurationError as missing:
-        raise typer.BadParameter(str(missing), param_hint="--out") from None
+    say(f"{result.path}: {result.found} of {len(wanted)} symbols found", err=True)
+    if result.resumed:
+        say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
+    if result.missing:
+        rest = f" and {len(result.missing) - SHOWN} more" if len(result.missing) > SHOWN else ""
+        say(f"unknown to the service: {', '.join(result.missing[:SHOWN])}{rest}", err=True)
+    complain_of(result.failed)
 
 
 def read_symbols(name: str) -> list[str]:
@@ -122,60 +126,24 @@ def read_symbols(name: str) -> list[str]:
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 
-PLAIN: Mapping[Kind, str] = {
-    Kind.EQUITIES: "equities",
-    Kind.FUTURE_OPTIONS: "future_options",
-    Kind.CRYPTOCURRENCIES: "cryptocurrencies",
-    Kind.WARRANTS: "warrants",
-    Kind.PRICES: "market_data",
-    Kind.METRICS: "market_metrics",
-    Kind.CHAINS: "futures_option_chains",
-    Kind.EQUITY_CHAINS: "equity_option_chains",
-    Kind.DIVIDENDS: "dividends",
+METHODS: Mapping[Kind, tuple[str, Mapping[str, object]]] = {
+    Kind.OPTIONS: ("equity_options", {"with_expired": True}),
+    Kind.FUTURES: ("futures", {"only_active_futures": False}),
+    Kind.PRICES: ("market_data", {}),
+    Kind.METRICS: ("market_metrics", {}),
+    Kind.CHAINS: ("futures_option_chains", {}),
+    Kind.EQUITY_CHAINS: ("equity_option_chains", {}),
+    Kind.EARNINGS: ("earnings_reports", {}),
 }
-"""Methods of `Bulk` that take symbols alone; expired instruments are requested with the others."""
+"""Methods of `Bulk` whose names are not those of their kinds; expired instruments are requested with the others."""
 
 
 def begin(bulk: Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any) -> BulkFetch[Any]:
     """Return the fetch of a kind of data, which has not started."""
-    if kind is Kind.OPTIONS:
-        return bulk.equity_options(symbols, with_expired=True, **options)
-    if kind is Kind.FUTURES:
-        return bulk.futures(symbols, only_active_futures=False, **options)
-    if kind is Kind.EARNINGS:
-        assert start_date is not None, "the command line was checked"
-        return bulk.earnings_reports(symbols, start_date.date(), **options)
-    fetch: BulkFetch[Any] = getattr(bulk, PLAIN[kind])(symbols, **options)
+    name, more = METHODS.get(kind, (kind.value.replace("-", "_"), {}))
+    days = () if start_date is None else (start_date.date(),)
+    fetch: BulkFetch[Any] = getattr(bulk, name)(symbols, *days, **more, **options)
     return fetch
-
-
-def progress_bar() -> Progress:
-    """Return a progress bar on stderr, silent unless that is a terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    from .screen import err
-
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=err, transient=True, disable=not err.is_terminal,
-    )  # fmt: skip
-
-
-def report(result: FileResult, asked: int) -> None:
-    """Report how many of the ``asked`` symbols the file holds."""
-    say(f"{result.path}: {result.found} of {asked} symbols found", err=True)
-    if result.resumed:
-        say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
-    if result.missing:
-        say(f"unknown to the service: {some(result.missing)}", err=True)
-    complain_of(result.failed)
 
 
 def complain_of(failed: Mapping[str, Exception]) -> None:
@@ -184,9 +152,3 @@ def complain_of(failed: Mapping[str, Exception]) -> None:
         say(f"failed: {symbol}: {failed[symbol]}", err=True)
     if len(failed) > SHOWN:
         say(f"failed: {len(failed) - SHOWN} more", err=True)
-
-
-def some(symbols: Sequence[str]) -> str:
-    """Return the first symbols, and the number of the others."""
-    rest = len(symbols) - SHOWN
-    return ", ".join(symbols[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

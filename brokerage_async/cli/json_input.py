@@ -50,10 +50,20 @@ def read_exactly(content: str) -> Any:
     Raises:
         ValueError: not JSON, a key occurs twice in one object, or a number is not finite.
     """
+
+    def refuse(name: str) -> NoReturn:
+        raise ValueError(f"a number must be finite, got {name}")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"the key {twice!r} occurs twice in one object")
+        return made
+
     try:
-        return json.loads(
-            content, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates
-        )
+        return json.loads(content, parse_float=Decimal, parse_constant=refuse, object_pairs_hook=unique)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
     except ArithmeticError:
@@ -99,16 +109,3 @@ def _problems(made: Any, prefix: str) -> Iterator[ErrorDetail]:
             if type(item) in REQUEST_MODELS:
                 place = f"{prefix}{field.wire}[{index}]" if field.array else f"{prefix}{field.wire}"
                 yield from _problems(item, f"{place}.")
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice in one object")
-    return made
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"a number must be finite, got {name}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import complain, echo_json, say, show_items
-from .options import AsJson, Simulated, day
+from .options import Output, day
 from .service import connect
 from .tables import moment, plain, raw
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..models import InstrumentSearchHit, MarketDataSnapshot, NestedFuturesOptionChain, NestedOptionChain
 
-    Prices = Mapping[str, MarketDataSnapshot]
-
 __all__ = ["chain", "quote", "search"]
 
 STRIKES_SHOWN = 10
@@ -30,14 +28,14 @@ STRIKES_SHOWN = 10
 async def quote(
     symbols: Annotated[list[str], typer.Argument(help="such as AAPL, 'AAPL  260612C00110000', /ESZ6 or BTC/USD")],
     index: Annotated[list[str] | None, typer.Option(help="an index such as SPX, may be repeated")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the prices of instruments of any type."""
     indices = index or []
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         result = await service.client.bulk.market_data([*symbols, *indices], types=dict.fromkeys(indices, "Index"))
-    if as_json:
+    if output.as_json:
         echo_json(raw(list(result.found.values())))
     elif result.found:
         show_items(
@@ -59,14 +57,19 @@ async def search(
         list[str] | None, typer.Option("--type", help="such as Equity or Future, may be repeated")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, max=100, help="show at most so many; by default 25")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Search instruments by symbol or description."""
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         found = await service.client.search.instruments(query=words, types=instrument_type or None, limit=limit)
+
+    def row(hit: InstrumentSearchHit) -> dict[str, str]:
+        kind, exchange, description = str(hit.instrument_type or ""), hit.exchange or "", hit.description or ""
+        return {"symbol": hit.symbol or "", "type": kind, "exchange": exchange, "description": description}
+
     show_items(
-        found, hit_row, "Instruments", as_json=as_json, empty=f"Nothing was found for {words!r}.",
+        found, row, "Instruments", as_json=output.as_json, empty=f"Nothing was found for {words!r}.",
         whole=("symbol",), folded=("description",), dispensable=("exchange",),
     )  # fmt: skip
 
@@ -97,16 +100,6 @@ def price_of(rows: Iterable[MarketDataSnapshot]) -> Decimal | None:
     return None
 
 
-def hit_row(hit: InstrumentSearchHit) -> dict[str, str]:
-    """Return the cells of an instrument that was found."""
-    return {
-        "symbol": hit.symbol or "",
-        "type": str(hit.instrument_type or ""),
-        "exchange": hit.exchange or "",
-        "description": hit.description or "",
-    }
-
-
 async def chain(
     symbol: Annotated[str, typer.Argument(help="underlying such as SPX, product such as /ES, or future such as /ESZ6")],
     on: Annotated[datetime | None, day("strikes of the expiration on this day")] = None,
@@ -117,8 +110,8 @@ async def chain(
     cycle: Annotated[str | None, typer.Option(help="only of this cycle, such as Regular or Weekly")] = None,
     around: Annotated[str | None, typer.Option(help="price that the strikes are around [default: the current]")] = None,
     strikes: Annotated[int | None, typer.Option(min=1, help="number of strikes [default: 10]")] = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    output: Output,
 ) -> None:
     """Show the expirations of an underlying, or with --on, --near or --days the strikes around the money of one."""
     from ..chains import OptionChain
@@ -129,7 +122,7 @@ async def chain(
     if not chosen:
         exclude("a list of expirations", {"--around": around, "--strikes": strikes})
     kind = {"root": root, "settlement": settlement, "cycle": cycle}
-    async with connect(simulated=simulated) as service:
+    async with connect(simulated=output.simulated) as service:
         nested, future = await read_chain(service.client, symbol)
         listed = OptionChain.of(nested)
         if future is not None:
@@ -139,8 +132,8 @@ async def chain(
             if price is None:
                 price = await price_of_underlying(service.client, expiration)
             around_it = expiration.nearest(price, strikes or STRIKES_SHOWN)
-            await show_strikes(service.client, expiration, around_it, price, as_json=as_json)
-        elif as_json:
+            await show_strikes(service.client, expiration, around_it, price, as_json=output.as_json)
+        elif output.as_json:
             echo_json(raw(nested))
         else:
             fitting = [
@@ -148,8 +141,15 @@ async def chain(
                 for each in listed.expirations
                 if all(value is None or getattr(each, name) == value for name, value in kind.items())
             ]
+            headings = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
+
+            def row(each: Expiration) -> dict[str, str]:
+                days = "" if each.days is None else str(each.days)
+                named = (each.root, each.cycle, each.settlement, each.underlying)
+                return dict(zip(headings, (str(each.day), days, *named, str(len(each.strikes))), strict=True))
+
             show_items(
-                fitting, expiration_row, "Expirations", headings=EXPIRATION, numbers=("days", "strikes"),
+                fitting, row, "Expirations", headings=headings, numbers=("days", "strikes"),
                 dispensable=("underlying", "settlement", "cycle"),
             )  # fmt: skip
 
@@ -157,22 +157,39 @@ async def chain(
 async def show_strikes(
     client: Client, expiration: Expiration, strikes: Sequence[Strike], price: Decimal, *, as_json: bool
 ) -> None:
-    """Show strikes of an expiration with the prices of their options."""
+    """Show strikes with the prices of their options, or without and why, where the service serves no prices."""
     import attrs
 
-    prices = await option_prices(client, strikes)
+    from ..errors import APIError, ConfigurationError
+    from ..models import MarketDataSnapshot
+
+    empty, rows = MarketDataSnapshot(), tuple(strike.row for strike in strikes)
+    prices: Mapping[str, MarketDataSnapshot] = {}
+    try:
+        prices = (await client.bulk.market_data([each for row in rows for each in (row.call, row.put) if each])).found
+    except (APIError, ConfigurationError) as error:
+        complain(error)
     if as_json:
         echo_json({
             "underlying-symbol": expiration.underlying,
             "root-symbol": expiration.root,
             "around": plain(price),
-            "expiration": raw(attrs.evolve(expiration.row, strikes=tuple(strike.row for strike in strikes))),
+            "expiration": raw(attrs.evolve(expiration.row, strikes=rows)),
             "prices": [raw(found) for found in prices.values()],
         })  # fmt: skip
         return
+
+    def cells(strike: Strike) -> dict[str, str]:
+        call, put = strike.row.call or "", strike.row.put or ""
+        of_call, of_put = prices.get(call, empty), prices.get(put, empty)
+        return {
+            "call": call, "call bid": plain(of_call.bid), "call ask": plain(of_call.ask),
+            "strike": plain(strike.price),
+            "put bid": plain(of_put.bid), "put ask": plain(of_put.ask), "put": put,
+        }  # fmt: skip
+
     show_items(
-        strikes, lambda strike: strike_row(strike, prices),
-        f"{expiration} of {expiration.underlying} around {plain(price)}",
+        strikes, cells, f"{expiration} of {expiration.underlying} around {plain(price)}",
         numbers=("call bid", "call ask", "strike", "put bid", "put ask"), whole=("call", "put"),
         dispensable=(("call", "put"),),
     )  # fmt: skip
@@ -216,44 +233,3 @@ async def price_of_underlying(client: Client, expiration: Expiration) -> Decimal
     if price is None:
         raise InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
     return price
-
-
-async def option_prices(client: Client, strikes: Sequence[Strike]) -> Prices:
-    """Return the prices of the options; none, with a word about it, where the service serves no prices."""
-    from ..errors import APIError, ConfigurationError
-
-    rows = [strike.row for strike in strikes]
-    try:
-        symbols = [symbol for row in rows for symbol in (row.call, row.put) if symbol]
-        return (await client.bulk.market_data(symbols)).found
-    except (APIError, ConfigurationError) as error:
-        complain(error)
-        return {}
-
-
-EXPIRATION = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
-
-
-def expiration_row(expiration: Expiration) -> dict[str, str]:
-    """Return the cells of an expiration."""
-    days = "" if expiration.days is None else str(expiration.days)
-    kind = (expiration.root, expiration.cycle, expiration.settlement, expiration.underlying)
-    return dict(zip(EXPIRATION, (str(expiration.day), days, *kind, str(len(expiration.strikes))), strict=True))
-
-
-def strike_row(strike: Strike, prices: Prices) -> dict[str, str]:
-    """Return the cells of a strike: its call on the left, its put on the right."""
-    from ..models import MarketDataSnapshot
-
-    call, put = strike.row.call or "", strike.row.put or ""
-    empty = MarketDataSnapshot()
-    of_call, of_put = prices.get(call, empty), prices.get(put, empty)
-    return {
-        "call": call,
-        "call bid": plain(of_call.bid),
-        "call ask": plain(of_call.ask),
-        "strike": plain(strike.price),
-        "put bid": plain(of_put.bid),
-        "put ask": plain(of_put.ask),
-        "put": put,
-    }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..models import NewOrder, Order, OrderLeg, PlacedOrderResponse, PreflightMessage
+    from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PlacedOrderResponse, PreflightMessage
     from ..order_entry import OrderChange, Placement
 
 __all__ = [
@@ -62,9 +62,9 @@ def change_lines(change: OrderChange) -> list[str]:
     return [*lines, f"filled: {', '.join(fills)}"] if fills else lines
 
 
-def ticket_line(account: str, order: NewOrder) -> str:
-    """Return an order in one line."""
-    legs = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in order.legs)
+def ticket_line(account: str, order: NewOrder | OrderEdit, legs: Sequence[NewOrderLeg | OrderLeg]) -> str:
+    """Return an order, or the new terms of one, in one line."""
+    what = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in legs)
     prices = (
         ("at", order.price, order.price_effect),
         ("when it trades at", order.stop_trigger, None),
@@ -72,25 +72,22 @@ def ticket_line(account: str, order: NewOrder) -> str:
     )
     terms = [f"{word} {plain(amount)} {effect or ''}".strip() for word, amount, effect in prices if amount is not None]
     until = f"until {order.gtc_date}" if order.gtc_date else str(order.time_in_force)
-    return f"{account}: {legs}; {' '.join([str(order.order_type), *terms])}, {until}"
+    return f"{account}: {what}; {' '.join([str(order.order_type), *terms])}, {until}"
 
 
 def preview_table(preview: PlacedOrderResponse) -> Table:
     """Build a table of the buying power and fees of a dry-run, in dollars."""
-    figures = (
-        (preview.buying_power_effect, "change in buying power", "change_in_buying_power"),
-        (preview.buying_power_effect, "buying power now", "current_buying_power"),
-        (preview.buying_power_effect, "buying power after", "new_buying_power"),
-        (preview.buying_power_effect, "change in margin", "change_in_margin_requirement"),
-        (preview.fee_calculation, "commission", "commission"),
-        (preview.fee_calculation, "clearing fees", "clearing_fees"),
-        (preview.fee_calculation, "regulatory fees", "regulatory_fees"),
-        (preview.fee_calculation, "all fees", "total_fees"),
-    )
+    figures = {
+        "change in buying power": "change_in_buying_power", "buying power now": "current_buying_power",
+        "buying power after": "new_buying_power", "change in margin": "change_in_margin_requirement",
+        "commission": "commission", "clearing fees": "clearing_fees", "regulatory fees": "regulatory_fees",
+        "all fees": "total_fees",
+    }  # fmt: skip
     rows = [
         {"in dollars": name, "amount": money(amount), "effect": str(getattr(part, f"{field}_effect") or "")}
-        for part, name, field in figures
-        if part is not None and (amount := getattr(part, field)) is not None
+        for name, field in figures.items()
+        for part in (preview.buying_power_effect, preview.fee_calculation)
+        if (amount := getattr(part, field, None)) is not None
     ]
     return table_of(rows, "Dry-run", headings=("in dollars", "amount", "effect"), numbers=("amount",))
 
@@ -102,8 +99,17 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
     """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
+    headings = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
+
+    def row(order: Order) -> dict[str, str]:
+        received = f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else ""
+        price = plain(order.stop_trigger if order.price is None else order.price)
+        status, kind = str(order.status or ""), str(order.order_type or "")
+        named = (order.id or "", received, status, legs_of(order), kind, price, filled(order))
+        return dict(zip(headings, (*named, order.external_identifier or ""), strict=True))
+
     return table_of(
-        map(order_row, orders), "Orders", headings=ORDER, numbers=("price", "filled"), whole=("id",), width=width,
+        map(row, orders), "Orders", headings=headings, numbers=("price", "filled"), whole=("id",), width=width,
         dispensable=("external identifier", "received (UTC)", "type"),
     )  # fmt: skip
 
@@ -114,25 +120,6 @@ STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": 
 def order_style(order: Order) -> str:
     """Return the colour of an order's status on a terminal."""
     return STYLES.get(str(order.status), "")
-
-
-ORDER = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
-"""Headings of the cells of an order."""
-
-
-def order_row(order: Order) -> dict[str, str]:
-    """Return the cells of an order by heading."""
-    cells = (
-        order.id or "",
-        f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else "",
-        str(order.status or ""),
-        legs_of(order),
-        str(order.order_type or ""),
-        plain(order.stop_trigger if order.price is None else order.price),
-        filled(order),
-        order.external_identifier or "",
-    )
-    return dict(zip(ORDER, cells, strict=True))
 
 
 def placement_table(placements: Iterable[Placement]) -> Table:

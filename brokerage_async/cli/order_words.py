@@ -3,69 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from .options import day
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from ..models import NewComplexOrder, NewOrder, Order, OrderEdit
 
-__all__ = ["exclude", "read_bracket", "read_edit", "read_number", "read_order", "read_ticket"]
+__all__ = [
+    "Until", "Words", "exclude", "read_bracket", "read_edit", "read_file", "read_number", "read_ticket",
+    "times_in_force",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 ACTIONS = ("buy", "sell", "buy-to-open", "buy-to-close", "sell-to-open", "sell-to-close")
 
 
-def read_ticket(
-    action: str | None = None,
-    symbol: str | None = None,
-    quantity: str | None = None,
-    *,
-    limit: str | None = None,
-    stop: str | None = None,
-    value: str | None = None,
-    market: bool = False,
-    tif: str | None = None,
-    until: datetime | None = None,
-    order: str | None = None,
-) -> NewOrder:
-    """Return the order that the words describe, or the one in the file ``order``; no word is ignored.
+def times_in_force() -> list[str]:
+    """Return the values that complete ``--tif``."""
+    from ..models import TimeInForce
+
+    return [each.value for each in TimeInForce]
+
+
+Until = Annotated[datetime | None, day("good till this day", "--until")]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Options that describe an order, or name a file that holds one."""
+
+    action: Annotated[str | None, typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures")] = (
+        None
+    )
+    symbol: Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")] = None
+    quantity: Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")] = None
+    limit: Annotated[str | None, typer.Option("--limit", help="limit price")] = None
+    stop: Annotated[str | None, typer.Option("--stop", help="price that sets the order off")] = None
+    market: Annotated[bool, typer.Option("--market", help="a market order, which has no price")] = False
+    tif: Annotated[
+        str | None,
+        typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=times_in_force),
+    ] = None
+    until: Until = None
+    order: Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")] = (
+        None
+    )
+
+
+def read_ticket(words: Words, value: str | None = None) -> NewOrder:
+    """Return the order that the words describe, or the one in their file; no word is ignored.
 
     Raises:
         InvalidRequestError: words are missing, or do not go together.
     """
     from .. import tickets
     from ..errors import InvalidRequestError
-    from ..models import TimeInForce
+    from ..models import NewOrder, TimeInForce
 
-    prices: dict[str, object] = {"--limit": limit, "--stop": stop}
-    terms = prices | {"--market": market or None, "--until": until}
-    if order is not None:
-        what = {"ACTION": action, "SYMBOL": symbol, "QUANTITY": quantity, "--value": value, "--tif": tif}
+    action, symbol, quantity, until = words.action, words.symbol, words.quantity, words.until
+    prices: dict[str, object] = {"--limit": words.limit, "--stop": words.stop}
+    terms = prices | {"--market": words.market or None, "--until": until}
+    if words.order is not None:
+        what = {"ACTION": action, "SYMBOL": symbol, "QUANTITY": quantity, "--value": value, "--tif": words.tif}
         exclude("--order", what | terms)
-        return read_order(order)
+        return read_file(words.order, NewOrder)
     if value is not None:
         exclude("--value", terms)
-    elif limit is None and stop is None:
+    elif words.limit is None and words.stop is None:
         exclude("a market order", {"--until": until})
-    elif market:
+    elif words.market:
         exclude("--market", prices)
     if action not in ACTIONS or symbol is None:
         raise InvalidRequestError(f"an order needs one of {', '.join(ACTIONS)}, then a symbol")
     leg = getattr(tickets, action.replace("-", "_"))(symbol, quantity)
-    force = TimeInForce(tif or "Day")
+    force = TimeInForce(words.tif or "Day")
     if value is not None:
         return tickets.notional(leg, value=value, time_in_force=force)
     duration: dict[str, Any] = {"time_in_force": force, "until": until.date() if until else None}
-    if stop is None and limit is None:
+    if words.stop is None and words.limit is None:
         return tickets.market(leg, time_in_force=force)
-    if stop is None:
-        return tickets.limit(leg, price=limit, **duration)
-    if limit is None:
-        return tickets.stop(leg, trigger=stop, **duration)
-    return tickets.stop_limit(leg, trigger=stop, price=limit, **duration)
+    if words.stop is None:
+        return tickets.limit(leg, price=words.limit, **duration)
+    if words.limit is None:
+        return tickets.stop(leg, trigger=words.stop, **duration)
+    return tickets.stop_limit(leg, trigger=words.stop, price=words.limit, **duration)
 
 
 def read_bracket(
@@ -148,19 +177,12 @@ def exclude(what: str, others: Mapping[str, object]) -> None:
         raise InvalidRequestError(f"{what} does not go together with {', '.join(given)}")
 
 
-def read_order(source: str) -> NewOrder:
-    """Read an order from JSON in the form of the wire.
+def read_file(source: str, model: type[T]) -> T:
+    """Read a valid request model from JSON in a file, or on standard input for ``-``.
 
     Raises:
-        InvalidRequestError: the file cannot be read, or does not hold exactly one order.
+        InvalidRequestError: the file cannot be read, or does not hold exactly one such model.
     """
-    from ..models import NewOrder
-
-    return read_file(source, NewOrder)
-
-
-def read_file(source: str, model: type[T]) -> T:
-    """Read a valid request model from JSON in a file, or on standard input for ``-``."""
     from ..errors import InvalidRequestError
     from ..protocol.validation.requests import problems_of
     from .json_input import read_exactly, read_model, read_source

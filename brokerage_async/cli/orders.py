@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import confirm, echo_json, say, show, width
-from .options import Account, AsJson, Simulated, Yes, add, day
+from .options import Target, Yes, add, day
 from .order_tables import (
     change_json,
     change_lines,
@@ -25,7 +25,7 @@ from .order_tables import (
     preview_table,
     ticket_line,
 )
-from .order_words import read_bracket, read_edit, read_ticket
+from .order_words import Until, Words, read_bracket, read_edit, read_ticket, times_in_force
 from .service import Service, connect
 from .tables import raw
 
@@ -40,156 +40,76 @@ HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 
-def times_in_force() -> list[str]:
-    """Return the values that complete ``--tif``."""
-    from ..models import TimeInForce
-
-    return [each.value for each in TimeInForce]
-
-
 JournalAt = Annotated[
     str | None,
     typer.Option(
         "--journal", help="file, or postgresql:// address, that orders are journaled in [env var: BROKERAGE_JOURNAL]"
     ),
 ]
-Action = Annotated[str | None, typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures")]
-Symbol = Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")]
-Quantity = Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")]
-Limit = Annotated[str | None, typer.Option("--limit", help="limit price")]
-Stop = Annotated[str | None, typer.Option("--stop", help="price that sets the order off")]
 Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
-Market = Annotated[bool, typer.Option("--market", help="a market order, which has no price")]
-Duration = Annotated[
-    str | None,
-    typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=times_in_force),
-]
-Until = Annotated[datetime | None, day("good till this day", "--until")]
-FromFile = Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
-OwnName = Annotated[str | None, typer.Option(help="identifier of your own for the order")]
-Resubmit = Annotated[int, typer.Option(help="send again so often when the order is found absent")]
-VisibilityDelay = Annotated[float | None, typer.Option(help="seconds within which an order is listed")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
 
 
-async def dry_run(
-    action: Action = None,
-    symbol: Symbol = None,
-    quantity: Quantity = None,
-    limit: Limit = None,
-    stop: Stop = None,
-    value: Value = None,
-    market: Market = False,
-    tif: Duration = None,
-    until: Until = None,
-    order: FromFile = None,
-    account: Account = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
-) -> None:
+@dataclass(frozen=True)
+class Sending:
+    """Options of a command that places an order."""
+
+    external_identifier: Annotated[str | None, typer.Option(help="identifier of your own for the order")] = None
+    allow_warnings: AllowWarnings = False
+    resubmit: Annotated[int, typer.Option(help="send again so often when the order is found absent")] = 0
+    visibility_delay: Annotated[float | None, typer.Option(help="seconds within which an order is listed")] = None
+    journal: JournalAt = None
+    yes: Yes = False
+
+
+async def dry_run(value: Value = None, *, words: Words, target: Target) -> None:
     """Check an order without placing it, and show its effects."""
-    ticket = read_ticket(
-        action, symbol, quantity,
-        limit=limit, stop=stop, value=value, market=market, tif=tif, until=until, order=order,
-    )  # fmt: skip
-    async with trading(account, simulated=simulated) as desk:
+    ticket = read_ticket(words, value)
+    async with trading(target) as desk:
         preview = await desk.service.client.orders.dry_run(desk.account, ticket)
-    if as_json:
+    if target.as_json:
         echo_json(raw(preview))
     else:
-        show_preview([ticket_line(desk.account, ticket)], preview)
+        show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
     if preview.errors:
         raise typer.Exit(1)
 
 
-async def place(
-    action: Action = None,
-    symbol: Symbol = None,
-    quantity: Quantity = None,
-    limit: Limit = None,
-    stop: Stop = None,
-    value: Value = None,
-    market: Market = False,
-    tif: Duration = None,
-    until: Until = None,
-    order: FromFile = None,
-    external_identifier: OwnName = None,
-    allow_warnings: AllowWarnings = False,
-    resubmit: Resubmit = 0,
-    visibility_delay: VisibilityDelay = None,
-    account: Account = None,
-    journal: JournalAt = None,
-    yes: Yes = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
-) -> None:
+async def place(value: Value = None, *, words: Words, sending: Sending, target: Target) -> None:
     """Place an order at most once: show its effects, ask, submit, and report the outcome."""
-    ticket = read_ticket(
-        action, symbol, quantity,
-        limit=limit, stop=stop, value=value, market=market, tif=tif, until=until, order=order,
-    )  # fmt: skip
-    check_price(ticket, on_request=market or order is not None, yes=yes)
-    ticket = identified(ticket, external_identifier)
-    async with trading(account, journal, simulated=simulated) as desk:
-        if not yes:
+    ticket = read_priced(words, sending, value)
+    async with trading(target, sending.journal) as desk:
+        if not sending.yes:
             preview = await desk.service.client.orders.dry_run(desk.account, ticket)
-            show_preview([ticket_line(desk.account, ticket)], preview)
+            show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
             desk.ask("Place this order?")
-        with noting_interrupts():
-            placement = await desk.entry.place(
-                desk.account, ticket,
-                allow_warnings=allow_warnings, resubmit=resubmit, visibility_delay=visibility_delay,
-            )  # fmt: skip
-    show_placement(placement, as_json=as_json)
+        await submit(desk.entry.place, desk, ticket, sending, target)
 
 
 async def bracket(
     profit: Annotated[str, typer.Option(help="limit price that takes the profit")],
     loss: Annotated[str, typer.Option(help="price that sets off the exit with a loss")],
-    action: Action = None,
-    symbol: Symbol = None,
-    quantity: Quantity = None,
     loss_limit: Annotated[str | None, typer.Option(help="limit price of that exit; without it a market order")] = None,
-    limit: Limit = None,
-    stop: Stop = None,
-    market: Market = False,
-    tif: Duration = None,
-    until: Until = None,
     exit_tif: Annotated[str, typer.Option(help="time in force of the exits: GTC, Day, ...")] = "GTC",
-    order: FromFile = None,
-    external_identifier: OwnName = None,
-    allow_warnings: AllowWarnings = False,
-    resubmit: Resubmit = 0,
-    visibility_delay: VisibilityDelay = None,
-    account: Account = None,
-    journal: JournalAt = None,
-    yes: Yes = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    words: Words,
+    sending: Sending,
+    target: Target,
 ) -> None:
     """Place a bracket (OTOCO) at most once: show its effects, ask, submit, and report the outcome.
 
     The fill of the entry releases both exits, and the fill of one exit cancels the other. ACTION opens the position.
     """
-    entry = read_ticket(
-        action, symbol, quantity, limit=limit, stop=stop, market=market, tif=tif, until=until, order=order
-    )
-    check_price(entry, on_request=market or order is not None, yes=yes)
-    entry = identified(entry, external_identifier)
+    entry = read_priced(words, sending)
     ticket = read_bracket(entry, profit=profit, loss=loss, loss_limit=loss_limit, tif=exit_tif)
-    async with trading(account, journal, simulated=simulated) as desk:
-        if not yes:
+    async with trading(target, sending.journal) as desk:
+        if not sending.yes:
             preview = await desk.service.client.complex_orders.dry_run(desk.account, ticket)
             components = zip(("entry", "profit", "loss"), (entry, *ticket.orders), strict=True)
-            show_preview([f"{word} {ticket_line(desk.account, each)}" for word, each in components], preview)
+            show_preview([f"{word} {ticket_line(desk.account, each, each.legs)}" for word, each in components], preview)
             desk.ask("Place this bracket?")
-        with noting_interrupts():
-            placement = await desk.entry.place_complex(
-                desk.account, ticket,
-                allow_warnings=allow_warnings, resubmit=resubmit, visibility_delay=visibility_delay,
-            )  # fmt: skip
-    show_placement(placement, as_json=as_json)
+        await submit(desk.entry.place_complex, desk, ticket, sending, target)
 
 
 async def replace(
@@ -202,72 +122,67 @@ async def replace(
         str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")
     ] = None,
     allow_warnings: AllowWarnings = False,
-    account: Account = None,
     yes: Yes = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    target: Target,
 ) -> None:
     """Replace a working order by one of other terms: show its effects, ask, send once, and report the outcome.
 
     Terms that are not given stay as they are.
     """
-    async with trading(account, simulated=simulated) as desk:
+    async with trading(target) as desk:
         working = await find_order(desk, order_id)
         edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
         if not yes:
             preview = await preview_edit(desk, order_id, edit)
-            show_preview([ticket_line(desk.account, replacement(working, edit))], preview)
+            show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
             desk.ask(f"Replace order {order_id} by this one?")
         with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
             change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
-    show_change(change, as_json=as_json)
+    show_change(change, as_json=target.as_json)
 
 
 async def cancel(
     order_id: OrderId,
     wait: Annotated[bool, typer.Option("--wait", help="wait until the order is over, and show its fills")] = False,
-    account: Account = None,
     yes: Yes = False,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    target: Target,
 ) -> None:
     """Ask for the cancellation of an order, and report the outcome.
 
     An order that is not live yet is asked for again, for up to two minutes. Until it is over it can still be filled.
     """
-    async with trading(account, simulated=simulated) as desk:
+    async with trading(target) as desk:
         if not yes:
             desk.ask(f"Cancel order {order_id}?")
         with noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
             change = await desk.entry.cancel(desk.account, order_id, wait=wait)
-    show_change(change, as_json=as_json)
+    show_change(change, as_json=target.as_json)
 
 
 async def list_orders(
     since: Annotated[datetime | None, day("from this day on, instead of today's", "--since")] = None,
     max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
-    account: Account = None,
-    as_json: AsJson = False,
-    simulated: Simulated = False,
+    *,
+    target: Target,
 ) -> None:
     """List the orders of an account, newest first: today's, or those since a day."""
-    async with connect(simulated=simulated) as service:
-        orders, account = service.client.orders, service.account(account)
+    async with connect(simulated=target.simulated) as service:
+        orders, account = service.client.orders, service.account(target.account)
         pager = orders.list_live(account) if since is None else orders.list(account, start_date=since.date())
         found = await pager.collect(max_items)
-    if as_json:
+    if target.as_json:
         echo_json(raw(found))
     else:
         show(order_table(found, width()))
 
 
-async def recover(
-    account: Account = None, journal: JournalAt = None, as_json: AsJson = False, simulated: Simulated = False
-) -> None:
+async def recover(journal: JournalAt = None, *, target: Target) -> None:
     """Find the outcomes of orders that are still open in the journal. Nothing is sent again."""
-    async with trading(account or "", journal, simulated=simulated) as desk:
+    async with trading(target, journal, default_account="") as desk:
         placements = await desk.entry.recover()
-    if as_json:
+    if target.as_json:
         echo_json([placement_json(placement) for placement in placements])
     elif placements:
         show(placement_table(placements))
@@ -303,13 +218,16 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def trading(account: str | None, journal: str | None = None, *, simulated: bool) -> AsyncIterator[Desk]:
+async def trading(
+    target: Target, journal: str | None = None, *, default_account: str | None = None
+) -> AsyncIterator[Desk]:
     """Connect to the service, with an account and a journal."""
     from ..order_entry import OrderEntry
 
-    async with connect(simulated=simulated) as service:
-        account = account if account == "" else service.account(account)
-        opened = open_journal(journal, simulated=simulated)
+    async with connect(simulated=target.simulated) as service:
+        account = target.account or default_account
+        account = service.account(account) if account is None else account
+        opened = open_journal(journal, simulated=target.simulated)
         try:
             yield Desk(service, account, OrderEntry(service.client, opened))
         finally:
@@ -332,26 +250,25 @@ def open_journal(given: str | None, *, simulated: bool) -> SqliteJournal | Postg
     return SqliteJournal(folder / "orders.journal")
 
 
-def check_price(order: NewOrder, *, on_request: bool, yes: bool) -> None:
-    """Ask whether an order without any price is meant as a market order, unless that was requested.
+def read_priced(words: Words, sending: Sending, value: str | None = None) -> NewOrder:
+    """Return the order of the words, with an external identifier: preview and order carry the same one.
+
+    An order without any price is a market order, which is asked about unless that was requested.
 
     Raises:
-        InvalidRequestError: it was not, and ``yes`` leaves no question.
+        InvalidRequestError: it was not requested, and ``--yes`` leaves no question.
     """
-    from ..errors import InvalidRequestError
-
-    if on_request or order.order_type != "Market":
-        return
-    if yes:
-        raise InvalidRequestError("an order without a price needs --market, --limit, --stop or --value")
-    confirm("No price is given. Is this to be a market order? (--market does not ask)")
-
-
-def identified(order: NewOrder, name: str | None) -> NewOrder:
-    """Return an order with an external identifier: preview and order carry the same one."""
     import attrs
 
-    return attrs.evolve(order, external_identifier=name or order.external_identifier or str(uuid.uuid4()))
+    from ..errors import InvalidRequestError
+
+    order = read_ticket(words, value)
+    if not words.market and words.order is None and order.order_type == "Market":
+        if sending.yes:
+            raise InvalidRequestError("an order without a price needs --market, --limit, --stop or --value")
+        confirm("No price is given. Is this to be a market order? (--market does not ask)")
+    name = sending.external_identifier or order.external_identifier or str(uuid.uuid4())
+    return attrs.evolve(order, external_identifier=name)
 
 
 async def find_order(desk: Desk, order_id: str) -> Order:
@@ -393,21 +310,6 @@ async def preview_edit(desk: Desk, order_id: str, edit: OrderEdit) -> PlacedOrde
     return await orders.edit_dry_run(desk.account, order_id, checked)
 
 
-def replacement(order: Order, edit: OrderEdit) -> NewOrder:
-    """Return a working order as it would be placed with new terms, to be shown."""
-    from ..models import NewOrder, NewOrderLeg
-
-    legs = tuple(
-        NewOrderLeg(action=leg.action, instrument_type=leg.instrument_type, quantity=leg.quantity, symbol=leg.symbol)  # type: ignore[arg-type]
-        for leg in order.legs or ()
-    )
-    return NewOrder(
-        order_type=edit.order_type, time_in_force=edit.time_in_force, gtc_date=edit.gtc_date,
-        stop_trigger=edit.stop_trigger, price=edit.price, price_effect=edit.price_effect,
-        value=edit.value, value_effect=edit.value_effect, legs=legs,
-    )  # fmt: skip
-
-
 def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:
     """Print an order and its dry-run."""
     for line in lines:
@@ -419,9 +321,16 @@ def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:
         say(line, style="yellow")
 
 
-def show_placement(placement: Placement, *, as_json: bool) -> None:
-    """Print the outcome of an order; leave with exit code 1 unless it was placed."""
-    if as_json:
+async def submit(
+    entry: Callable[..., Awaitable[Placement]], desk: Desk, ticket: object, sending: Sending, target: Target
+) -> None:
+    """Submit an order and print its outcome; leave with exit code 1 unless it was placed."""
+    with noting_interrupts():
+        placement = await entry(
+            desk.account, ticket, allow_warnings=sending.allow_warnings, resubmit=sending.resubmit,
+            visibility_delay=sending.visibility_delay,
+        )  # fmt: skip
+    if target.as_json:
         echo_json(placement_json(placement))
     else:
         for line in messages("warning", placement.warnings):

@@ -6,35 +6,40 @@ simulator that is turned off makes exactly its own probe differ.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._generated.models import (
-    Comparator,
-    ComplexOrderType,
-    ConditionAction,
-    InstrumentType,
-    LegAction,
-    MarginOrder,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderCondition,
-    NewOrderLeg,
-    NewOrderRules,
-    OrderType,
-    PreflightCode,
-    PriceEffect,
-    QuantityDirection,
-    TimeInForce,
-)
+import attrs
+
+from .._generated.behaviours import BEHAVIOURS
+from .._generated.models import InstrumentType, PreflightCode, QuantityDirection
 from .._generated.operations import OPERATIONS
+from ..errors import BrokerageError, OrderOutcomeUnknownError
+from ..journal import EntryState, MemoryJournal
+from ..order_entry import ChangeOutcome, Outcome
+from ..protocol.conformance import Finding, Words
 from ..protocol.decoding.lenient import parse
-from .witness import VERSION, Answer, NotAskedError, Witness, leg, limit, sale
+from ..protocol.order_status import TERMINAL
+from ..tickets import buy_to_open, limit
+from .witness import BUY, CLOSE, LIMIT, LOSS, MARGIN, PROFIT, Answer, NotAskedError, Row, Witness, outcome_of
 
-__all__ = ["PROBES", "unasked"]
+if TYPE_CHECKING:
+    from ..client import Client
+    from ..order_entry import OrderEntry
+
+__all__ = ["PROBES", "examine", "unasked"]
 
 Probe = Callable[[Witness], Awaitable[Answer | str | None]]
+
+VERSION = OPERATIONS["orders.list"].version or ""
+"""Interface version that the client was written for."""
+
+PRICE = "10.00"
+"""Limit of the order of ``--orders``: far below the market, and above the 3 dollars of old recipes for fills."""
+TRIES, PAUSE = 60, 1.0
+"""Number of attempts to cancel that order, and seconds between them."""
 
 UNRELATED = frozenset(
     {
@@ -47,13 +52,8 @@ UNRELATED = frozenset(
 CLOSED = frozenset({PreflightCode.TIF_NEXT_VALID_SESSION.value, PreflightCode.TIF_NEXT_VALID_SESSSION.value})
 
 _STREAM = "it shows on a stream, and the command asks over HTTP only"
-_WRITE = "it shows when an order works, fills or is changed"
-_LOAD = "asking would load the service or block a login"
-_CLIENT = "it concerns the client alone"
-_FIELDS = "it is part of the schema, with which the answers are compared"
-
 _REASONS: Mapping[str, Sequence[str]] = {
-    _WRITE: (
+    "it shows when an order works, fills or is changed": (
         "off_tick_rejected_at_routing", "live_lists_keep_working_orders", "edited_orders_are_bare",
         "edits_take_no_legs", "sandbox_fills_by_market_simulators", "sandbox_is_reset_daily",
         "administrators_remove_orders", "cancels_confirmed_late", "filled_with_fills_to_come",
@@ -67,12 +67,14 @@ _REASONS: Mapping[str, Sequence[str]] = {
     "another rule refuses such an order first": ("oco_orders_have_two_components",),
     "all orders for cryptocurrencies are refused": ("cryptocurrency_orders_have_one_leg",),
     "it changes something": ("deleted_watchlists_are_returned",),
-    _LOAD: ("rates_of_operations", "bare_429", "failed_logins_block", "some_401s_need_the_user"),
-    _CLIENT: (
+    "asking would load the service or block a login": (
+        "rates_of_operations", "bare_429", "failed_logins_block", "some_401s_need_the_user",
+    ),
+    "it concerns the client alone": (
         "versions_in_production_only", "sandbox_has_no_market_data", "invented_preflight_codes",
         "exchange_identifier_is_never_sent",
     ),
-    _FIELDS: (
+    "it is part of the schema, with which the answers are compared": (
         "closing_fees_are_an_object", "liquidity_allocations_have_a_maximum", "prices_have_fields_of_the_day",
         "indices_have_a_collection", "backtests_have_logs", "some_times_name_their_zone", "some_operations_end",
         "transactions_have_types", "backtests_have_bounds",
@@ -84,63 +86,122 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "unknown_streamer_symbols",
     ),
 }  # fmt: skip
-_UNASKED = {name: reason for reason, names in _REASONS.items() for name in names}
 
 
 def unasked(name: str) -> str:
     """Return why an entry of the list has no probe."""
-    return _STREAM if name.startswith("dxlink_") else _UNASKED.get(name, "it has no probe")
+    if name.startswith("dxlink_"):
+        return _STREAM
+    return next((reason for reason, names in _REASONS.items() if name in names), "it has no probe")
+
+
+async def examine(client: Client, account: str | None = None, *, orders: bool = False) -> dict[str, Any]:
+    """Ask the service of a client and return the report: findings, and the states of all operations and behaviours.
+
+    Args:
+        client: the client to ask with.
+        account: account number, None for the first one of the customer.
+        orders: also place one order and cancel it; in the sandbox only.
+
+    Raises:
+        OrderOutcomeUnknownError: the order of ``orders`` may still work.
+    """
+    witness, probes = Witness(client, account), dict(PROBES)
+    if orders:
+        probes["external_identifier_echoed"] = external_identifier_echoed
+    answers = {name: await outcome_of(witness.ask(name)) for name in OPERATIONS}
+    seen = {
+        name: await outcome_of(probes[name](witness)) if name in probes else NotAskedError(unasked(name))
+        for name in BEHAVIOURS
+    }
+    described = [(each.operation, each.body) for each in witness.answers if each.operation is not None]
+    others = [each.body.decode(errors="replace") for each in witness.answers if each.operation is None]
+    words = Words(described, [*others, *(text for each in witness.answers for text in each.texts)])
+    findings, operations, behaviours = list[Finding](), dict[str, str](), dict[str, str]()
+    for name, answer in answers.items():
+        if isinstance(answer, NotAskedError):
+            operations[name] = f"not asked: {answer}"
+            continue
+        found = answer.differences(words)
+        findings += found
+        state = ("differs" if found else "as described") if answer.is_success else answer.summary(words)
+        operations[name] = state if answer.version is None else f"{state}, asked for version {answer.version}"
+    for name, what in seen.items():
+        if isinstance(what, NotAskedError) or what is None:
+            behaviours[name] = "as described" if what is None else f"not asked: {what}"
+            continue
+        shown = what if isinstance(what, str) else what.summary(words)
+        findings.append(Finding("behaviours", name, BEHAVIOURS[name], shown))
+        behaviours[name] = f"differs: {shown}"
+    return {"findings": [*map(attrs.asdict, findings)], "operations": operations, "behaviours": behaviours}
 
 
 # Customers, versions, lists.
 
 
-async def _customer_is_me(witness: Witness) -> Answer | None:
-    (customer,) = await _rows(witness, "accounts.customer")
-    if not customer.id:
-        raise NotAskedError("the customer has no identifier")
-    if customer.id == "me":
+async def customer_is_me(witness: Witness) -> Answer | None:
+    """Ask with the number of the customer, which is refused."""
+    identifier = await witness.fill(Row("accounts.customer", "id"))
+    if identifier == "me":
         return None
-    answer = await witness.send(OPERATIONS["accounts.list"].bind(customer_id=customer.id))
+    answer = await witness.send(OPERATIONS["accounts.list"].bind(customer_id=identifier))
     return answer if answer.is_success else None
 
 
-async def _versioned(witness: Witness, name: str, version: str | None = VERSION) -> Answer:
-    """Return the answer of a list of an account or a customer in a version."""
+def require_versions(witness: Witness) -> None:
+    """Ask no further in the sandbox, where the client asks for no version."""
     if not witness.in_production:
         raise NotAskedError("the client asks for no version in the sandbox")
-    values: dict[str, Any] = {"account_number": await witness.account()}
-    if name == "orders.live":
-        values = {"customer_id": "me", "account_numbers": [await witness.account()]}
-    elif name == "instruments.equity_options":
-        values = {"symbols": list(await witness.options())}
-    return await witness.send(OPERATIONS[name].bind(**values), version=version)
 
 
-def _is_answered(answer: Answer) -> bool:
+LISTS: Mapping[str, Mapping[str, object]] = {
+    "orders.live": {"customer_id": "me", "account_numbers": [Witness.account]},
+    "instruments.equity_options": {"symbols": Witness.options},
+}
+"""Arguments of lists that do not take the number of an account alone."""
+
+
+async def versioned(witness: Witness, name: str, version: str | None = VERSION) -> Answer:
+    """Return the answer of a list of an account or a customer in a version."""
+    require_versions(witness)
+    values = LISTS.get(name, {"account_number": Witness.account})
+    bound = OPERATIONS[name].bind(**{key: await witness.fill(value) for key, value in values.items()})
+    return await witness.send(bound, version=version)
+
+
+def is_answered(answer: Answer) -> bool:
     """Return whether a list was answered; a refusal of the version or of a value counts, others say nothing."""
     if answer.status in (401, 403, 404, 429) or answer.status >= 500:
         raise NotAskedError("the request was refused for another reason")
     return answer.is_success
 
 
-def _is_paged(answer: Answer) -> bool:
+def unless_refused(answer: Answer, *statuses: int) -> Answer | None:
+    """Return an answer that is no refusal with one of these statuses."""
+    return answer if is_answered(answer) or answer.status not in statuses else None
+
+
+def is_paged(answer: Answer) -> bool:
+    """Return whether a list came in pages."""
     return answer.decoded is not None and answer.decoded.pagination is not None
 
 
-def _has_pages(name: str) -> Probe:
+def has_pages(name: str) -> Probe:
+    """Return the probe of a list that comes in pages."""
+
     async def probe(witness: Witness) -> Answer | str | None:
-        answer = await _versioned(witness, name)
-        if not _is_answered(answer):
+        answer = await versioned(witness, name)
+        if not is_answered(answer):
             return answer
-        return None if _is_paged(answer) else "a list without pages"
+        return None if is_paged(answer) else "a list without pages"
 
     return probe
 
 
-async def _balances_are_a_list(witness: Witness) -> Answer | str | None:
-    answer = await _versioned(witness, "balances.list")
-    if not _is_answered(answer):
+async def balances_are_a_list(witness: Witness) -> Answer | str | None:
+    """Look for the items of a list of one."""
+    answer = await versioned(witness, "balances.list")
+    if not is_answered(answer):
         return answer
     if answer.decoded is None:
         return "a body that cannot be read"
@@ -149,99 +210,100 @@ async def _balances_are_a_list(witness: Witness) -> Answer | str | None:
     return None if isinstance(data, dict) and "items" in data else "one object"
 
 
-async def _order_searches_need_a_start(witness: Witness) -> Answer | None:
-    answer = await _search_without_start(witness, VERSION)
-    return answer if _is_answered(answer) or answer.status != 400 else None
-
-
-async def _search_without_start(witness: Witness, version: str | None) -> Answer:
-    if not witness.in_production:
-        raise NotAskedError("the client asks for no version in the sandbox")
+async def search_without_start(witness: Witness, version: str | None = VERSION) -> Answer:
+    """Return the answer to a search for orders that names no first day."""
+    require_versions(witness)
     return await witness.get(f"/accounts/{await witness.account()}/orders", version=version, per_page=1)
 
 
-async def _older_versions_get_a_406(witness: Witness) -> Answer | None:
-    if not witness.in_production:
-        raise NotAskedError("the client asks for no version in the sandbox")
+async def order_searches_need_a_start(witness: Witness) -> Answer | None:
+    """Search without a start, which is refused."""
+    return unless_refused(await search_without_start(witness), 400)
+
+
+async def older_versions_get_a_406(witness: Witness) -> Answer | None:
+    """Ask for a version that is long gone."""
+    require_versions(witness)
     answer = await witness.send(OPERATIONS["market_time.equity_holidays"].bind(), version="20200101")
     return None if answer.status == 406 else answer
 
 
-async def _no_version_gets_the_oldest(witness: Witness) -> str | None:
+async def no_version_gets_the_oldest(witness: Witness) -> str | None:
     """Look for what only the newest version does: the pages of a customer's list, and the refusal of a search."""
     for version in ("20250813", None):
-        live, search = await _versioned(witness, "orders.live", version), await _search_without_start(witness, version)
-        _is_answered(live)
-        is_new = search.status == 400 or _is_paged(live)
+        live, search = await versioned(witness, "orders.live", version), await search_without_start(witness, version)
+        is_answered(live)
+        is_new = search.status == 400 or is_paged(live)
         if version is not None and (is_new or live.status == 406):
             raise NotAskedError("the versions cannot be told apart")
     return "a newer version" if is_new else None
 
 
-async def _pages_have_maxima(witness: Witness) -> Answer | None:
+async def pages_have_maxima(witness: Witness) -> Answer | None:
+    """Ask for one row more than a page may have."""
     account, start = await witness.account(), witness.today.isoformat()
     version = VERSION if witness.in_production else None
     for name, most in (("orders", 200), ("transactions", 2_000)):
         answer = await witness.get(f"/accounts/{account}/{name}", version=version, per_page=most + 1, start_date=start)
-        if _is_answered(answer) or answer.status != 400:
+        if unless_refused(answer, 400):
             return answer
     return None
 
 
-async def _order_searches_take_three_underlying_types(witness: Witness) -> Answer | None:
+async def order_searches_take_three_underlying_types(witness: Witness) -> Answer | None:
+    """Search for the orders of warrants, which is refused."""
     bound = OPERATIONS["orders.list"].bind(
         account_number=await witness.account(), underlying_instrument_type=InstrumentType.WARRANT, per_page=1
     )
-    answer = await witness.send(bound)
-    return answer if _is_answered(answer) or answer.status not in (400, 422) else None
+    return unless_refused(await witness.send(bound), 400, 422)
 
 
 # Fields.
 
 
-async def _rows(witness: Witness, name: str) -> Sequence[Any]:
+async def rows_of(witness: Witness, name: str) -> Sequence[Any]:
+    """Return the rows of an answer that has some."""
     rows = (await witness.ask(name)).rows
     if not rows:
         raise NotAskedError(f"{name} has no row")
     return rows
 
 
-async def _day_trader_fields_still_arrive(witness: Witness) -> str | None:
-    accounts = [row.account for row in await _rows(witness, "accounts.list")]
-    return None if any(each and each.day_trader_status is not None for each in accounts) else "no such field"
+def some_row(name: str, has: Callable[[Any], bool], said: str) -> Probe:
+    """Return the probe of a field that some row of an answer has."""
+
+    async def probe(witness: Witness) -> str | None:
+        return None if any(map(has, await rows_of(witness, name))) else said
+
+    return probe
 
 
-async def _quote_token_level(witness: Witness) -> str | None:
-    (token,) = await _rows(witness, "market_data.quote_token")
+async def quote_token_level(witness: Witness) -> str | None:
+    """Compare the level of a token with the environment."""
     level = "api" if witness.in_production else "demo"
+    token = await witness.fill(Row("market_data.quote_token"))
     return None if token.level == level else f"another level than {level}"
 
 
-async def _tick_tables_by_threshold(witness: Witness) -> str | None:
-    tables = [row.tick_sizes for row in await _rows(witness, "instruments.equities") if row.tick_sizes]
+async def tick_tables_by_threshold(witness: Witness) -> str | None:
+    """Look for exactly one row without a threshold in each table."""
+    tables = [row.tick_sizes for row in await rows_of(witness, "instruments.equities") if row.tick_sizes]
     if not tables:
         raise NotAskedError("instruments.equities has no table of ticks")
     open_ended = {sum(each.threshold is None for each in table) for table in tables}
     return None if open_ended == {1} else "tables without exactly one row that has no threshold"
 
 
-async def _metrics_have_two_spellings(witness: Witness) -> str | None:
-    found = await _rows(witness, "market_metrics.list")
-    return None if any(row.implied_volatility_index_rank is not None for row in found) else "neither spelling"
-
-
 # Dry-runs.
 
 
-def _refused(
-    make: Callable[[Witness], Awaitable[object]], code: str | None = None, operation: str = "orders.dry_run"
-) -> Probe:
+def refused(terms: object, code: str | None = None, operation: str = "orders.dry_run") -> Probe:
     """Return the probe of a rule: a dry-run that breaks it is refused, with ``code`` if that is known."""
 
     async def probe(witness: Witness) -> Answer | None:
-        answer = await witness.dry_run(await make(witness), operation)
+        answer = await witness.dry_run(terms, operation)
         codes = {each for each in answer.codes if each}
-        if _is_answered(answer):
+        if is_answered(answer):
             return answer
         if code in codes or (code is None and not codes & UNRELATED):
             return None
@@ -252,163 +314,191 @@ def _refused(
     return probe
 
 
-async def _no_price_effect(witness: Witness) -> NewOrder:
-    return limit(leg(await witness.symbol()), price_effect=None)
-
-
-async def _market_of_two(witness: Witness) -> NewOrder:
-    legs = [leg(symbol, kind=InstrumentType.EQUITY_OPTION) for symbol in await witness.options()]
-    return _market(*legs)
-
-
-async def _opening_stop_gtc(witness: Witness) -> NewOrder:
-    terms = {"order_type": OrderType.STOP, "time_in_force": TimeInForce.GTC, "stop_trigger": Decimal(9000)}
-    return _market(leg(await witness.symbol()), **terms)
-
-
-async def _market_when_closed(witness: Witness) -> NewOrder:
-    if not await _is_closed(witness):
-        raise NotAskedError("the market is open")
-    return _market(leg(await witness.symbol()))
-
-
-async def _notional_of_a_dollar(witness: Witness) -> NewOrder:
-    terms = {"order_type": OrderType.NOTIONAL_MARKET, "value": Decimal(1), "value_effect": PriceEffect.DEBIT}
-    return _market(leg(await witness.symbol(), quantity=None), **terms)
-
-
-def _market(*legs: NewOrderLeg, **terms: Any) -> NewOrder:
-    return limit(*legs, **{"order_type": OrderType.MARKET, "price": None, "price_effect": None, **terms})
-
-
-async def _option_in_extended_hours(witness: Witness) -> NewOrder:
-    _, option = await witness.options()
-    return limit(leg(option, kind=InstrumentType.EQUITY_OPTION), time_in_force=TimeInForce.EXT)
-
-
-async def _plain_action_of_an_option(witness: Witness) -> NewOrder:
-    rows = await _rows(witness, "instruments.future_options")
-    latest = max(rows, key=lambda row: str(row.expiration_date))
-    return limit(leg(latest.symbol, LegAction.BUY, kind=InstrumentType.FUTURE_OPTION))
-
-
-async def _coins(witness: Witness) -> NewOrder:
-    (coin, *_) = await _rows(witness, "instruments.cryptocurrencies")
-    return limit(leg(coin.symbol, quantity="0.001", kind=InstrumentType.CRYPTOCURRENCY))
-
-
-async def _half_a_condition(witness: Witness) -> NewOrder:
-    symbol = await witness.symbol()
-    condition = NewOrderCondition(action=ConditionAction.ROUTE, comparator=Comparator.GTE, symbol=symbol)
-    return limit(leg(symbol), rules=NewOrderRules(conditions=(condition,)))
-
-
-async def _option_twice(witness: Witness) -> NewOrder:
-    _, option = await witness.options()
-    return limit(*[leg(option, kind=InstrumentType.EQUITY_OPTION)] * 2)
-
-
-async def _no_trigger(witness: Witness) -> NewComplexOrder:
-    return NewComplexOrder(type=ComplexOrderType.OTOCO, orders=witness.exits(await witness.symbol()))
-
-
-async def _two_limits(witness: Witness) -> NewComplexOrder:
-    profit, _ = witness.exits(await witness.symbol())
-    return NewComplexOrder(type=ComplexOrderType.OCO, orders=(profit, profit))
-
-
-async def _blast(witness: Witness) -> NewComplexOrder:
-    return NewComplexOrder(type=ComplexOrderType.BLAST, orders=witness.exits(await witness.symbol()))
-
-
-async def _same_symbol_twice(witness: Witness) -> MarginOrder:
-    symbol = await witness.symbol()
-    return await witness.margin_order(symbol, symbol)
-
-
-async def _close_of_too_much(witness: Witness) -> NewOrder:
-    for held in (await witness.ask("positions.list")).rows:
-        is_long = held.quantity_direction is QuantityDirection.LONG
-        if held.instrument_type is InstrumentType.EQUITY and is_long and held.quantity is not None:
-            return sale(held.symbol, str(int(held.quantity) + 1))
-    raise NotAskedError("the account holds no shares")
-
-
-async def _is_closed(witness: Witness) -> bool:
-    """Return whether an order of the day would wait for the next session, as its dry-run warns."""
-    return bool(_warnings(await witness.ask("orders.dry_run")) & CLOSED)
-
-
-def _warnings(answer: Answer) -> set[str]:
+def warnings_of(answer: Answer) -> set[str]:
+    """Return the codes of the warnings of a dry-run."""
     return {str(each.code) for placed in answer.rows for each in placed.warnings or ()}
 
 
-async def _next_session_warning_is_dotted(witness: Witness) -> str | None:
-    if not await _is_closed(witness):
+async def warnings_when_closed(witness: Witness) -> set[str]:
+    """Return the warnings of an order of the day that would wait for the next session, which its dry-run says."""
+    warnings = warnings_of(await witness.ask("orders.dry_run"))
+    if not warnings & CLOSED:
         raise NotAskedError("the market is open")
-    is_dotted = PreflightCode.TIF_NEXT_VALID_SESSION in _warnings(await witness.ask("orders.dry_run"))
+    return warnings
+
+
+async def leg_when_closed(witness: Witness) -> object:
+    """Return the leg of an order for which the market is closed."""
+    await warnings_when_closed(witness)
+    return BUY
+
+
+async def legs_of_two_options(witness: Witness) -> object:
+    """Return a leg for each of two options."""
+    return [{**OPTION, "symbol": each} for each in await witness.options()]
+
+
+async def latest_future_option(witness: Witness) -> str:
+    """Return the symbol of the future option that expires last."""
+    rows = await rows_of(witness, "instruments.future_options")
+    return str(max(rows, key=lambda row: str(row.expiration_date)).symbol)
+
+
+async def too_much_of_a_position(witness: Witness) -> object:
+    """Return the leg that sells one share more than the account holds."""
+    for held in (await witness.ask("positions.list")).rows:
+        is_long = held.quantity_direction is QuantityDirection.LONG
+        if held.instrument_type is InstrumentType.EQUITY and is_long and held.quantity is not None:
+            return {**BUY, "symbol": held.symbol, "action": "Sell to Close", "quantity": str(int(held.quantity) + 1)}
+    raise NotAskedError("the account holds no shares")
+
+
+async def next_session_warning_is_dotted(witness: Witness) -> str | None:
+    """Look which of two spellings the warning has."""
+    is_dotted = PreflightCode.TIF_NEXT_VALID_SESSION in await warnings_when_closed(witness)
     return None if is_dotted else PreflightCode.TIF_NEXT_VALID_SESSSION.value
 
 
-async def _close_of_nothing(witness: Witness) -> tuple[set[str], set[str]]:
-    """Return the actions and the warnings of the dry-run of a close without a position."""
-    close = sale(await witness.symbol())
-    answer = await witness.once("close of nothing", lambda: witness.dry_run(close))
+async def close_of_nothing(witness: Witness) -> tuple[bool, set[str]]:
+    """Return whether the dry-run of a close without a position becomes one of an opening order, and its warnings."""
+    answer = await witness.once("close of nothing", lambda: witness.dry_run(CLOSE))
     orders = [placed.order for placed in answer.rows if placed.order is not None]
     if not orders:
         raise NotAskedError("the dry-run was refused")
-    return {str(each.action) for order in orders for each in order.legs or ()}, _warnings(answer)
+    actions = {str(each.action) for order in orders for each in order.legs or ()}
+    return actions == {"Sell to Open"}, warnings_of(answer)
 
 
-async def _close_becomes_open(witness: Witness) -> str | None:
-    actions, _ = await _close_of_nothing(witness)
-    return None if actions == {"Sell to Open"} else "the leg stays a close"
+async def close_becomes_open(witness: Witness) -> str | None:
+    """Look for the leg that opens."""
+    becomes_open, _ = await close_of_nothing(witness)
+    return None if becomes_open else "the leg stays a close"
 
 
-async def _closing_with_no_position(witness: Witness) -> str | None:
-    actions, warnings = await _close_of_nothing(witness)
+async def closing_with_no_position(witness: Witness) -> str | None:
+    """Look for the warning."""
+    becomes_open, warnings = await close_of_nothing(witness)
     if "closing_with_no_position" in warnings:
         return None
-    if actions != {"Sell to Open"}:
+    if not becomes_open:
         raise NotAskedError("the close stays one")
     return "no such warning"
 
 
+# One order, placed and cancelled.
+
+
+async def external_identifier_echoed(witness: Witness) -> str | None:
+    """Place an order, look whether the answer and the list show its identifier, and cancel it."""
+    account, client = await witness.account(), witness.client
+    order = limit(buy_to_open(await witness.symbol(), 1), price=PRICE)
+    entry = client.order_entry(MemoryJournal())
+    try:
+        placed = await entry.place(account, order, allow_warnings=True)
+        if placed.outcome is not Outcome.PLACED or placed.order is None:
+            raise NotAskedError("the order was refused")
+        listed = [each async for each in client.orders.list_live(account) if each.id == placed.order_id]
+        shown = [each.external_identifier == placed.external_identifier for each in (placed.order, *listed)]
+    except BrokerageError as error:
+        raise NotAskedError(f"{type(error).__name__} while the order was placed") from None
+    finally:
+        leaving = asyncio.ensure_future(leave_nothing(entry, client, account))
+        try:
+            await asyncio.wait({leaving})
+        except asyncio.CancelledError:  # interrupted: the order is cancelled first
+            await asyncio.wait({leaving})
+            leaving.result()
+            raise
+        leaving.result()
+    if len(shown) < 2:
+        raise NotAskedError("the order is not in the live list")
+    return None if all(shown) else f"not shown in the {'list' if shown[0] else 'answer'}"
+
+
+async def leave_nothing(entry: OrderEntry, client: Client, account: str) -> None:
+    """Cancel what was placed, also where nobody waited for the answer, and return when it is over.
+
+    Raises:
+        OrderOutcomeUnknownError: the order may still work.
+    """
+    await entry.recover()
+    for journaled in await entry.journal.entries():
+        order_id = journaled.order_id or ""
+        is_over, is_asked = journaled.state not in (EntryState.OPEN, EntryState.PLACED), False
+        for _ in range(TRIES if order_id and not is_over else 0):
+            with contextlib.suppress(BrokerageError):
+                is_asked = is_asked or (await entry.cancel(account, order_id)).outcome is ChangeOutcome.APPLIED
+                is_over = str((await client.orders.get(account, order_id)).status) in TERMINAL
+            if is_over:
+                break
+            await asyncio.sleep(PAUSE)  # an order that is not live yet cannot be cancelled
+        if not is_over:
+            identifier = journaled.key.external_identifier
+            raise OrderOutcomeUnknownError(
+                f"order {order_id or identifier} of account {account} may still work: cancel it by hand",
+                account_number=account,
+                external_identifier=identifier,
+            )
+
+
+MARKET = {"order_type": "Market", "time_in_force": "Day", "legs": [BUY]}
+OPTION = {**BUY, "symbol": Witness.option, "instrument_type": "Equity Option"}
 COMPLEX = "complex_orders.dry_run"
 PROBES: Mapping[str, Probe] = {
-    "customer_is_me": _customer_is_me,
-    "close_becomes_open": _close_becomes_open,
-    "closing_with_no_position": _closing_with_no_position,
-    "older_versions_get_a_406": _older_versions_get_a_406,
-    "no_version_gets_the_oldest": _no_version_gets_the_oldest,
-    "balances_are_a_list": _balances_are_a_list,
-    "equity_options_in_pages": _has_pages("instruments.equity_options"),
-    "account_live_list_in_pages": _has_pages("orders.list_live"),
-    "customer_live_list_in_pages": _has_pages("orders.live"),
-    "order_searches_need_a_start": _order_searches_need_a_start,
-    "pages_have_maxima": _pages_have_maxima,
-    "order_searches_take_three_underlying_types": _order_searches_take_three_underlying_types,
-    "tick_tables_by_threshold": _tick_tables_by_threshold,
-    "oco_orders_are_a_limit_and_a_stop": _refused(_two_limits, "invalid_oco_order_type_combo", COMPLEX),
-    "cryptocurrency_orders_are_off": _refused(_coins),
-    "price_terms_by_order_type": _refused(_no_price_effect),
-    "market_orders_have_one_leg": _refused(_market_of_two),
-    "market_orders_are_never_gtc": _refused(_opening_stop_gtc, "gtc_market_orders_not_supported"),
-    "opening_market_orders_need_an_open_market": _refused(
-        _market_when_closed, "tif_no_after_hours_opening_market_orders"
+    each.__name__: each
+    for each in (
+        customer_is_me, close_becomes_open, closing_with_no_position, older_versions_get_a_406,
+        no_version_gets_the_oldest, balances_are_a_list, order_searches_need_a_start, pages_have_maxima,
+        order_searches_take_three_underlying_types, tick_tables_by_threshold, next_session_warning_is_dotted,
+        quote_token_level,
+    )
+} | {
+    "equity_options_in_pages": has_pages("instruments.equity_options"),
+    "account_live_list_in_pages": has_pages("orders.list_live"),
+    "customer_live_list_in_pages": has_pages("orders.live"),
+    "day_trader_fields_still_arrive": some_row(
+        "accounts.list", lambda row: row.account and row.account.day_trader_status is not None, "no such field"
     ),
-    "fractions_are_small_market_orders": _refused(_notional_of_a_dollar),
-    "extended_hours_are_for_equities": _refused(_option_in_extended_hours),
-    "buy_and_sell_are_for_futures": _refused(_plain_action_of_an_option),
-    "conditions_are_complete": _refused(_half_a_condition),
-    "legs_are_distinct_and_few": _refused(_option_twice),
-    "complex_orders_have_their_components": _refused(_no_trigger, operation=COMPLEX),
-    "blast_orders_are_refused": _refused(_blast, operation=COMPLEX),
-    "margin_orders_have_four_distinct_legs": _refused(_same_symbol_twice, operation="margin.dry_run"),
-    "no_account_holds_both_sides": _refused(_close_of_too_much, "cannot_close_against_more_than_existing_position"),
-    "next_session_warning_is_dotted": _next_session_warning_is_dotted,
-    "day_trader_fields_still_arrive": _day_trader_fields_still_arrive,
-    "metrics_have_two_spellings": _metrics_have_two_spellings,
-    "quote_token_level": _quote_token_level,
-}
+    "metrics_have_two_spellings": some_row(
+        "market_metrics.list", lambda row: row.implied_volatility_index_rank is not None, "neither spelling"
+    ),
+    "oco_orders_are_a_limit_and_a_stop": refused(
+        {"type": "OCO", "orders": [PROFIT, PROFIT]}, "invalid_oco_order_type_combo", COMPLEX
+    ),
+    "cryptocurrency_orders_are_off": refused({
+        **LIMIT,
+        "legs": [{
+            **BUY, "symbol": Row("instruments.cryptocurrencies", "symbol"), "quantity": "0.001",
+            "instrument_type": "Cryptocurrency",
+        }],
+    }),
+    "price_terms_by_order_type": refused({**LIMIT, "price_effect": None}),
+    "market_orders_have_one_leg": refused({**MARKET, "legs": legs_of_two_options}),
+    "market_orders_are_never_gtc": refused(
+        {**MARKET, "order_type": "Stop", "time_in_force": "GTC", "stop_trigger": "9000"},
+        "gtc_market_orders_not_supported",
+    ),
+    "opening_market_orders_need_an_open_market": refused(
+        {**MARKET, "legs": [leg_when_closed]}, "tif_no_after_hours_opening_market_orders"
+    ),
+    "fractions_are_small_market_orders": refused({
+        **MARKET, "order_type": "Notional Market", "value": "1", "value_effect": "Debit",
+        "legs": [{**BUY, "quantity": None}],
+    }),
+    "extended_hours_are_for_equities": refused({**LIMIT, "time_in_force": "Ext", "legs": [OPTION]}),
+    "buy_and_sell_are_for_futures": refused({
+        **LIMIT,
+        "legs": [{**BUY, "symbol": latest_future_option, "action": "Buy", "instrument_type": "Future Option"}],
+    }),
+    "conditions_are_complete": refused({
+        **LIMIT, "rules": {"conditions": [{"action": "route", "comparator": "gte", "symbol": Witness.symbol}]},
+    }),
+    "legs_are_distinct_and_few": refused({**LIMIT, "legs": [OPTION, OPTION]}),
+    "complex_orders_have_their_components": refused({"type": "OTOCO", "orders": [PROFIT, LOSS]}, operation=COMPLEX),
+    "blast_orders_are_refused": refused({"type": "BLAST", "orders": [PROFIT, LOSS]}, operation=COMPLEX),
+    "margin_orders_have_four_distinct_legs": refused({**MARGIN, "legs": [BUY, BUY]}, operation="margin.dry_run"),
+    "no_account_holds_both_sides": refused(
+        {**CLOSE, "legs": [too_much_of_a_position]}, "cannot_close_against_more_than_existing_position"
+    ),
+}  # fmt: skip
 """Probes by the entry of the list that they ask about."""

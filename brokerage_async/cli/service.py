@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -107,23 +107,13 @@ def check_environment() -> None:
         missing.remove("BROKERAGE_BASE_URL")  # the published address of that environment
     reasons = {"BROKERAGE_BASE_URL": NEITHER}
     problems = [ErrorDetail("missing", reasons.get(name, "is required"), name) for name in missing]
-    for name, meant in unknown_variables():
-        if meant is not None:
-            problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant}", name))
-        else:
+    for name in sorted(os.environ.keys() - KNOWN):
+        is_ours = name.upper().startswith(PREFIX)
+        if meant := difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if is_ours else 0.9):
+            problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant[0]}", name))
+        elif is_ours:
             say(f"{name}: unknown variable, without effect", style="yellow", err=True)
     if problems:
         raise ConfigurationError(
             "the environment does not name a service: set these variables, or pass --simulator", errors=tuple(problems)
         )
-
-
-def unknown_variables() -> Iterator[tuple[str, str | None]]:
-    """Yield variables that begin like ours and are unknown, with the known one that was probably meant."""
-    for name in sorted(os.environ):
-        if name in KNOWN:
-            continue
-        ours = name.upper().startswith(PREFIX)
-        close = difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if ours else 0.9)
-        if ours or close:
-            yield name, close[0] if close else None

@@ -19,11 +19,9 @@ def printable(content: str) -> str:
     These are control characters and escape sequences, and invisible characters such as those that turn the direction
     of writing around. Line breaks and tabs stay.
     """
-    return content if content.isprintable() else OBEYED.sub(_written_out, content)
-
-
-def _written_out(match: re.Match[str]) -> str:
-    return match[0] if _is_shown(match[0]) else match[0].encode("unicode_escape").decode()
+    if content.isprintable():
+        return content
+    return OBEYED.sub(lambda m: m[0] if _is_shown(m[0]) else m[0].encode("unicode_escape").decode(), content)
 
 
 def _is_shown(character: str) -> bool:

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
+import msgspec
 
-from .._generated.behaviours import BEHAVIOURS
-from .._generated.models import (
-    BacktestDirection,
-    ComplexOrderType,
-    InstrumentType,
-    LegAction,
-    MarginOrder,
-    MarginOrderLeg,
-    NewComplexOrder,
-    NewOrder,
-    NewOrderLeg,
-    Order,
-    OrderEdit,
-    OrderType,
-    PriceEffect,
-    SimulatedTrade,
-    SimulatedTradeLeg,
-    TimeInForce,
-)
+from .._generated.models import BacktestDirection, Order, OrderEdit, SimulatedTrade, SimulatedTradeLeg
 from .._generated.operations import OPERATIONS
 from ..errors import APIError, BrokerageError, ConfigurationError, ResponseDecodeError
 from ..operation import BoundCall, Effect, Operation
@@ -38,12 +20,21 @@ from ..protocol.request import ACCEPT_VERSION
 if TYPE_CHECKING:
     from ..client import Client
 
-__all__ = ["AS_DESCRIBED", "Answer", "NotAskedError", "Row", "Witness", "leg", "limit", "sale"]
+__all__ = [
+    "BUY",
+    "CLOSE",
+    "LIMIT",
+    "LOSS",
+    "MARGIN",
+    "PROFIT",
+    "Answer",
+    "NotAskedError",
+    "Row",
+    "Witness",
+    "outcome_of",
+]
 
-AS_DESCRIBED, DIFFERS, NOT_ASKED = "as described", "differs", "not asked"
-
-VERSION = OPERATIONS["orders.list"].version or ""
-"""Interface version that the client was written for."""
+T = TypeVar("T")
 
 SYMBOLS = ("AAPL", "KO", "F", "T", "MSFT", "SPY")
 """Liquid equities; dry-runs are about the first that the account neither holds nor trades."""
@@ -51,6 +42,14 @@ SYMBOLS = ("AAPL", "KO", "F", "T", "MSFT", "SPY")
 
 class NotAskedError(Exception):
     """A question that was not asked, and why."""
+
+
+async def outcome_of(question: Awaitable[T]) -> T | NotAskedError:
+    """Return what a question brought, or why it was not asked."""
+    try:
+        return await question
+    except NotAskedError as reason:
+        return reason
 
 
 @attrs.frozen
@@ -91,103 +90,30 @@ class Answer:
         """Return the status, and of an error the innermost code if it may be shown."""
         if self.is_success:
             return f"accepted ({self.status})"
-        return f"refused ({self.refusal(words)})"
-
-    def refusal(self, words: Words) -> str:
-        """Return the status and the code of an error."""
         if self.status == 406:
-            return "406, the version is not served"
+            return "refused (406, the version is not served)"
         code = next((code for code in reversed(self.codes) if code), None)
         shown = code if code in CODES else words.shown(code, "")
-        return f"{self.status} {shown}".strip()
+        return f"refused ({f'{self.status} {shown}'.strip()})"
+
+    def differences(self, words: Words) -> list[Finding]:
+        """Return how the answer differs from the description of its operation."""
+        operation = self.operation
+        if operation is None:
+            return []
+        if self.is_success:
+            return compare(operation, self.status, self.body, words)
+        if self.status == 406:
+            return [Finding(operation.name, ACCEPT_VERSION, self.version or "none", "406")]
+        return compare_refusal(operation, self.status, self.codes, words)
 
 
 @attrs.frozen
 class Row:
-    """An argument from another operation's answer: an attribute of its first row that has it; the row without one."""
+    """A value from another operation's answer: an attribute of its first row that has it; the row without one."""
 
     operation: str
     attribute: str = ""
-
-    def of(self, answer: Answer) -> Any:
-        """Return the value. Raises `NotAskedError` if no row has one."""
-        for found in answer.rows:
-            if value := getattr(found, self.attribute, None) if self.attribute else found:
-                return value
-        raise NotAskedError(f"{self.operation} has no row with one")
-
-
-def leg(
-    symbol: str,
-    action: LegAction = LegAction.BUY_TO_OPEN,
-    quantity: str | None = "1",
-    kind: InstrumentType = InstrumentType.EQUITY,
-) -> NewOrderLeg:
-    """Build a leg of an order."""
-    size = None if quantity is None else Decimal(quantity)
-    return NewOrderLeg(symbol=symbol, instrument_type=kind, action=action, quantity=size)
-
-
-def limit(*legs: NewOrderLeg, **terms: Any) -> NewOrder:
-    """Build a limit order, by default one that costs little; rules are not checked."""
-    usual = {"price": Decimal(1), "price_effect": PriceEffect.DEBIT, "time_in_force": TimeInForce.DAY}
-    return NewOrder(**{"order_type": OrderType.LIMIT, **usual, "legs": legs, **terms})
-
-
-def sale(symbol: str, quantity: str = "1", **terms: Any) -> NewOrder:
-    """Build a limit order that closes a position far above the market."""
-    far = {"price": Decimal(9000), "price_effect": PriceEffect.CREDIT}
-    return limit(leg(symbol, LegAction.SELL_TO_CLOSE, quantity), **far, **terms)
-
-
-OPTION = Row("option_chains.flat", "symbol")
-COMMON: Mapping[str, object] = {
-    "customer_id": "me", "currency": "USD", "symbol": "AAPL", "symbols": ["AAPL", "SPY"], "underlying_symbol": "AAPL",
-    "instrument_collection": "CME", "exchange": "CME", "time_back": "1m", "query": "apple", "per_page": 25, "limit": 25,
-}  # fmt: skip
-"""Values of parameters by name: of required ones, and of those that keep an answer small."""
-SMALL = ("per_page", "limit")
-
-ARGUMENTS: Mapping[str, Mapping[str, object]] = {
-    "market_time.current_sessions": {"instrument_collections": ["Equity"]},
-    "instruments.equities": {"symbols": ["AAPL", "SPY"]},
-    "instruments.equity_options": {"symbols": [OPTION]},
-    "instruments.equity_option": {"symbol": OPTION},
-    "instruments.warrant": {"symbol": Row("instruments.warrants", "symbol")},
-    "instruments.futures": {"product_codes": ["ES"]},
-    "instruments.future": {"symbol": Row("instruments.futures", "symbol")},
-    "instruments.future_product": {
-        "exchange": Row("instruments.future_products", "exchange"), "code": Row("instruments.future_products", "code"),
-    },
-    "instruments.future_option": {"symbol": Row("instruments.future_options", "symbol")},
-    "instruments.futures_option_chain": {"symbol": "ES"},
-    "option_chains.nested_futures": {"symbol": "ES"},
-    "instruments.future_option_product": {"root_symbol": Row("instruments.future_option_products", "root_symbol")},
-    "instruments.future_option_product_of_exchange": {
-        "exchange": Row("instruments.future_option_products", "exchange"),
-        "root_symbol": Row("instruments.future_option_products", "root_symbol"),
-    },
-    "instruments.cryptocurrency": {"symbol": Row("instruments.cryptocurrencies", "symbol")},
-    "search.instruments": {"query": "apple"},
-    "market_data.by_type": {"equity": ["AAPL"], "include_instrument": True},
-    "market_data.get": {"instrument_type": "Equity"},
-    "balances.net_liq_history": {"time_back": "1m"},
-    "orders.edit_dry_run": {"id": None},
-    "orders.get": {"id": Row("orders.list", "id")},
-    "complex_orders.get": {"id": Row("complex_orders.list", "id")},
-    "transactions.get": {"id": Row("transactions.list", "id")},
-    "backtests.get": {"id": Row("backtests.list")},
-    "backtests.logs": {"id": Row("backtests.list")},
-    "watchlists.get": {"watchlist_name": Row("watchlists.list", "name")},
-    "watchlists.get_public": {"watchlist_name": Row("watchlists.list_public", "name")},
-    "watchlists.get_pairs": {"pairs_watchlist_name": Row("watchlists.list_pairs", "name")},
-}  # fmt: skip
-"""Arguments of operations, where those of `COMMON` do not do."""
-
-UNASKED: Mapping[str, str] = {
-    "oauth.token": "the client asks for its tokens itself, and an answer holds secrets",
-    "complex_orders.edit_pairs_dry_run": "it needs a PAIRS order that works",
-}
 
 
 class Witness:
@@ -201,7 +127,6 @@ class Witness:
     def __init__(self, client: Client, account: str | None = None) -> None:
         self.client = client
         self.answers: list[Answer] = []
-        self.findings: list[Finding] = []
         self._account = account
         self._asked: dict[str, Answer | NotAskedError] = {}
 
@@ -214,6 +139,28 @@ class Witness:
     def today(self) -> dt.date:
         """The day by the service's clock."""
         return (self.client.session.service_now() or dt.datetime.now(dt.UTC)).date()
+
+    # Values of the tables below that are looked up.
+
+    async def fill(self, value: Any) -> Any:
+        """Return a value of the tables below: rows, days from today and methods of a witness are looked up.
+
+        Keys become those of the wire, and those without a value are left out.
+        """
+        if isinstance(value, Row):
+            rows = (await self.ask(value.operation)).rows
+            found = filter(None, (getattr(each, value.attribute, None) if value.attribute else each for each in rows))
+            if (first := next(found, None)) is None:
+                raise NotAskedError(f"{value.operation} has no row with one")
+            return first
+        if isinstance(value, dt.timedelta):
+            return self.today + value
+        if callable(value):
+            return await self.fill(await value(self))
+        if isinstance(value, dict):
+            terms = {key: each for key, each in value.items() if each is not None}
+            return {key.replace("_", "-"): await self.fill(each) for key, each in terms.items()}
+        return [await self.fill(each) for each in value] if isinstance(value, list) else value
 
     async def account(self) -> str:
         """Return the number of the account that is asked about."""
@@ -233,116 +180,91 @@ class Witness:
             raise NotAskedError("the account trades all of the symbols that are asked about")
         return free[0]
 
-    async def options(self) -> tuple[str, str]:
+    async def options(self) -> list[str]:
         """Return the symbols of two options of one equity that the account does not hold."""
         chain, taken = await self.ask("option_chains.flat"), (await self.ask("positions.list")).body
         free = [each.symbol for each in chain.rows if each.symbol and each.symbol.encode() not in taken]
         if len(free) < 2:
             raise NotAskedError("the chain has no two options")
-        return free[-2], free[-1]
+        return free[-2:]
 
-    async def ask(self, name: str) -> Answer:
-        """Return the answer of an operation, asked once. Raises `NotAskedError` where it cannot be asked."""
-        return await self.once(name, lambda: self._first(name))
+    async def option(self) -> str:
+        """Return the last one of them."""
+        return (await self.options())[1]
 
-    async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer to a question, which is asked at its first use."""
-        if name not in self._asked:
-            try:
-                self._asked[name] = await ask()
-            except NotAskedError as reason:
-                self._asked[name] = reason
-        found = self._asked[name]
-        if isinstance(found, NotAskedError):
-            raise found
-        return found
-
-    async def _first(self, name: str) -> Answer:
-        operation = OPERATIONS[name]
-        if operation.effect is Effect.MUTATE:
-            raise NotAskedError("it changes something")
-        if name in UNASKED:
-            raise NotAskedError(UNASKED[name])
-        if operation.production_only and not self.in_production:
-            raise NotAskedError("the sandbox does not offer it")
-        if operation.host is not None and operation.host not in self.client.environment.hosts:
-            raise NotAskedError(f"no address of the {operation.host} is known")
-        given = ARGUMENTS.get(name, {})
-        values: dict[str, object] = {}
-        for parameter in operation.parameters:
-            if parameter.required or parameter.name in given or parameter.name in SMALL:
-                values[parameter.name] = await self._value(parameter.name, given)
-        body = None if operation.body is None else await self._body(name)
-        return await self.send(operation.bind(body=body, **values))
-
-    async def _value(self, name: str, given: Mapping[str, object]) -> object:
-        days = {"to_date": 7, "start_date": -400, "date": -1}
-        if name == "account_number":
-            return await self.account()
-        if name == "account_numbers":
-            return [await self.account()]
-        if name in given and given[name] is None:
-            return (await self._editable()).id
-        if name in days and name not in given:
-            return self.today + dt.timedelta(days=days[name])
-        value = given.get(name, COMMON.get(name))
-        if value is None:
-            raise NotAskedError(f"no value is known for {name}")
-        if isinstance(value, list):
-            return [each.of(await self.ask(each.operation)) if isinstance(each, Row) else each for each in value]
-        return value.of(await self.ask(value.operation)) if isinstance(value, Row) else value
-
-    async def _body(self, name: str) -> bytes:
-        """Return the body of a dry-run, or of a question that takes one."""
-        order: Any = limit(leg(symbol := await self.symbol()))
-        if name == "backtests.simulate_trade":
-            start = dt.datetime.combine(self.today - dt.timedelta(days=30), dt.time(14, 30), dt.UTC)
-            bought = SimulatedTradeLeg(symbol="AAPL", direction=BacktestDirection.LONG, quantity=1)
-            end = start + dt.timedelta(days=2)
-            order = SimulatedTrade(underlying="AAPL", legs=(bought,), start_time=start, end_time=end)
-        elif name == "orders.edit_dry_run":
-            body: Any = OPERATIONS[name].body
-            edit = OrderEdit.of(await self._editable())  # the same terms again
-            order = edit if body is OrderEdit else body.of(edit)
-        elif name == "complex_orders.dry_run":
-            order = NewComplexOrder(type=ComplexOrderType.OTOCO, trigger_order=order, orders=self.exits(symbol))
-        elif name == "margin.dry_run":
-            order = await self.margin_order(symbol)
-        return encode(order)
-
-    async def _editable(self) -> Order:
+    async def editable(self) -> Order:
+        """Return an order that can be edited."""
         for order in (await self.ask("orders.list_live")).rows:
             if order.editable and order.id:
                 return cast("Order", order)
         raise NotAskedError("no order can be edited")
 
-    async def margin_order(self, *symbols: str) -> MarginOrder:
-        """Return the body of a margin estimate with a leg for each symbol."""
-        legs = [MarginOrderLeg(symbol=each, instrument_type=InstrumentType.EQUITY, action=LegAction.BUY_TO_OPEN,
-                               quantity=Decimal(1)) for each in symbols]  # fmt: skip
-        return MarginOrder(
-            account_number=await self.account(), underlying_symbol=symbols[0],
-            underlying_instrument_type=InstrumentType.EQUITY, order_type=OrderType.LIMIT,
-            time_in_force=TimeInForce.DAY, price=Decimal(1), price_effect=PriceEffect.DEBIT, legs=tuple(legs),
-        )  # fmt: skip
+    async def editable_id(self) -> str | None:
+        """Return the identifier of that order."""
+        return (await self.editable()).id
 
-    @staticmethod
-    def exits(symbol: str) -> tuple[NewOrder, NewOrder]:
-        """Return the two orders that close a position at a profit or a loss."""
-        stop = NewOrder(
-            order_type=OrderType.STOP, time_in_force=TimeInForce.GTC, stop_trigger=Decimal("0.5"),
-            legs=(leg(symbol, LegAction.SELL_TO_CLOSE),),
-        )  # fmt: skip
-        return sale(symbol, time_in_force=TimeInForce.GTC), stop
+    async def same_terms(self) -> bytes:
+        """Return an edit of that order which changes nothing."""
+        body: Any = OPERATIONS["orders.edit_dry_run"].body
+        edit = OrderEdit.of(await self.editable())
+        return encode(edit if body is OrderEdit else body.of(edit))
 
-    async def dry_run(self, order: object, name: str = "orders.dry_run") -> Answer:
+    async def simulated_trade(self) -> bytes:
+        """Return a backtest of two days in the last month."""
+        start = dt.datetime.combine(self.today - dt.timedelta(days=30), dt.time(14, 30), dt.UTC)
+        bought = SimulatedTradeLeg(symbol="AAPL", direction=BacktestDirection.LONG, quantity=1)
+        end = start + dt.timedelta(days=2)
+        return encode(SimulatedTrade(underlying="AAPL", legs=(bought,), start_time=start, end_time=end))
+
+    # Questions.
+
+    async def ask(self, name: str) -> Answer:
+        """Return the answer of an operation, asked once. Raises `NotAskedError` where it cannot be asked."""
+
+        async def ask_first() -> Answer:
+            operation, given = OPERATIONS[name], ARGUMENTS.get(name, {})
+            if operation.effect is Effect.MUTATE:
+                raise NotAskedError("it changes something")
+            if name in UNASKED:
+                raise NotAskedError(UNASKED[name])
+            if operation.production_only and not self.in_production:
+                raise NotAskedError("the sandbox does not offer it")
+            if operation.host is not None and operation.host not in self.client.environment.hosts:
+                raise NotAskedError(f"no address of the {operation.host} is known")
+            values: dict[str, object] = {}
+            for parameter in operation.parameters:
+                if parameter.required or parameter.name in given or parameter.name in SMALL:
+                    value = given.get(parameter.name, COMMON.get(parameter.name))
+                    if value is None:
+                        raise NotAskedError(f"no value is known for {parameter.name}")
+                    values[parameter.name] = await self.fill(value)
+            body = None if operation.body is None else await self.body_of(BODIES.get(name, LIMIT))
+            return await self.send(operation.bind(body=body, **values))
+
+        return await self.once(name, ask_first)
+
+    async def once(self, name: str, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Return the answer to a question, which is asked at its first use."""
+        if name not in self._asked:
+            self._asked[name] = await outcome_of(ask())
+        found = self._asked[name]
+        if isinstance(found, NotAskedError):
+            raise found
+        return found
+
+    async def body_of(self, terms: object) -> bytes:
+        """Return the JSON of terms by the names of fields, or a body that is complete already."""
+        filled = await self.fill(terms)
+        return filled if isinstance(filled, bytes) else msgspec.json.encode(filled)
+
+    async def dry_run(self, terms: object, name: str = "orders.dry_run") -> Answer:
         """Return the answer to the dry-run of a body, whatever rules it breaks."""
-        return await self.send(OPERATIONS[name].bind(account_number=await self.account(), body=encode(order)))
+        call = OPERATIONS[name].bind(account_number=await self.account(), body=await self.body_of(terms))
+        return await self.send(call)
 
     async def get(self, path: str, *, version: str | None = None, **query: object) -> Answer:
         """Return the answer to a request that the client's own methods would not make."""
-        client = self.client.with_options(accept_version=version)
-        asked = {key.replace("_", "-"): value for key, value in query.items()}
+        client, asked = self.client.with_options(accept_version=version), await self.fill(query)
         return await self._answer(None, version, lambda: client.request("GET", path, query=asked))
 
     async def send(self, call: BoundCall[Any], *, version: str | None = "") -> Answer:
@@ -371,57 +293,73 @@ class Witness:
         self.answers.append(found)
         return found
 
-    async def examine(self, probes: Mapping[str, Any], unasked: Callable[[str], str]) -> dict[str, Any]:
-        """Ask everything and return the report: findings, and the states of all operations and behaviours."""
-        operations: dict[str, Answer | NotAskedError] = {}
-        for name in OPERATIONS:
-            try:
-                operations[name] = await self.ask(name)
-            except NotAskedError as reason:
-                operations[name] = reason
-        seen: dict[str, Answer | str | NotAskedError | None] = {}
-        for name in BEHAVIOURS:
-            try:
-                seen[name] = await probes[name](self) if name in probes else NotAskedError(unasked(name))
-            except NotAskedError as reason:
-                seen[name] = reason
-        return self._report(operations, seen)
 
-    def _report(
-        self,
-        operations: Mapping[str, Answer | NotAskedError],
-        seen: Mapping[str, Answer | str | NotAskedError | None],
-    ) -> dict[str, Any]:
-        described = [(each.operation, each.body) for each in self.answers if each.operation is not None]
-        others = [each.body.decode(errors="replace") for each in self.answers if each.operation is None]
-        words = Words(described, [*others, *(text for each in self.answers for text in each.texts)])
-        states = {name: self._state(answer, words) for name, answer in operations.items()}
-        behaviours: dict[str, str] = {}
-        for name, what in seen.items():
-            if isinstance(what, NotAskedError) or what is None:
-                behaviours[name] = AS_DESCRIBED if what is None else f"{NOT_ASKED}: {what}"
-                continue
-            shown = what if isinstance(what, str) else what.summary(words)
-            self.findings.append(Finding("behaviours", name, BEHAVIOURS[name], shown))
-            behaviours[name] = f"{DIFFERS}: {shown}"
-        return {
-            "findings": [attrs.asdict(finding) for finding in self.findings],
-            "operations": states,
-            "behaviours": behaviours,
-        }
+COMMON: Mapping[str, object] = {
+    "customer_id": "me", "currency": "USD", "symbol": "AAPL", "symbols": ["AAPL", "SPY"], "underlying_symbol": "AAPL",
+    "instrument_collection": "CME", "exchange": "CME", "time_back": "1m", "query": "apple", "per_page": 25, "limit": 25,
+    "account_number": Witness.account, "account_numbers": [Witness.account],
+    "to_date": dt.timedelta(7), "start_date": dt.timedelta(-400), "date": dt.timedelta(-1),
+}  # fmt: skip
+"""Values of parameters by name: of required ones, and of those that keep an answer small."""
+SMALL = ("per_page", "limit")
 
-    def _state(self, answer: Answer | NotAskedError, words: Words) -> str:
-        if isinstance(answer, NotAskedError):
-            return f"{NOT_ASKED}: {answer}"
-        operation = answer.operation
-        assert operation is not None
-        asked = "" if answer.version is None else f", asked for version {answer.version}"
-        if not answer.is_success:
-            found = compare_refusal(operation, answer.status, answer.codes, words)
-            if answer.status == 406:
-                found = [Finding(operation.name, ACCEPT_VERSION, answer.version or "none", "406")]
-            self.findings += found
-            return f"{answer.summary(words)}{asked}"
-        found = compare(operation, answer.status, answer.body, words)
-        self.findings += found
-        return f"{DIFFERS if found else AS_DESCRIBED}{asked}"
+ARGUMENTS: Mapping[str, Mapping[str, object]] = {
+    "market_time.current_sessions": {"instrument_collections": ["Equity"]},
+    "instruments.equities": {"symbols": ["AAPL", "SPY"]},
+    "instruments.equity_options": {"symbols": [Row("option_chains.flat", "symbol")]},
+    "instruments.equity_option": {"symbol": Row("option_chains.flat", "symbol")},
+    "instruments.warrant": {"symbol": Row("instruments.warrants", "symbol")},
+    "instruments.futures": {"product_codes": ["ES"]},
+    "instruments.future": {"symbol": Row("instruments.futures", "symbol")},
+    "instruments.future_product": {
+        "exchange": Row("instruments.future_products", "exchange"), "code": Row("instruments.future_products", "code"),
+    },
+    "instruments.future_option": {"symbol": Row("instruments.future_options", "symbol")},
+    "instruments.futures_option_chain": {"symbol": "ES"},
+    "option_chains.nested_futures": {"symbol": "ES"},
+    "instruments.future_option_product": {"root_symbol": Row("instruments.future_option_products", "root_symbol")},
+    "instruments.future_option_product_of_exchange": {
+        "exchange": Row("instruments.future_option_products", "exchange"),
+        "root_symbol": Row("instruments.future_option_products", "root_symbol"),
+    },
+    "instruments.cryptocurrency": {"symbol": Row("instruments.cryptocurrencies", "symbol")},
+    "search.instruments": {"query": "apple"},
+    "market_data.by_type": {"equity": ["AAPL"], "include_instrument": True},
+    "market_data.get": {"instrument_type": "Equity"},
+    "balances.net_liq_history": {"time_back": "1m"},
+    "orders.edit_dry_run": {"id": Witness.editable_id},
+    "orders.get": {"id": Row("orders.list", "id")},
+    "complex_orders.get": {"id": Row("complex_orders.list", "id")},
+    "transactions.get": {"id": Row("transactions.list", "id")},
+    "backtests.get": {"id": Row("backtests.list")},
+    "backtests.logs": {"id": Row("backtests.list")},
+    "watchlists.get": {"watchlist_name": Row("watchlists.list", "name")},
+    "watchlists.get_public": {"watchlist_name": Row("watchlists.list_public", "name")},
+    "watchlists.get_pairs": {"pairs_watchlist_name": Row("watchlists.list_pairs", "name")},
+}  # fmt: skip
+"""Arguments of operations, where those of `COMMON` do not do."""
+
+BUY = {"symbol": Witness.symbol, "instrument_type": "Equity", "action": "Buy to Open", "quantity": "1"}
+LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": "1", "price_effect": "Debit", "legs": [BUY]}
+"""An order that costs little."""
+CLOSE = {**LIMIT, "price": "9000", "price_effect": "Credit", "legs": [{**BUY, "action": "Sell to Close"}]}
+"""An order that closes a position far above the market."""
+PROFIT = {**CLOSE, "time_in_force": "GTC"}
+LOSS = {"order_type": "Stop", "time_in_force": "GTC", "stop_trigger": "0.5", "legs": CLOSE["legs"]}
+MARGIN = {
+    **LIMIT, "account_number": Witness.account, "underlying_symbol": Witness.symbol,
+    "underlying_instrument_type": "Equity",
+}  # fmt: skip
+
+BODIES: Mapping[str, object] = {
+    "orders.edit_dry_run": Witness.same_terms,
+    "complex_orders.dry_run": {"type": "OTOCO", "trigger_order": LIMIT, "orders": [PROFIT, LOSS]},
+    "margin.dry_run": MARGIN,
+    "backtests.simulate_trade": Witness.simulated_trade,
+}
+"""Bodies of dry-runs, and of a question that takes one, by the names of their fields; of the others `LIMIT`."""
+
+UNASKED: Mapping[str, str] = {
+    "oauth.token": "the client asks for its tokens itself, and an answer holds secrets",
+    "complex_orders.edit_pairs_dry_run": "it needs a PAIRS order that works",
+}

@@ -18,12 +18,6 @@ NEITHER = "is required, unless BROKERAGE_ENVIRONMENT says sandbox or production 
 _FLAGS = ("TRUST_ENV", "ALLOW_HTTP")
 
 
-def _read_hosts(listed: str) -> dict[str, str] | None:
-    """Return the addresses in ``name=address, name=address``, or None if it has another form."""
-    pairs = [pair.strip().partition("=") for pair in listed.split(",") if pair.strip()]
-    return {name: address for name, _, address in pairs} if all(sign for _, sign, _ in pairs) else None
-
-
 def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Read the arguments of a client from the ``BROKERAGE_*`` variables.
 
@@ -50,18 +44,21 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
                 yield ErrorDetail("missing", "is required", f"BROKERAGE_{name}")
         if (read("ENVIRONMENT") or "sandbox") not in {"production", "sandbox"}:
             yield ErrorDetail("invalid", "must be production or sandbox", "BROKERAGE_ENVIRONMENT")
-        if hosts is None:
+        if not all(sign for _, sign, _ in hosts):
             yield ErrorDetail("invalid", "must list hosts as name=address, separated by commas", "BROKERAGE_HOSTS")
         for name in _FLAGS:
             if (read(name) or "true").lower() not in {"true", "false"}:
                 yield ErrorDetail("invalid", "must be true or false", f"BROKERAGE_{name}")
 
-    hosts = _read_hosts(read("HOSTS") or "")
+    hosts = [pair.strip().partition("=") for pair in (read("HOSTS") or "").split(",") if pair.strip()]
     if found := tuple(problems()):
         raise ConfigurationError("the environment variables do not configure a client", errors=found)
     settings: dict[str, Any] = {
         "environment": Environment.named(
-            read("ENVIRONMENT") or "sandbox", read("BASE_URL"), hosts=hosts or None, streamer_url=read("STREAMER_URL")
+            read("ENVIRONMENT") or "sandbox",
+            read("BASE_URL"),
+            streamer_url=read("STREAMER_URL"),
+            hosts={name: address for name, _, address in hosts} or None,
         ),
         "credentials": RefreshToken(
             client_secret=hidden(read("CLIENT_SECRET")),

@@ -127,28 +127,47 @@ class RedisFeed(Generic[T]):
         self._is_published = True
         try:
             while True:
-                await self._take_turn(watch)
+                turn = Turn(self._feed, self._fleet.worker)
+                try:
+                    wait = await turn.elect()
+                    if wait is None:
+                        await self._lead(turn, watch)
+                    else:
+                        await asyncio.sleep(min(wait, self._feed.lease / 2))
+                except EngineUnavailableError as error:
+                    if error.code not in PASSING:
+                        raise
+                    await asyncio.sleep(RETRY_INTERVAL)
+                except LeaseLostError:
+                    logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
         finally:
             self._is_published = False
 
-    async def _take_turn(self, watch: Callable[[WatchState], Watcher[T]]) -> None:
-        """Poll until the lease is lost, if this process is elected."""
-        turn = Turn(self._feed, self._fleet.worker)
-        try:
-            wait = await turn.elect()
-            if wait is None:
-                await self._lead(turn, watch)
-            else:
-                await asyncio.sleep(min(wait, self._feed.lease / 2))
-        except EngineUnavailableError as error:
-            if error.code not in PASSING:
-                raise
-            await asyncio.sleep(RETRY_INTERVAL)
-        except LeaseLostError:
-            logger.warning("feed %s: the lease was lost; another process polls", self._feed.name)
-
     async def _lead(self, turn: Turn, watch: Callable[[WatchState], Watcher[T]]) -> None:
-        polling = asyncio.create_task(_poll(turn, watch), name="brokerage_async feed poller")
+        """Poll until the lease is lost."""
+
+        async def poll() -> None:
+            watcher = watch(turn)
+            if isinstance(watcher, MarketWatcher):
+                raise ConfigurationError("market hours cannot be published: each process computes them by itself")
+            if not isinstance(watcher, Watcher):
+                raise ConfigurationError(f"watch must return a watcher, got {type(watcher).__name__}")
+            async with watcher:
+                while True:
+                    try:
+                        change = await anext(watcher)
+                    except StopAsyncIteration:
+                        return
+                    except EngineUnavailableError as error:
+                        if error.code not in PASSING:
+                            raise
+                        await asyncio.sleep(RETRY_INTERVAL)
+                    else:
+                        if not turn.is_open:  # nothing was published, and nothing ever would be
+                            raise ConfigurationError("watch must make its watcher with the state that it is given")
+                        await change.ack()
+
+        polling = asyncio.create_task(poll(), name="brokerage_async feed poller")
         keeping = asyncio.create_task(turn.keep(), name="brokerage_async feed lease")
         self._is_elected = True
         try:
@@ -331,25 +350,3 @@ class Turn:
 
     async def aclose(self) -> None:
         """Do nothing: the turn ends by itself."""
-
-
-async def _poll(turn: Turn, watch: Callable[[WatchState], Watcher[Any]]) -> None:
-    watcher = watch(turn)
-    if isinstance(watcher, MarketWatcher):
-        raise ConfigurationError("market hours cannot be published: each process computes them by itself")
-    if not isinstance(watcher, Watcher):
-        raise ConfigurationError(f"watch must return a watcher, got {type(watcher).__name__}")
-    async with watcher:
-        while True:
-            try:
-                change = await anext(watcher)
-            except StopAsyncIteration:
-                return
-            except EngineUnavailableError as error:
-                if error.code not in PASSING:
-                    raise
-                await asyncio.sleep(RETRY_INTERVAL)
-            else:
-                if not turn.is_open:  # nothing was published, and nothing ever would be
-                    raise ConfigurationError("watch must make its watcher with the state that it is given")
-                await change.ack()

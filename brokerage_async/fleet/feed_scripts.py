@@ -12,20 +12,9 @@ from ..errors import BrokerageError, ConfigurationError
 from .fleet import Connection, Script, check_lease, check_name
 
 __all__ = [
-    "ACK",
-    "ELECT",
-    "EXTEND",
-    "LOAD",
-    "MARGIN",
-    "PUBLISH",
-    "READ",
-    "RENEW",
-    "STATUS",
-    "TAKE",
-    "FeedGapError",
-    "FeedKeys",
-    "LeaseLostError",
-]
+    "ACK", "ELECT", "EXTEND", "LOAD", "MARGIN", "PUBLISH", "READ", "RENEW", "STATUS", "TAKE", "FeedGapError",
+    "FeedKeys", "LeaseLostError",
+]  # fmt: skip
 
 MARGIN = 0.1
 """Part of a lease before whose end its holder stops: its clock and that of the engine may differ in speed."""

@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 __all__ = [
-    "Connection",
-    "EngineStatus",
-    "EngineUnavailableError",
-    "Fleet",
-    "FleetStatus",
-    "Script",
-    "check_lease",
+    "Connection", "EngineStatus", "EngineUnavailableError", "Fleet", "FleetStatus", "Script", "check_lease",
     "check_name",
-]
+]  # fmt: skip
 
 logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
@@ -163,7 +157,7 @@ class Connection:
             async with asyncio.timeout(self._timeout + wait):
                 found = await self._redis.execute_command(*command)
         except Exception as error:
-            failure = self._failed(error, loop.time())
+            failure = self._failure_of(error, loop.time())
         else:
             self._succeeded(loop.time())
             return found
@@ -182,14 +176,21 @@ class Connection:
             logger.info("the engine is back after %.1f s", now - self.away_since)
         self.away_since = self.reason = None
 
-    def _failed(self, error: Exception, now: float) -> EngineUnavailableError:
-        code = _refusal(error)
+    def _failure_of(self, error: Exception, now: float) -> EngineUnavailableError:
+        """Note a failure: a refusal such as WRONGTYPE, or an engine that is away.
+
+        Messages are left out: the engine quotes arguments in some.
+        """
+        names = [kind.__name__ for kind in type(error).__mro__]
+        word = str(error).partition(" ")[0]
+        otherwise = None if "ResponseError" not in names else word if re.fullmatch(r"[A-Z]{2,20}", word) else "ERR"
+        code = next((CODES[name] for name in names if name in CODES), otherwise)
         if code is not None:
             self._succeeded(now)  # it answers
             advice = f": {ADVICE[code]}" if code in ADVICE else ""
             return EngineUnavailableError(f"the engine refused a command with {code}{advice}", code=code)
         self._rest_until = now + PROBE_INTERVAL
-        reason = type(error).__name__
+        reason = names[0]
         self.reason = f"{reason}: {ADVICE[reason]}" if reason in ADVICE else reason
         if self.away_since is None:
             self.away_since = now
@@ -218,19 +219,6 @@ def _client(url: Secret) -> Any:
     except Exception as error:
         reason = type(error).__name__
     raise ConfigurationError(f"the url of the engine must be like redis://host:6379/0 ({reason})")
-
-
-def _refusal(error: Exception) -> str | None:
-    """Return the code of a refusal such as WRONGTYPE, or None if the engine is away.
-
-    Messages are left out: the engine quotes arguments in some.
-    """
-    names = [kind.__name__ for kind in type(error).__mro__]
-    for name in names:
-        if name in CODES:
-            return CODES[name]
-    word = str(error).partition(" ")[0]
-    return None if "ResponseError" not in names else word if re.fullmatch(r"[A-Z]{2,20}", word) else "ERR"
 
 
 @attrs.frozen(kw_only=True)

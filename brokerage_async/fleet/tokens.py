@@ -268,7 +268,16 @@ class RedisTokenStore:
                         logger.error("the token in the engine does not open and is replaced")
                         digests[0] = digest
                     case [b"failed", failure, pause]:
-                        return _shared_failure(failure, pause / 1000)
+                        known = _Failure(transient=True)
+                        with suppress(msgspec.DecodeError):
+                            known = msgspec.json.decode(failure, type=_Failure)
+                        reason = "got no answer" if known.status is None else f"failed with {known.status}"
+                        error = TokenError(
+                            f"the token request of another process {reason}; its error says more",
+                            transient=known.transient, status=known.status, code=known.code,
+                        )  # fmt: skip
+                        error.retry_after = pause / 1000
+                        return error
                     case [b"wait", held]:
                         await asyncio.sleep(min(held / 1000 + 0.001, delay * random.uniform(0.5, 1.0)))  # noqa: S311
                         delay = min(2 * delay, MAX_POLL)
@@ -353,15 +362,16 @@ class _Turn:
 
     def start(self) -> None:
         """Begin to renew the lease."""
-        self._renewal = running_loop().create_task(self._renew(), name="brokerage_async token turn")
 
-    async def _renew(self) -> None:
-        store, end = self._store, running_loop().time() + MAX_HOLD
-        while running_loop().time() < end:
-            await asyncio.sleep(store.lease / 3)
-            with suppress(EngineUnavailableError):
-                if not await store.run(RENEW, self._key, self.number, store.held):
-                    return
+        async def renew() -> None:
+            store, end = self._store, running_loop().time() + MAX_HOLD
+            while running_loop().time() < end:
+                await asyncio.sleep(store.lease / 3)
+                with suppress(EngineUnavailableError):
+                    if not await store.run(RENEW, self._key, self.number, store.held):
+                        return
+
+        self._renewal = running_loop().create_task(renew(), name="brokerage_async token turn")
 
     async def publish(self, token: StoredToken) -> StoredToken:
         """Keep ``token`` for all; return the one to use."""
@@ -394,15 +404,3 @@ class _Turn:
         if self._renewal is not None:
             self._renewal.cancel()
             self._renewal = None
-
-
-def _shared_failure(failure: bytes, pause: float) -> TokenError:
-    try:
-        found = msgspec.json.decode(failure, type=_Failure)
-    except msgspec.DecodeError:
-        found = _Failure(transient=True)
-    reason = "got no answer" if found.status is None else f"failed with {found.status}"
-    message = f"the token request of another process {reason}; its error says more"
-    error = TokenError(message, transient=found.transient, status=found.status, code=found.code)
-    error.retry_after = pause
-    return error

@@ -214,11 +214,8 @@ class Call:
                     base_url=base_url,
                     version=request.headers.get(ACCEPT_VERSION),
                 )
-                namespace, in_sandbox = (
-                    self._operation.name.partition(".")[0],
-                    not self._engine.environment.is_production,
-                )
-                if in_sandbox and namespace in MARKET_DATA and response.status >= 500:
+                has_prices = self._engine.environment.is_production
+                if not has_prices and self._operation.name.partition(".")[0] in MARKET_DATA and response.status >= 500:
                     attempt.failure.args = (f"{attempt.failure.message}; {NO_MARKET_DATA}",)
 
     def _warn_of_deprecation(self, announced: str) -> None:
@@ -288,7 +285,14 @@ class Call:
             lane.throttled(self._loop.time(), attempt.sent_at, pause_after_429(policy, failure.retry_after))
         elif outcome in _ANSWERED:
             lane.succeeded(attempt.sent_at)
-        another_token = self._drop_token(attempt, outcome) if outcome in _UNAUTHORIZED else True
+        another_token = True
+        if outcome in _UNAUTHORIZED:
+            try:
+                another_token = self._engine.tokens.invalidate(attempt.authorization)
+            except BrokerageError:
+                if TABLE[self._operation.effect][outcome] is Action.REFRESH:
+                    raise
+                another_token = False  # the error to raise is the answer: the mutation may have been processed
         action = decide(self._operation.effect, outcome, attempt=self.attempt, policy=policy, refreshed=refreshed)
         if action is Action.RAISE or self._engine.closed or not another_token:
             return self._fail(failure)
@@ -296,19 +300,6 @@ class Call:
             return Again(refreshed=True)
         if action is Action.WAIT:  # in the lane, behind its gate
             return Again()
-        return self._repeat(failure, outcome)
-
-    def _drop_token(self, attempt: _Attempt, outcome: Outcome) -> bool:
-        """Invalidate the token that was rejected; return whether another one can be had."""
-        try:
-            return self._engine.tokens.invalidate(attempt.authorization)
-        except BrokerageError:
-            if TABLE[self._operation.effect][outcome] is Action.REFRESH:
-                raise
-            return False  # the error to raise is the answer: the mutation may have been processed
-
-    def _repeat(self, failure: BrokerageError, outcome: Outcome) -> Next:
-        """Pay for a repetition and return its time, or fail if budget or deadline do not allow it."""
         price = self._engine.budget.spend(outcome)
         if price is None:
             return self._fail(failure)
@@ -316,8 +307,7 @@ class Call:
         pause = full_jitter(policy).pause(self.attempt, policy.jitter(), wish=failure.retry_after)
         left = math.inf if self._deadline_at is None else self._deadline_at - self._loop.time()
         if pause >= left:
-            what = f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure)
-            return self._too_late(what)
+            return self._too_late(f"the next one, in {pause:.3g} s" if left > 0 else _awaited(failure))
         return Again(pause, price)
 
     def _fail(self, failure: BrokerageError) -> BrokerageError:

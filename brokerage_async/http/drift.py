@@ -114,16 +114,19 @@ class DriftDetector(Generic[E]):
         if self._identity is None:
             return items, 0, 0
         if self._before:
-            self._remember(self._before_keys or self._keys(self._before), self._before)
+            held = self._before_keys or self._keys(self._before)
+            self._recent.update(zip(held, self._before, strict=True))
+            self._recent.pop(None, None)
+            self._pages.append(held)
+            while len(self._recent) > self._max_held and len(self._pages) > 1:
+                for key in self._pages.popleft():
+                    if (item := self._recent.pop(key, None)) is not None:
+                        self._old.put(hash(key), self._content(item))
         keys = self._before_keys = self._keys(items) if self._recent or self._old else []
         if self._recent.keys().isdisjoint(keys) and not (
             self._old and any(key is not None and self._old.get(hash(key)) is not None for key in keys)
         ):
             return items, 0, 0
-        return self._sift(items, keys)
-
-    def _sift(self, items: tuple[E, ...], keys: list[Hashable]) -> tuple[tuple[E, ...], int, int]:
-        """Return the same, row by row."""
         fresh: list[E] = []
         known = 0
         for item, key in zip(items, keys, strict=True):
@@ -145,16 +148,6 @@ class DriftDetector(Generic[E]):
             return list(map(identity, items))
         nothing = (None,) * len(self._fields)
         return [None if (key := identity(item)) == nothing else key for item in items]
-
-    def _remember(self, keys: list[Hashable], items: tuple[E, ...]) -> None:
-        """Hold the rows of a page, and only the hashes of earlier rows beyond `MAX_HELD`."""
-        self._recent.update(zip(keys, items, strict=True))
-        self._recent.pop(None, None)
-        self._pages.append(keys)
-        while len(self._recent) > self._max_held and len(self._pages) > 1:
-            for key in self._pages.popleft():
-                if (item := self._recent.pop(key, None)) is not None:
-                    self._old.put(hash(key), self._content(item))
 
     def _content(self, item: E) -> int:
         """Return a hash of everything that a row says."""

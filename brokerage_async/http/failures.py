@@ -13,13 +13,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from ..errors import (
-    PROXY_AUTHENTICATION,
-    BrokerageError,
-    RequestNotSentError,
-    ResponseDecodeError,
-    ResponseLostError,
-)
+from ..errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, ResponseDecodeError, ResponseLostError
 from ..protocol.request import Request
 from .network import Proxy, describe_refusal
 

@@ -73,13 +73,17 @@ class Proxy:
             if address.reveal().lower().startswith("socks"):
                 rule = f"{name} must be an HTTP proxy; for SOCKS lend an http_session whose connector speaks it"
             raise ConfigurationError(rule)
+        authorization = None
+        if parts.username is not None:
+            credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            authorization = Secret(f"Basic {b64encode(credentials.encode()).decode()}")
         host = str(parts.hostname)
         shown = f"[{host}]" if ":" in host else host
-        return cls(host, f"{parts.scheme}://{shown}:{parts.port or PORTS[parts.scheme]}", _basic(parts))
+        return cls(host, f"{parts.scheme}://{shown}:{parts.port or PORTS[parts.scheme]}", authorization)
 
 
 def _split(address: Secret) -> SplitResult | None:
-    """Return the parts of the address of a proxy, or None for any other string."""
+    """Return the parts of the address of a proxy, or None, in a frame that no traceback shows with the password."""
     if not address.reveal().isprintable() or any(character in address.reveal() for character in " ?#"):
         return None
     try:
@@ -88,13 +92,6 @@ def _split(address: Secret) -> SplitResult | None:
     except ValueError:  # its message may quote a part of the password
         return None
     return parts if usable and parts.path in {"", "/"} else None
-
-
-def _basic(parts: SplitResult) -> Secret | None:
-    if parts.username is None:
-        return None
-    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return Secret(f"Basic {b64encode(credentials.encode()).decode()}")
 
 
 @attrs.frozen(kw_only=True)
@@ -135,25 +132,31 @@ def configure_network(
     check_flag("trust_env", trust_env)
     check_flag("allow_http", allow_http)
     if ssl is not None:
-        _check_context(ssl)
+        from ssl import CERT_NONE, PROTOCOL_TLS_SERVER, SSLContext
+
+        if not isinstance(ssl, SSLContext) or ssl.protocol is PROTOCOL_TLS_SERVER:
+            raise ConfigurationError(
+                "ssl must be an ssl.SSLContext for clients, such as ssl.create_default_context(cafile=...), "
+                f"got {type(ssl).__name__}"
+            )
+        if ssl.verify_mode is CERT_NONE or not ssl.check_hostname:
+            logger.warning("ssl does not verify who answers: credentials may reach anyone on the way")
     found = None if proxy is None else Proxy.parse("proxy", proxy)
     if found is None and trust_env:
         found = _proxy_from_env(environment)
     for name, address in (("base_url", environment.base_url), *environment.hosts.items()):
-        _check_scheme(name, address, found, allow_http)
+        parts = urlsplit(address)  # not its origin: whether an address is loopback depends on the spelling
+        stays_here = is_loopback(parts.hostname) and (found is None or is_loopback(found.host))
+        if parts.scheme == "https" or stays_here:
+            continue
+        way = f"{parts.scheme}://{parts.netloc.lower()}" + ("" if found is None else f" through {found.url}")
+        if not allow_http:
+            raise ConfigurationError(
+                f"{name} must be an https address, got {way}: plain http shows the credentials to anyone on the way. "
+                "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
+            )
+        logger.warning("allow_http: credentials travel unencrypted to %s", way)
     return Network(proxy=found, ssl=ssl, trust_env=trust_env)
-
-
-def _check_context(ssl: object) -> None:
-    from ssl import CERT_NONE, PROTOCOL_TLS_SERVER, SSLContext
-
-    if not isinstance(ssl, SSLContext) or ssl.protocol is PROTOCOL_TLS_SERVER:
-        raise ConfigurationError(
-            "ssl must be an ssl.SSLContext for clients, such as ssl.create_default_context(cafile=...), "
-            f"got {type(ssl).__name__}"
-        )
-    if ssl.verify_mode is CERT_NONE or not ssl.check_hostname:
-        logger.warning("ssl does not verify who answers: credentials may reach anyone on the way")
 
 
 def _proxy_from_env(environment: Environment) -> Proxy | None:
@@ -169,21 +172,6 @@ def _proxy_from_env(environment: Environment) -> Proxy | None:
     if "://" not in address.reveal():
         address = Secret(f"http://{address.reveal()}")
     return Proxy.parse("the proxy of the environment", address)
-
-
-def _check_scheme(name: str, address: str, proxy: Proxy | None, allow_http: bool) -> None:
-    """Refuse to send credentials where others could read them."""
-    parts = urlsplit(address)  # not its origin: whether an address is loopback depends on the spelling
-    shown = f"{parts.scheme}://{parts.netloc.lower()}"
-    if parts.scheme == "https" or (is_loopback(parts.hostname) and (proxy is None or is_loopback(proxy.host))):
-        return
-    way = shown if proxy is None else f"{shown} through {proxy.url}"
-    if not allow_http:
-        raise ConfigurationError(
-            f"{name} must be an https address, got {way}: plain http shows the credentials to anyone on the way. "
-            "Where that is acceptable, pass allow_http=True or set BROKERAGE_ALLOW_HTTP=true"
-        )
-    logger.warning("allow_http: credentials travel unencrypted to %s", way)
 
 
 def describe_refusal(proxy: Proxy | None, status: int, offered: str) -> str:

@@ -80,9 +80,12 @@ class OffsetPager(Pager[E], Generic[E]):
     def __repr__(self) -> str:
         return f"<pager of {self._call.operation.name}>"
 
-    def __aiter__(self) -> AsyncIterator[E]:
+    async def __aiter__(self) -> AsyncGenerator[E, None]:
         """Iterate over the items of all pages, in order."""
-        return self._items()
+        async with aclosing(self._walk()) as pages:
+            async for page in pages:
+                for item in page.items:
+                    yield item
 
     def pages(self) -> AsyncIterator[Page[E]]:
         """Iterate over the pages, in order, without items of earlier pages."""
@@ -173,12 +176,6 @@ class OffsetPager(Pager[E], Generic[E]):
         model = self._call.operation.result
         assert model is not None, "every paginated operation has a model"
         return model
-
-    async def _items(self) -> AsyncGenerator[E, None]:
-        async with aclosing(self._walk()) as pages:
-            async for page in pages:
-                for item in page.items:
-                    yield item
 
     async def _walk(self, max_items: int | None = None, first: Page[E] | None = None) -> AsyncGenerator[Page[E], None]:
         """Yield the pages in order until the list ends or ``max_items`` items have come. ``first`` was read before."""

@@ -15,7 +15,7 @@ from .._arguments import running_loop
 from ..config import Environment
 from ..errors import ConfigurationError, ResponseDecodeError
 from ..observers import Event
-from ..operation import BoundCall, Effect, Guard, Operation, Page, Shape
+from ..operation import BoundCall, Effect, Guard, Page, Shape
 from ..protocol.decoding import codec
 from ..protocol.decoding.codec import Decoded
 from ..protocol.notes import note_arguments
@@ -108,9 +108,18 @@ class BrokerageSession:
         is_market_data = operation.name.partition(".")[0] in MARKET_DATA and operation.effect is Effect.READ
         if self.market_data is not None and is_market_data:
             return self.market_data.start(call, previous_body, guard)
-        self._check_permitted(operation)
+        options, environment, host, refusal = self.options, self.engine.environment, operation.host, None
+        if options.read_only and operation.effect is Effect.MUTATE:
+            refusal = "the client is read-only"
+        elif operation.production_only and not environment.is_production:
+            refusal = f"the {environment.name} environment does not offer this operation"
+            if operation.name.partition(".")[0] in MARKET_DATA:
+                refusal += ": pass Client(market_data=), a client of production"
+        elif host is not None and host not in environment.hosts:
+            refusal = f"the address of the {host} is unknown: pass hosts={{{host!r}: 'https://...'}} to the Environment"
+        if refusal is not None:
+            raise ConfigurationError(refusal, operation=operation.name, method=operation.method, path=operation.path)
         loop = self.engine.enter()
-        options, environment, operation = self.options, self.engine.environment, call.operation
         headers = options.headers
         if operation.version is not None and options.own_versions and environment.is_production:
             headers = {**headers, ACCEPT_VERSION: operation.version}
@@ -161,20 +170,6 @@ class BrokerageSession:
         """Return True if this machine seems to have slept since the last answer."""
         return self.engine.service_clock.is_stale(running_loop().time())
 
-    def _check_permitted(self, operation: Operation[Any]) -> None:
-        environment, host = self.engine.environment, operation.host
-        if self.options.read_only and operation.effect is Effect.MUTATE:
-            reason = "the client is read-only"
-        elif operation.production_only and not environment.is_production:
-            reason = f"the {environment.name} environment does not offer this operation"
-            if operation.name.partition(".")[0] in MARKET_DATA:
-                reason += ": pass Client(market_data=), a client of production"
-        elif host is not None and host not in environment.hosts:
-            reason = f"the address of the {host} is unknown: pass hosts={{{host!r}: 'https://...'}} to the Environment"
-        else:
-            return
-        raise ConfigurationError(reason, operation=operation.name, method=operation.method, path=operation.path)
-
     async def _read(self, call: BoundCall[T], response: Response, running: Call) -> Decoded[T]:
         """Return the decoded success; raise the error that its body holds beside the data."""
         operation, body = call.operation, response.body
@@ -182,7 +177,14 @@ class BrokerageSession:
             if len(body) < SLICED_DECODE:
                 found = codec.decode(operation, body, strict=self.options.strict)
             else:
-                found = await self._decode(operation, body)
+                steps = codec.decode_chunks(operation, body, strict=self.options.strict)
+                while True:
+                    try:
+                        next(steps)
+                    except StopIteration as end:
+                        found = end.value
+                        break
+                    await asyncio.sleep(0)
         except ResponseDecodeError as error:
             error.status, error.attempts = response.status, running.attempt
             raise
@@ -192,13 +194,3 @@ class BrokerageSession:
             note_arguments(failure, call)
             raise failure
         return found
-
-    async def _decode(self, operation: Operation[T], body: bytes) -> Decoded[T]:
-        steps = codec.decode_chunks(operation, body, strict=self.options.strict)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                found: Decoded[T] = end.value
-                return found
-            await asyncio.sleep(0)

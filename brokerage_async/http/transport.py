@@ -163,7 +163,9 @@ class AiohttpTransport:
             )
             body = await self._read(response, request.previous_body)
         except asyncio.CancelledError as cancelled:
-            if not self._is_cancelled_by_pool():
+            task, session = asyncio.current_task(), self._session
+            closed_here = self._closed or (session is not None and session.closed)
+            if not closed_here or task is None or task.cancelling():  # else the pool cancelled it, and not a caller
                 cancelled.__traceback__ = None  # the frames of aiohttp hold the headers
                 raise
             closed = aiohttp.ClientConnectionError("the client was closed")
@@ -229,12 +231,6 @@ class AiohttpTransport:
         failure = failure_of(request, error, once.written, status, self._network.proxy)
         failure.__cause__ = harmless(error)
         return failure.with_traceback(None)
-
-    def _is_cancelled_by_pool(self) -> bool:
-        """Return whether a closing pool, and not a caller, cancelled the wait for a connection."""
-        task = asyncio.current_task()
-        closed = self._closed or (self._session is not None and self._session.closed)
-        return closed and task is not None and not task.cancelling()
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 import typer.testing
@@ -13,15 +14,16 @@ from typer.main import get_command
 from brokerage_async import Client
 from brokerage_async.cli import accounts, market, orders, screen, watch
 from brokerage_async.cli.service import Service
+from brokerage_async.simulator import Simulator
 
-from .commands import ConnectTo
+from .commands import SMALL, ConnectTo
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _tree_of_commands() -> Iterator[None]:
     """Build the tree of commands once for all tests, as a process of the command line builds it once."""
-    assert screen.out.width  # made before a test sets COLUMNS, which rich reads then
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screen.out, "_width", None)  # the width in COLUMNS of a worker of pytest-xdist
         patch.setattr(typer.testing, "_get_command", functools.cache(get_command))
         yield
 
@@ -43,3 +45,13 @@ def connect_to(monkeypatch: pytest.MonkeyPatch) -> ConnectTo:
             monkeypatch.setattr(module, "connect", connect)
 
     return connect_to
+
+
+@pytest.fixture
+def service(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Simulator:
+    """Connect commands to a simulator that outlives them, its first account and a journal."""
+    simulator = Simulator(**SMALL)
+    connect_to(simulator.client)
+    monkeypatch.setenv("BROKERAGE_ACCOUNT", simulator.account_numbers[0])
+    monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "orders.journal"))
+    return simulator

@@ -1,7 +1,9 @@
-"""Command tree: help, start-up, interruption."""
+"""Command tree and console script: help, start-up, streams, logging, tracebacks, interruption."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import re
 import subprocess
@@ -15,7 +17,20 @@ from typer.testing import CliRunner
 from brokerage_async import __version__
 from brokerage_async.cli.app import app
 from brokerage_async.cli.completion import VARIABLE
+from brokerage_async.cli.script import print_traceback
 from tests.documents import PAGES
+from tests.schema.bundle import SOURCE
+
+MAIN = "\nfrom brokerage_async.cli import main\nmain()"
+
+
+def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with the arguments of a command, in a process of its own."""
+    source = f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\n{program}"
+    return subprocess.run(
+        [sys.executable, "-c", source],
+        env=os.environ | environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
 
 
 def test_help_names_every_command() -> None:
@@ -63,32 +78,83 @@ def test_version_is_that_of_the_package() -> None:
     assert CliRunner().invoke(app, ["--version"]).output.strip() == f"brokerage-async {__version__}"
 
 
+def test_schema_prints_one_json_document() -> None:
+    result = CliRunner().invoke(app, ["schema"])
+    assert (result.exit_code, result.output) == (0, SOURCE)
+    assert json.loads(result.output)["openapi"] == "3.1.0"
+
+
 def test_start_without_the_extra_names_what_to_install() -> None:
     for missing in ("typer", "rich"):
-        program = f"import sys; sys.modules[{missing!r}] = None\nfrom brokerage_async.cli import main; main()"
-        result = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
-        )
+        result = run(f"sys.modules[{missing!r}] = None{MAIN}")
         assert result.returncode == 1
         assert f"needs {missing}" in result.stderr
         assert "pip install 'brokerage-async[cli]'" in result.stderr
 
 
+def test_start_other_missing_module_is_a_traceback() -> None:
+    done = run(f"sys.modules['brokerage_async.cli.fetch'] = None{MAIN}")
+    assert "ModuleNotFoundError" in done.stderr
+    assert "pip install" not in done.stderr
+
+
 def test_module_runs_like_the_script() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "brokerage_async", "--version"], capture_output=True, text=True, timeout=60, check=False
-    )
+    result = run("import runpy; runpy.run_module('brokerage_async', run_name='__main__')", "--version")
     assert result.stdout.strip() == f"brokerage-async {__version__}"
 
 
 def test_place_ascii_terminal_does_not_end_it_half_way() -> None:
     order = ["orders", "place", "buy-to-open", "AAPL", "1", "--market", "--yes", "--allow-warnings", "--simulator"]
-    result = subprocess.run(
-        [sys.executable, "-m", "brokerage_async", *order],
-        env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    result = run(MAIN, *order, PYTHONIOENCODING="ascii")
     assert result.returncode == 0, result.stderr
     assert "placed: " in result.stdout
+
+
+INSPECT = r"""
+import atexit, logging
+
+@atexit.register
+def show():
+    handlers = [type(each.formatter).__name__ for each in logging.getLogger().handlers]
+    print(sys.stdout.errors, sys.stderr.errors, sys.excepthook.__name__, handlers,
+          logging.getLogger("brokerage_async.token").level)
+    print("\u00e9")
+"""
+
+
+def test_start_prepares_streams_logging_and_tracebacks() -> None:
+    version, shown, unknown = run(INSPECT + MAIN, "--version", PYTHONIOENCODING="ascii").stdout.splitlines()
+    assert version.startswith("brokerage-async ")
+    assert shown == f"replace replace print_traceback ['PlainFormatter'] {logging.ERROR}"
+    assert unknown == "?"
+
+
+def test_start_streams_that_are_no_files_are_left_alone() -> None:
+    done = run(f"import io\nsys.stdout = io.StringIO(){MAIN}", "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_start_unexpected_exception_of_a_command_cannot_control_the_terminal() -> None:
+    program = (
+        "import brokerage_async.cli.completion as completion\n"
+        "class Broken:\n"
+        "    def __getitem__(self, key): raise RuntimeError('\\x1b[31m' + key)\n"
+        "completion.SCRIPTS = Broken()"
+    )
+    done = run(program + MAIN, "completion", "bash")
+    assert done.returncode == 1
+    assert done.stderr.endswith("RuntimeError: \\x1b[31mbash\n")
+
+
+def test_print_traceback_writes_control_characters_out(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise ValueError("from \x1b[31mthe service\x1b[0m")
+    except ValueError as error:
+        print_traceback(type(error), error, error.__traceback__)
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback (most recent call last):")
+    assert "ValueError: from \\x1b[31mthe service\\x1b[0m" in said
+    assert "\x1b" not in said
 
 
 HEAVY = {"aiohttp", "attrs", "cattrs", "msgspec", "asyncio", "pydantic", "rich.console", "rich.table"}
@@ -97,14 +163,10 @@ HEAVY = {"aiohttp", "attrs", "cattrs", "msgspec", "asyncio", "pydantic", "rich.c
 def test_help_and_completion_import_nothing_that_they_do_not_use() -> None:
     for arguments, completing in ((["--help"], {}), (["orders", "place", "--l"], {VARIABLE: "1"})):
         program = (
-            f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\nfrom brokerage_async.cli import main\n"
+            "from brokerage_async.cli import main\n"
             "try: main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
         )
-        result = subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | completing, capture_output=True, text=True, timeout=60, check=True,
-        )  # fmt: skip
-        imported = set(result.stderr.split())
+        imported = set(run(program, *arguments, **completing).stderr.split())
         assert "brokerage_async.cli.app" in imported
         assert imported & HEAVY == set()
         ours = {name for name in imported if name.startswith("brokerage_async.") and ".cli" not in name}
@@ -114,7 +176,7 @@ def test_help_and_completion_import_nothing_that_they_do_not_use() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_start_ctrl_c_leaves_without_a_traceback() -> None:
     program = (
-        "import builtins, signal, sys\nsys.argv = ['brokerage-async', 'orders', 'list', '--simulator']\n"
+        "import builtins, signal\n"
         "from brokerage_async.cli import main\nplain = builtins.__import__\n"
         "def interrupted(name, *rest):\n"
         "    if name == {module!r} or name.endswith({module!r}): signal.raise_signal(signal.SIGINT)\n"
@@ -122,9 +184,6 @@ def test_start_ctrl_c_leaves_without_a_traceback() -> None:
         "builtins.__import__ = interrupted\nmain()"
     )
     for module in ("typer", "client"):
-        result = subprocess.run(
-            [sys.executable, "-c", program.format(module=module)],
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        result = run(program.format(module=module), "orders", "list", "--simulator")
         assert "Traceback" not in result.stderr
         assert result.returncode == 130

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from brokerage_async.simulator import Simulator
 
-from .commands import SMALL, ConnectTo, invoke
+from .commands import invoke
 
 BRACKET = ["orders", "bracket", "buy-to-open", "AAPL", "10", "--limit", "150", "--profit", "290.5", "--loss", "140"]
-
-
-@pytest.fixture
-def service(connect_to: ConnectTo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Simulator:
-    simulator = Simulator(**SMALL)
-    connect_to(simulator.client)
-    monkeypatch.setenv("BROKERAGE_ACCOUNT", simulator.account_numbers[0])
-    monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "orders.journal"))
-    return simulator
 
 
 def submits(service: Simulator) -> int:

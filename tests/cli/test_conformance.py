@@ -15,8 +15,9 @@ import typer
 from brokerage_async import Limits
 from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.cli.conformance import conformance, examine, exit_code_of
-from brokerage_async.cli.probes import PROBES, unasked
+from brokerage_async.cli.conformance import conformance, exit_code_of
+from brokerage_async.cli.options import Target
+from brokerage_async.cli.probes import PROBES, examine, unasked
 from brokerage_async.cli.service import Service
 from brokerage_async.cli.witness import NotAskedError, Witness
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -301,7 +302,7 @@ async def test_orders_that_cannot_be_cancelled_are_named() -> None:
 # The command
 
 
-async def exit_of(monkeypatch: pytest.MonkeyPatch, server: Simulator, **options: Any) -> int:
+async def exit_of(monkeypatch: pytest.MonkeyPatch, server: Simulator, orders: bool = False, **options: Any) -> int:
     """Return the exit code of the command that talks to a simulator as to a service."""
 
     @contextlib.asynccontextmanager
@@ -311,7 +312,7 @@ async def exit_of(monkeypatch: pytest.MonkeyPatch, server: Simulator, **options:
 
     monkeypatch.setattr("brokerage_async.cli.service.connect", connect)
     with pytest.raises(typer.Exit) as left:
-        await conformance(**options)
+        await conformance(orders, target=Target(**options))
     return left.value.exit_code
 
 

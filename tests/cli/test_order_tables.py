@@ -103,7 +103,7 @@ def test_ticket_line_is_the_order_in_one_line() -> None:
         ),
         (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
     ]
-    assert [ticket_line("A1", order) for order, _ in table] == [line for _, line in table]
+    assert [ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
 
 
 def test_messages_have_code_and_words() -> None:

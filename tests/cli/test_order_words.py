@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.cli.order_words import read_bracket, read_order, read_ticket
+from brokerage_async.cli import order_words
+from brokerage_async.cli.order_words import Words, read_bracket, read_file
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import NewOrder
 
@@ -20,6 +21,10 @@ ORDER = {
     "order-type": "Limit", "time-in-force": "Day", "price": "10", "price-effect": "Debit",
     "legs": [{"action": "Buy to Open", "instrument-type": "Equity", "quantity": "1", "symbol": "AAPL"}],
 }  # fmt: skip
+
+
+def read_ticket(*, value: str | None = None, **words: Any) -> NewOrder:
+    return order_words.read_ticket(Words(**words), value)
 
 
 def refusal(**words: Any) -> str:
@@ -64,7 +69,7 @@ def test_read_ticket_words_that_do_not_go_together_are_named() -> None:
 
 
 def test_read_bracket_short_futures_entry_has_limited_loss() -> None:
-    entry = read_ticket("sell", "/ESU6", "1")
+    entry = read_ticket(action="sell", symbol="/ESU6", quantity="1")
     order = read_bracket(entry, profit="5900", loss="6100", loss_limit="6105", tif="Day")
     profit, loss = order.orders
     assert [(each.legs[0].action, each.time_in_force) for each in order.orders] == [("Buy", "Day")] * 2
@@ -85,7 +90,7 @@ def test_read_bracket_exits_that_do_not_fit_are_refused() -> None:
 
 def read(folder: Path, content: str) -> NewOrder:
     (folder / "order.json").write_text(content, errors="surrogatepass")
-    return read_order(str(folder / "order.json"))
+    return read_file(str(folder / "order.json"), NewOrder)
 
 
 def test_read_order_takes_a_file_with_exact_numbers(tmp_path: Path) -> None:
@@ -108,4 +113,4 @@ def test_read_order_file_that_holds_no_order_is_refused(tmp_path: Path) -> None:
 
 def test_read_order_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError, match="none: No such file"):
-        read_order(str(tmp_path / "none"))
+        read_file(str(tmp_path / "none"), NewOrder)

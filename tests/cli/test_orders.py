@@ -6,12 +6,9 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 import typer
@@ -25,8 +22,6 @@ from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 
-T = TypeVar("T")
-SMALL = {"equities": 60, "equity_options": 10, "chain_rows": 10, "warrants": 5}
 BUY = ["buy-to-open", "AAPL", "10", "--limit", "10"]
 
 
@@ -38,64 +33,8 @@ def simulated(*arguments: str, **options: Any) -> Result:
     return orders(*arguments, "--simulator", **options)
 
 
-class Service:
-    """Simulator in a thread of its own, which outlives the commands."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, simulator: Simulator) -> None:
-        self._loop = loop
-        self.simulator = simulator
-        self.account = simulator.account_numbers[0]
-
-    def do(self, work: Callable[[], T]) -> T:
-        """Run something in the simulator's thread."""
-
-        async def run() -> T:
-            return work()
-
-        return self.wait(run())
-
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
-
-    def fault(self, *fault: Any, **options: Any) -> None:
-        self.do(lambda: self.simulator.faults.add(*fault, **options))
-
-    @property
-    def placed(self) -> int:
-        return len(self.do(lambda: self.simulator.ledger.orders(account_number=self.account)))
-
-
-async def cancel_other_tasks() -> None:
-    """Requests that the simulator left hanging are still waiting for their end."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-
-
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Service]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    simulator = Simulator(**SMALL)
-    running = Service(loop, simulator)
-    running.wait(simulator.__aenter__())
-    settings = {
-        "BASE_URL": simulator.base_url,
-        "CLIENT_SECRET": simulator.client_secret,
-        "REFRESH_TOKEN": simulator.refresh_token,
-        "ACCOUNT": running.account,
-        "JOURNAL": str(tmp_path / "orders.journal"),
-    }
-    for name, value in settings.items():
-        monkeypatch.setenv(f"BROKERAGE_{name}", value)
-    yield running
-    running.wait(simulator.__aexit__(None, None, None))
-    running.wait(cancel_other_tasks())
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+def placed(service: Simulator) -> int:
+    return len(service.ledger.orders(account_number=service.account_numbers[0]))
 
 
 # --- on the embedded simulator
@@ -122,21 +61,21 @@ def test_place_without_a_yes_sends_nothing() -> None:
 
 def test_place_without_a_price_asks_for_a_market_order() -> None:
     priceless = ["place", "buy-to-open", "AAPL", "10"]
-    for answers, placed in (("n\n", False), ("y\nn\n", False), ("y\ny\n", True)):
+    for answers, is_placed in (("n\n", False), ("y\nn\n", False), ("y\ny\n", True)):
         result = simulated(*priceless, "--allow-warnings", input=answers)
         assert "No price is given." in result.output
         assert ("Place this order?" in result.output) is answers.startswith("y")
-        assert ("placed: " in result.output, "Nothing was sent." in result.output) == (placed, not placed)
+        assert ("placed: " in result.output, "Nothing was sent." in result.output) == (is_placed, not is_placed)
 
 
-def test_place_without_a_price_and_a_question_needs_market(service: Service) -> None:
+def test_place_without_a_price_and_a_question_needs_market(service: Simulator) -> None:
     priceless = ["place", "buy-to-open", "AAPL", "10", "--yes", "--allow-warnings"]
     result = orders(*priceless)
-    assert (result.exit_code, service.placed) == (1, 0)
+    assert (result.exit_code, placed(service)) == (1, 0)
     assert "an order without a price needs --market" in result.stderr
     assert orders(*priceless, "--market").exit_code == 0
-    assert service.placed == 1
-    assert simulated("dry-run", *priceless[1:4]).exit_code == 0
+    assert placed(service) == 1
+    assert orders("dry-run", *priceless[1:4]).exit_code == 0
 
 
 def test_place_ctrl_c_is_an_answer_to_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,10 +109,10 @@ def test_place_unknown_action_names_the_known_ones() -> None:
 # --- on a service
 
 
-def test_orders_json_follows_an_order_to_its_end(service: Service) -> None:
-    placed = json.loads(orders("place", *BUY, "--yes", "--json", "--external-identifier", "mine").stdout)
-    assert (placed["outcome"], placed["external-identifier"], placed["attempts"]) == ("placed", "mine", 1)
-    order_id = str(placed["order"]["id"])
+def test_orders_json_follows_an_order_to_its_end(service: Simulator) -> None:
+    made = json.loads(orders("place", *BUY, "--yes", "--json", "--external-identifier", "mine").stdout)
+    assert (made["outcome"], made["external-identifier"], made["attempts"]) == ("placed", "mine", 1)
+    order_id = str(made["order"]["id"])
     listed = json.loads(orders("list", "--json").stdout)
     assert [str(order["id"]) for order in listed] == [order_id]
     assert "mine" in orders("list", "--since", "2026-06-01").output.replace("\n", "")
@@ -184,14 +123,13 @@ def test_orders_json_follows_an_order_to_its_end(service: Service) -> None:
     assert "refused" in again.output
 
 
-def test_cancel_wait_says_how_the_order_ended(service: Service) -> None:
-    placed = json.loads(orders("place", *BUY, "--yes", "--json").stdout)
-    result = orders("cancel", str(placed["order"]["id"]), "--wait", "--yes", "--json")
+def test_cancel_wait_says_how_the_order_ended(service: Simulator) -> None:
+    result = orders("cancel", placed_order(service), "--wait", "--yes", "--json")
     ended = json.loads(result.stdout)
     assert (ended["outcome"], ended["order"]["status"], ended["fills"]) == ("applied", "Cancelled", [])
 
 
-def test_cancel_asks_first(service: Service) -> None:
+def test_cancel_asks_first(service: Simulator) -> None:
     result = orders("cancel", "1", input="n\n")
     assert result.exit_code == 1
     assert "Cancel order 1?" in result.output
@@ -200,19 +138,19 @@ def test_cancel_asks_first(service: Service) -> None:
 WORKING = ["buy-to-open", "AAPL", "10", "--limit", "10", "--yes", "--json"]
 
 
-def placed_order(service: Service) -> str:
+def placed_order(service: Simulator) -> str:
     return str(json.loads(orders("place", *WORKING).stdout)["order"]["id"])
 
 
-def test_prompts_of_a_service_name_environment_address_and_account(service: Service) -> None:
-    where = f"(sandbox at {service.simulator.base_url}, account {service.account})"
+def test_prompts_of_a_service_name_environment_address_and_account(service: Simulator) -> None:
+    where = f"(sandbox at {service.base_url}, account {service.account_numbers[0]})"
     order_id = placed_order(service)
     for command in (["place", *BUY], ["cancel", order_id], ["replace", order_id, "--limit", "11"]):
         result = orders(*command, input="n\n")
         assert result.exit_code == 1
         assert where in " ".join(result.stdout.split())
         assert "Nothing was sent." in result.stdout
-    assert service.placed == 1
+    assert placed(service) == 1
 
 
 def test_prompts_of_a_simulator_say_so() -> None:
@@ -221,7 +159,7 @@ def test_prompts_of_a_simulator_say_so() -> None:
     assert "SIMULATED" in result.stderr
 
 
-def test_replace_changes_the_given_terms_and_keeps_the_others(service: Service) -> None:
+def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator) -> None:
     order_id = placed_order(service)
     result = orders("replace", order_id, "--limit", "11.5", "--yes", "--json")
     changed = json.loads(result.stdout)
@@ -231,7 +169,7 @@ def test_replace_changes_the_given_terms_and_keeps_the_others(service: Service) 
     assert changed["order"]["id"] != order_id
 
 
-def test_replace_without_yes_previews_and_asks(service: Service) -> None:
+def test_replace_without_yes_previews_and_asks(service: Simulator) -> None:
     order_id = placed_order(service)
     result = orders("replace", order_id, "--tif", "GTC", input="y\n")
     assert result.exit_code == 0, result.output
@@ -240,7 +178,7 @@ def test_replace_without_yes_previews_and_asks(service: Service) -> None:
     assert "applied" in result.stdout
 
 
-def test_replace_terms_that_make_no_sense_are_refused(service: Service, tmp_path: Path) -> None:
+def test_replace_terms_that_make_no_sense_are_refused(service: Simulator, tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text("{}")
     refused = {
         (): "a replacement needs new terms",
@@ -257,7 +195,7 @@ def test_replace_terms_that_make_no_sense_are_refused(service: Service, tmp_path
     assert {words: results[words].stderr for words, said in refused.items() if said not in results[words].stderr} == {}
 
 
-def test_replace_file_gives_all_terms(service: Service, tmp_path: Path) -> None:
+def test_replace_file_gives_all_terms(service: Simulator, tmp_path: Path) -> None:
     terms = {
         "order-type": "Stop Limit",
         "time-in-force": "Day",
@@ -271,10 +209,10 @@ def test_replace_file_gives_all_terms(service: Service, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["order"]["stop-trigger"] == "12.00"
 
 
-def test_replace_unknown_order_is_refused(service: Service) -> None:
+def test_replace_unknown_order_is_refused(service: Simulator) -> None:
     result = orders("replace", "999", "--limit", "1", "--yes")
     assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
-    targets = service.do(lambda: [request.target for request in service.simulator.ledger.requests])
+    targets = [request.target for request in service.ledger.requests]
     assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
 
 
@@ -301,27 +239,27 @@ def test_place_simulated_stays_out_of_account_and_journal_of_the_environment(
     assert not list(tmp_path.iterdir())
 
 
-def test_place_refused_order_says_why(service: Service) -> None:
+def test_place_refused_order_says_why(service: Simulator) -> None:
     result = orders("place", "buy-to-open", "AAPL", "100000000", "--limit", "150", "--yes")
     assert result.exit_code == 1
     assert "refused" in result.output
-    assert service.placed == 0
+    assert placed(service) == 0
 
 
-def test_place_same_identifier_is_not_sent_twice(service: Service) -> None:
+def test_place_same_identifier_is_not_sent_twice(service: Simulator) -> None:
     for _ in range(2):
         assert orders("place", *BUY, "--yes", "--external-identifier", "mine").exit_code == 0
-    assert service.placed == 1
+    assert placed(service) == 1
 
 
-def test_recover_reports_every_open_order(service: Service) -> None:
+def test_recover_reports_every_open_order(service: Simulator) -> None:
     async def leave_open() -> None:
         async with SqliteJournal(os.environ["BROKERAGE_JOURNAL"]) as journal:
-            key = EntryKey(service.simulator.environment.origin, "sandbox", service.account, "lost")
+            key = EntryKey(service.environment.origin, "sandbox", service.account_numbers[0], "lost")
             await journal.open(key, b'{"external-identifier":"lost"}', owner="dead", lease=0.01)
 
-    service.wait(leave_open())
-    service.fault("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
+    asyncio.run(leave_open())
+    service.faults.add("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
     result = orders("recover")
     assert result.exit_code == 1
     assert "unknown" in result.output
@@ -330,19 +268,19 @@ def test_recover_reports_every_open_order(service: Service) -> None:
     assert found[0]["body"] == {"external-identifier": "lost"}
 
 
-def test_recover_nothing_open_says_so(service: Service) -> None:
+def test_recover_nothing_open_says_so(service: Simulator) -> None:
     result = orders("recover")
     assert (result.exit_code, "No order is open." in result.output) == (0, True)
 
 
-def test_list_without_an_account_names_the_option(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_without_an_account_names_the_option(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BROKERAGE_ACCOUNT")
     result = orders("list")
     assert result.exit_code == 1
     assert "--account" in result.stderr
 
 
-def test_place_takes_an_order_from_a_file(service: Service, tmp_path: Path) -> None:
+def test_place_takes_an_order_from_a_file(service: Simulator, tmp_path: Path) -> None:
     body = {
         "order-type": "Limit",
         "time-in-force": "Day",
@@ -353,7 +291,7 @@ def test_place_takes_an_order_from_a_file(service: Service, tmp_path: Path) -> N
     (tmp_path / "order.json").write_text(json.dumps(body))
     assert orders("place", "--order", str(tmp_path / "order.json"), "--yes").exit_code == 0
     assert orders("place", "--order", "-", "--yes", input=json.dumps(body)).exit_code == 0
-    assert service.placed == 2
+    assert placed(service) == 2
     for incomplete in ("{}", '{"legs": null}'):
         result = orders("place", "--order", "-", input=incomplete)
         assert (result.exit_code, result.stdout) == (1, "")
@@ -365,41 +303,36 @@ HOSTILE = "\x1b]8;;http://example.com\x07[red]mine\x9b2J\u202e"
 OBEYED = set("\x1b\x07\x9b\u202e")
 
 
-def test_list_strings_of_the_service_are_shown_and_not_obeyed(service: Service) -> None:
+def test_list_strings_of_the_service_are_shown_and_not_obeyed(service: Simulator) -> None:
     error = {"error": {"code": "validation_error", "message": HOSTILE}}
     answer = Response(status=422, headers={"content-type": "application/json"}, body=json.dumps(error).encode())
-    service.fault("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
+    service.faults.add("GET", "/orders", faults.Fault(name="refusal", processed=False, answer=lambda _: answer))
     result = orders("list")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "[red]mine" in result.stderr
     assert not OBEYED & set(result.stderr)
     order = {"id": "7", "status": HOSTILE, "legs": [{"action": "Buy", "quantity": "1", "symbol": HOSTILE}]}
-    service.fault("GET", "/orders", faults.body(json.dumps({"data": {"items": [order]}}).encode()), times=None)
+    service.faults.add("GET", "/orders", faults.body(json.dumps({"data": {"items": [order]}}).encode()), times=None)
     for arguments in (["list"], ["list", "--json"]):
         output = orders(*arguments).output
         assert not OBEYED & set(output)
         assert "[red]mine" in output
 
 
-def test_place_ctrl_c_says_which_order_is_open(service: Service) -> None:
-    service.fault("POST", r"/orders$", "hang_after")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "brokerage_async", "orders", "place", *BUY, "--yes", "--external-identifier", "mine"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        for _ in range(600):
-            if service.placed:
-                break
-            process_ended = process.poll()
-            assert process_ended is None, process.communicate()
-            threading.Event().wait(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "order mine of account" in " ".join(said.split())
+def test_place_ctrl_c_says_which_order_is_open(service: Simulator) -> None:
+    service.faults.add("POST", r"/orders$", "hang_after")
+
+    def interrupt() -> None:
+        while not placed(service):
+            threading.Event().wait(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    result = orders("place", *BUY, "--yes", "--external-identifier", "mine")
+    thread.join()
+    assert result.exit_code == INTERRUPTED
+    assert "order mine of account" in " ".join(result.stderr.split())
     assert json.loads(orders("recover", "--json").stdout)[0]["outcome"] == "placed"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections.abc import AsyncIterator
 
 import pytest
 from rich.console import Console
@@ -13,6 +15,7 @@ from brokerage_async import models
 from brokerage_async.cli import screen
 from brokerage_async.cli import stream as command
 from brokerage_async.cli.app import app
+from brokerage_async.cli.console import follow
 from brokerage_async.stream import AccountEvent, Gap, Snapshot, UnknownEvent
 
 
@@ -42,7 +45,7 @@ def test_watch_push_follows_the_stream() -> None:
     assert run("watch", "balances", "--push", "--count", "1", "--json").count("\n") == 1
 
 
-def test_row_of_and_print_line_take_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+def test_row_of_and_record_of_take_every_event() -> None:
     live = models.Order(id="7", status=models.OrderStatus.LIVE)
     table: list[tuple[object, tuple[str, str, str]]] = [
         (Gap(since=None, reason="lost"), ("Gap", "", "lost; events may be missing")),
@@ -53,15 +56,18 @@ def test_row_of_and_print_line_take_every_event(capsys: pytest.CaptureFixture[st
         (models.Quote(event_symbol="A", bid_exchange_code="Q"), ("Quote", "A", "bid_exchange_code Q")),
     ]
     for event, row in table:
-        assert command.row_of(event) == row
-        command.print_line(event)
-        assert json.loads(capsys.readouterr().out)["type"]
+        key, cells, _ = command.row_of(event)
+        assert (key, tuple(cells.values())) == (row[:2], row)
+        assert json.loads(json.dumps(command.record_of(event)))["type"]
 
 
-def test_board_shows_the_latest_event_of_each_symbol(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_table_shows_the_latest_event_of_each_symbol_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def events() -> AsyncIterator[models.Quote]:
+        for symbol, code in (("B", "Q"), ("A", "X"), ("B", "Z")):
+            yield models.Quote(event_symbol=symbol, bid_exchange_code=code)
+        file.truncate(0)
+
     file = io.StringIO()
     monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
-    with command.board("Market") as add:
-        for code in ("Q", "Z"):
-            add(models.Quote(event_symbol="ACME", bid_exchange_code=code))
-    assert "bid_exchange_code Z" in file.getvalue()
+    await follow("Market", events(), command.row_of, command.record_of, as_json=False, count=None, in_order=True)
+    assert re.findall("bid_exchange_code (.)", file.getvalue())[-2:] == ["X", "Z"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
+import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,12 +16,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from brokerage_async import Client
+from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.cli import screen
 from brokerage_async.cli import watch as command
-from brokerage_async.cli.console import complain
+from brokerage_async.cli.console import ROWS
 from brokerage_async.models import Fill, NewOrder, NewOrderLeg, NewQuoteAlert, Order, OrderLeg, Position
 from brokerage_async.simulator import Simulator
+from brokerage_async.watch import Watch
 from brokerage_async.watch.diff import Change
 
 from .commands import SMALL, ConnectTo, invoke
@@ -120,30 +122,6 @@ def test_watch_orders_failure_ends_it_with_a_message(service: Simulator) -> None
     assert "PermissionDeniedError" in invoke("watch", "orders", "--account", "X", code=1).stderr
 
 
-def test_a_poll_that_will_be_repeated_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    complain(ConnectionResetError("gone"))
-    assert capsys.readouterr().err.strip() == "ConnectionResetError: gone"
-
-
-def test_help() -> None:
-    output = run("--help")
-    for name in ("orders", "positions", "balances", "alerts", "market"):
-        assert name in output
-
-
-async def test_board_keeps_the_items_that_changed_last(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "out", Console(force_terminal=True, width=100))
-    async with service.client() as client:
-        for _ in range(40):
-            await client.orders.submit(service.account_numbers[0], ORDER)
-        board = command.Board("Orders", lambda order: {"order": order.id})
-        with board.shown() as show:
-            async with client.watch.orders("me", service.account_numbers, interval=3600) as changes:
-                for _ in range(40):
-                    show(await asyncio.wait_for(anext(changes), 5))
-        assert board.table(100).row_count == command.ROWS
-
-
 SPREAD = Order(
     id="400869569", status="Cancel Requested", price=Decimal("1.85"), price_effect="Debit",
     legs=tuple(
@@ -165,45 +143,62 @@ def change(order: Order) -> Change[Order]:
     return Change(kind="changed", key=order.id, before=before, after=order, at=datetime(2026, 6, 1, tzinfo=UTC))
 
 
-def drawn(width: int, board: command.Board, *changes: Change[Any]) -> str:
+async def drawn(width: int, show: Any, changes: list[Change[Any]]) -> str:
+    """Return the last table that a terminal shows of the changes."""
     terminal = screen.PlainConsole(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(screen, "out", terminal)
-        with board.shown() as show:
-            for change in changes:
-                show(change)
+
+    async def watcher() -> AsyncIterator[Change[Any]]:
+        for each in changes:
+            yield each
         terminal.file.seek(0)  # type: ignore[attr-defined]
         terminal.file.truncate()  # type: ignore[attr-defined]
-        terminal.print(board.table(width))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(screen, "out", terminal)
+        await show(watcher())
     return terminal.file.getvalue()  # type: ignore[attr-defined]
 
 
-def drawn_orders(width: int, *orders: Order) -> str:
-    return drawn(width, command.Board("Orders", command.order_cells), *map(change, orders))
+async def drawn_orders(width: int, *orders: Order) -> str:
+    def show(watcher: Any) -> Any:
+        return command.show(watcher, "Orders", command.order_cells, command.Watching())
+
+    return await drawn(width, show, list(map(change, orders)))
 
 
-def test_board_orders_are_readable_at_any_usual_width() -> None:
+async def test_table_keeps_the_items_that_changed_last() -> None:
+    many = [attrs.evolve(SHARE, id=str(1000 + number)) for number in range(40)]
+    output = await drawn_orders(100, *many, many[0])
+    shown = re.findall(r"10\d\d", output)
+    assert shown[-ROWS:] == [*(order.id for order in many[-ROWS + 1 :]), "1000"]
+
+
+async def test_table_of_orders_is_readable_at_any_usual_width() -> None:
     order = ("400869569", "400869570", "Cancel Requested", "1.80 Debit", "150.25", "Buy to Open 10 AAPL")
     for width in (80, 110, 200):
-        output = drawn_orders(width, SPREAD, SHARE)
-        assert max(map(len, output.splitlines())) <= width
+        output = await drawn_orders(width, SPREAD, SHARE)
+        assert max(map(cell_len, Text.from_ansi(output).plain.splitlines())) <= width
         assert [whole for whole in (*order, "260612C00110000", "260612C00115000") if whole not in output] == []
         assert [part for part in ("…", "3.20") if part in output] == []
+    assert "No room for: change" in await drawn_orders(80, SPREAD)
+    assert "No room for" not in output
+    assert "changed cancellable, editable, status" in output
 
 
-def test_board_positions_with_marks_keep_numbers_whole() -> None:
+async def test_positions_with_marks_keep_numbers_whole(connect_to: ConnectTo) -> None:
     position = Position(
         account_number="5WT45811", symbol="AAPL  260612C00110000", quantity=Decimal(12), multiplier=Decimal(100),
         mark_price=Decimal("1234.55"), average_open_price=Decimal("1034.25"),
     )  # fmt: skip
     change = Change(kind="changed", key="x", before=position, after=position, at=datetime(2026, 6, 1, tzinfo=UTC))
-    output = drawn(80, command.position_board(marks=True), change)
+    connect_to(lambda: Client(Environment.sandbox(), StaticToken("t")))
+
+    async def show(watcher: Any) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Watch, "positions", lambda *_, **__: watcher)
+            await command.positions(["5WT45811"], marks=True, watching=command.Watching())
+
+    output = await drawn(80, show, [change])
     for whole in ("AAPL  260612C00110000", "1,481,460.00", "240,360.00", "1234.55"):
         assert whole in output
     assert "No room for: change, at, opened at" in output
-
-
-def test_board_columns_without_room_are_named() -> None:
-    assert "No room for: change" in drawn_orders(80, SPREAD)
-    assert "No room for" not in drawn_orders(200, SPREAD)
-    assert "changed cancellable, editable, status" in drawn_orders(200, SPREAD)

@@ -73,10 +73,7 @@ async def one_round(sim: Simulator, engine: str, number: int, processes: int, ki
         moments = [moment for _, (_, moment) in people.of("token")]
     since = began if died is None else died
     return Round(
-        requests=token_requests(sim) - before,
-        got=len(moments),
-        longest=max(moments) - since,
-        killed_after=kill_after,
+        requests=token_requests(sim) - before, got=len(moments), longest=max(moments) - since, killed_after=kill_after
     )
 
 

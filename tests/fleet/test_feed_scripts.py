@@ -49,11 +49,7 @@ async def test_idempotency_key_is_the_same_after_the_engine_lost_changes(fleet: 
 
 async def test_group_hands_changes_of_a_key_out_one_after_another(fleet: Fleet) -> None:
     feed, lists = feed_of(fleet), Lists(a=1)
-    async with (
-        publishing(feed, lists),
-        feed.read_group("g", start="beginning") as one,
-        feed.read_group("g") as two,
-    ):
+    async with publishing(feed, lists), feed.read_group("g", start="beginning") as one, feed.read_group("g") as two:
         first = await asyncio.wait_for(anext(one), 20)
         lists.rows = {"a": 2, "b": 1}
         assert await take(two, 1) == [("added", "b", 1)]

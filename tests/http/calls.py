@@ -5,11 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from brokerage_async._generated.operations import (
-    ORDERS_CANCEL,
-    ORDERS_DRY_RUN,
-    WATCHLISTS_LIST,
-)
+from brokerage_async._generated.operations import ORDERS_CANCEL, ORDERS_DRY_RUN, WATCHLISTS_LIST
 from brokerage_async.client import Client
 from brokerage_async.config import Environment, RefreshToken, RetryPolicy
 from brokerage_async.operation import Effect

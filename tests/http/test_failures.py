@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import pickle
 import ssl
 from typing import Any
@@ -11,13 +10,11 @@ from unittest.mock import Mock
 
 import aiohttp
 import pytest
-from aiohttp import client_exceptions
 from aiohttp.client_reqrep import ConnectionKey
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from brokerage_async.errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, ResponseLostError
-from brokerage_async.http import failures
-from brokerage_async.http.failures import ConnectionDroppedError, Delivery, classify, failure_of, harmless, mismatch_of
+from brokerage_async.http.failures import ConnectionDroppedError, failure_of, harmless, mismatch_of
 from brokerage_async.http.network import Proxy
 from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.protocol.request import Request
@@ -88,55 +85,6 @@ def test_what_leads_to_headers_is_no_cause(error: Any) -> None:
 def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exception) -> None:
     assert failure_of(REQUEST, error, True, 200).status == 200
     assert failure_of(REQUEST, error, True).status is None
-
-
-# -- how far a request came -----------------------------------------------------------------------------------------
-
-
-EVERY = [
-    kind
-    for kind in vars(client_exceptions).values()
-    if inspect.isclass(kind) and issubclass(kind, aiohttp.ClientError) and kind is not aiohttp.ClientError
-]
-ELSE = [TimeoutError, ConnectionResetError, BrokenPipeError, ssl.SSLError, OSError, ValueError, RuntimeError]
-
-
-def blank(kind: type[BaseException]) -> BaseException:
-    """An instance without its constructor: only the class counts."""
-    return kind.__new__(kind)
-
-
-@for_each("kind", [*EVERY, *ELSE])
-def test_what_was_never_written_was_never_sent(kind: type[BaseException]) -> None:
-    assert classify(blank(kind), written=False) is Delivery.NEVER_SENT
-
-
-@for_each("kind", ELSE)
-def test_what_aiohttp_does_not_name_may_have_been_processed(kind: type[BaseException]) -> None:
-    assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED
-
-
-@for_each("kind", EVERY)
-def test_never_sent_wins_over_answered_and_all_else_is_doubt(kind: type[BaseException]) -> None:
-    expected = Delivery.MAYBE_PROCESSED
-    if issubclass(kind, failures.ANSWERED):
-        expected = Delivery.ANSWERED
-    if issubclass(kind, failures.NEVER_SENT):
-        expected = Delivery.NEVER_SENT
-    assert classify(blank(kind), written=True) is expected
-
-
-def test_a_proxy_that_refuses_the_tunnel_answered_but_the_request_never_left() -> None:
-    assert issubclass(aiohttp.ClientHttpProxyError, failures.ANSWERED)
-    assert classify(blank(aiohttp.ClientHttpProxyError), written=True) is Delivery.NEVER_SENT
-
-
-@for_each(
-    "kind",
-    [aiohttp.ServerDisconnectedError, aiohttp.ServerTimeoutError, aiohttp.SocketTimeoutError, aiohttp.ClientOSError],
-)
-def test_a_connection_that_dropped_leaves_doubt(kind: type[BaseException]) -> None:
-    assert classify(blank(kind), written=True) is Delivery.MAYBE_PROCESSED
 
 
 # -- http taken for https -------------------------------------------------------------------------------------------

@@ -231,18 +231,6 @@ class TestLimiter:
         limiter = Limiter(Limits())
         assert limiter.route(call) == (limiter[lane], None)
 
-    @on_virtual_time
-    async def test_bulk_reads_do_not_hold_up_a_cancel(self) -> None:
-        limiter = Limiter(Limits(reads=2, trades=1))
-        reads = limiter[LaneName.READS]
-        crowd = [asyncio.create_task(visit(reads, [], number, stay=60)) for number in range(500)]
-        await asyncio.sleep(0)
-        assert limiter[LaneName.TRADES].try_acquire(0.0)
-        for task in crowd:
-            task.cancel()
-        await asyncio.wait(crowd)
-        assert reads.in_flight == 0
-
     def test_rate_of_one_operation(self) -> None:
         limiter = Limiter(Limits(per_operation={"orders.live": 0.5}))
         lane, rate = limiter.route(operation("orders.live"))
@@ -252,10 +240,6 @@ class TestLimiter:
         rate.release()
         assert not rate.try_acquire(1.9)
         assert rate.try_acquire(2.0)
-
-    def test_unlimited(self) -> None:
-        limiter = Limiter(Limits.unlimited())
-        assert all(limiter[LaneName.READS].try_acquire(0.0) for _ in range(10_000))
 
 
 @pytest.mark.parametrize(

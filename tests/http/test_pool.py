@@ -23,18 +23,18 @@ def request_for(server: RawServer, method: str = "POST", **changes: Any) -> Requ
     return Request(method=method, url=f"{server.url}/thing", headers={"User-Agent": "tests/1"}, timeout=5.0, **changes)
 
 
+@for_each("borrowed", [False, True])
 @for_each("unsolicited", UNSOLICITED)
-@for_each("method", ["POST", "GET"])
+@for_each("method", ["POST", "GET", "DELETE"])
 @on_real_time
-async def test_unsolicited_answer_on_a_borrowed_connection_is_not_the_next_answer(
-    method: str, unsolicited: Any
-) -> None:
+async def test_unsolicited_answer_is_not_the_next_answer(method: str, unsolicited: Any, borrowed: bool) -> None:
     async with RawServer() as server, aiohttp.ClientSession() as session:
-        transport = AiohttpTransport(session)
+        transport = AiohttpTransport(session if borrowed else None)
         for number in range(3):
             assert (await transport.send(request_for(server, method))).status == 200
             assert len(server.requests) == number + 1
             await server.say(unsolicited)
+        await transport.close()
     assert server.connections == 3
 
 
@@ -62,8 +62,9 @@ async def test_requests_of_the_owner_are_guarded_as_well() -> None:
             assert response.status == 200
 
 
+@for_each("borrowed", [False, True])
 @on_real_time
-async def test_borrowed_connection_that_is_answered_before_it_is_asked_is_used() -> None:
+async def test_service_that_answers_before_it_is_asked_is_heard(borrowed: bool) -> None:
     async def full(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(b"{}", 429, "Connection: close"))
         await writer.drain()
@@ -72,8 +73,10 @@ async def test_borrowed_connection_that_is_answered_before_it_is_asked_is_used()
     server = await asyncio.start_server(full, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, aiohttp.ClientSession() as session:
-        response = await AiohttpTransport(session).send(Request(method="GET", url=url, timeout=5.0))
-    assert response.status == 429
+        transport = AiohttpTransport(session if borrowed else None)
+        for _ in range(2):
+            assert (await transport.send(Request(method="GET", url=url, timeout=5.0))).status == 429
+        await transport.close()
 
 
 @for_each("borrowed", [False, True])
@@ -89,8 +92,9 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
         await asyncio.sleep(0.02)  # it stands in line for the only connection
         objection = "the claim is over"
         occupying.cancel()
-        with pytest.raises(RequestNotSentError, match="withheld: the claim is over"):
+        with pytest.raises(RequestNotSentError, match="withheld: the claim is over") as caught:
             await waiting
+        assert caught.value.code == "withheld"
         assert len(server.requests) == 1
         assert (await transport.send(request_for(server))).status == 200  # the connection is free again
         await (transport.close() if session is None else session.close())

@@ -54,9 +54,7 @@ def test_observe_several_answers_narrow_the_time_down() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 100), st.floats(0, 3), st.floats(0, 3)), min_size=1, max_size=20))
-def test_now_is_never_early_and_late_by_a_second_and_a_call_at_most(
-    calls: list[tuple[float, float, float]],
-) -> None:
+def test_now_is_never_early_and_late_by_a_second_and_a_call_at_most(calls: list[tuple[float, float, float]]) -> None:
     clock, loop_time, offset = ServiceClock(), 0.0, 1234.567
     for pause, there, back in calls:
         sent = loop_time + pause

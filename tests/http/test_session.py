@@ -21,12 +21,7 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.http.calls import (
-    client_of,
-    mutate,
-    preflight,
-    read,
-)
+from tests.http.calls import client_of, mutate, preflight, read
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
