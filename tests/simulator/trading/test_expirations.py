@@ -60,7 +60,7 @@ def test_long_option_is_exercised_for_cash(harness: Harness) -> None:
     assert own.positions == {}
 
 
-def test_order_for_an_option_expires_with_it(harness: Harness) -> None:
+def test_order_for_an_option_expires_with_it_and_is_refused_later(harness: Harness) -> None:
     _, option = call_held(harness)
     resting = limit("0.01", leg(option.symbol, "1", kind="Equity Option"), time_in_force="GTC")
     shares = limit("1.00", time_in_force="GTC")
@@ -68,6 +68,10 @@ def test_order_for_an_option_expires_with_it(harness: Harness) -> None:
     wait_for_end(harness, option)
     assert harness.status(for_option) == "Expired"
     assert harness.status(for_shares) == "Live"
+    body = limit("0.01", leg(option.symbol, "1", kind="Equity Option"))
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 422
+    assert b"has expired" in response.body
 
 
 def test_position_is_back_after_a_restore(harness: Harness) -> None:
@@ -77,15 +81,6 @@ def test_position_is_back_after_a_restore(harness: Harness) -> None:
     harness.sim.restore(before)
     account, option = call_held(harness)
     assert account.held(option.symbol) == -1
-
-
-def test_order_for_an_expired_option_is_refused(harness: Harness) -> None:
-    _, option = call_held(harness)
-    wait_for_end(harness, option)
-    body = limit("0.01", leg(option.symbol, "1", kind="Equity Option"))
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    assert response.status == 422
-    assert b"has expired" in response.body
 
 
 def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness) -> None:
