@@ -17,7 +17,6 @@ from ..._generated.converters import (
     PositionWire,
     TotalFeesWire,
     TradingStatusWire,
-    TransactionWire,
 )
 from ..._generated.models import AuthorityLevel, PriceEffect, QuantityDirection
 from ...protocol.response import Response
@@ -201,6 +200,7 @@ class Positions(Handlers):
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
+        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
         row = PositionWire(
             account_number=account.number,
             instrument_type=instrument.instrument_type,
@@ -218,7 +218,7 @@ class Positions(Handlers):
             realized_day_gain=money(abs(realized)),
             realized_today=money(abs(realized)),
             created_at=timestamp(position.opened_at),
-            updated_at=timestamp(self._updated_at(position, account)),
+            updated_at=timestamp(next(booked, position.opened_at)),
         )
         if realized:
             effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
@@ -230,11 +230,6 @@ class Positions(Handlers):
             row.mark_price = money(price)
             row.mark = money((price * quantity * instrument.multiplier).quantize(_CENT))
         return row
-
-    def _updated_at(self, position: Position, account: Account) -> float:
-        symbol = position.instrument.symbol
-        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == symbol)
-        return next(booked, position.opened_at)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the positions of an account, with marks if asked for."""
@@ -299,17 +294,13 @@ def _fees(transaction: Transaction) -> Decimal:
 def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
     wire, at = transaction.wire, transaction.executed_at
     day = wire.transaction_date
+    futures = [each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/")]
     return (
         query.get("start_date", day) <= day <= query.get("end_date", day)
         and query.get("start_at", at) <= at <= query.get("end_at", at)
         and (not types or wire.transaction_type in types)
         and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
-        and query.get("futures_symbol") in (None, *_futures_symbols(wire))
+        and query.get("futures_symbol") in (None, *futures)
         and "partition_key" not in query
         and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
     )
-
-
-def _futures_symbols(wire: TransactionWire) -> tuple[str, ...]:
-    """Return the futures symbols by which a search finds a booking."""
-    return tuple(each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/"))

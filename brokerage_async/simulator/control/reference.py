@@ -49,13 +49,10 @@ def type_text(schema: Mapping[str, Any]) -> str:
         return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
     types = schema.get("type", "any JSON")
     types = [types] if isinstance(types, str) else types
-    return " or ".join(_single(each, schema) for each in types)
-
-
-def _single(name: str, schema: Mapping[str, Any]) -> str:
-    if name == "array":
-        return f"array of {type_text(schema['items'])}"
-    return str(schema.get("format", name)) if name == "string" else name
+    words = {"string": str(schema.get("format", "string"))}
+    if "items" in schema:
+        words["array"] = f"array of {type_text(schema['items'])}"
+    return " or ".join(words.get(each, each) for each in types)
 
 
 def components_of(document: Mapping[str, Any], schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
@@ -170,7 +167,12 @@ def _operation(name: str) -> str:
             *(f'<span class="pill quiet">{escape(fact)}</span> ' for fact in facts),
             f"</p></section>{_form(method, path, operation, body)}",
             '<section class="wide"><h2>Answers</h2><table><tr><th>Status</th><th>Body</th><th>Meaning</th></tr>',
-            *(_answer_row(status, answer) for status, answer in answers),
+            *(
+                f"<tr><td>{status}</td><td>{'none' if schema is None else type_text(schema)}</td>"
+                f'<td class="fill">{prose(answer["description"])}</td></tr>'
+                for status, answer in answers
+                for schema in [_schema_of(answer)]
+            ),
             "</table></section>",
             *(_component(each) for each in components_of(_document(), schemas)),
         ]
@@ -208,12 +210,6 @@ def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -
         f'<td class="quiet">{provenance(parameter, operation)}</td>'
         f'<td class="fill">{prose(parameter["description"])}</td></tr>'
     )
-
-
-def _answer_row(status: str, answer: Mapping[str, Any]) -> str:
-    schema = _schema_of(answer)
-    kind = "none" if schema is None else type_text(schema)
-    return f'<tr><td>{status}</td><td>{kind}</td><td class="fill">{prose(answer["description"])}</td></tr>'
 
 
 def _component(name: str) -> str:
