@@ -9,8 +9,6 @@ from typing import Any
 from .market.quotes import PriceSource, check_price
 from .state import State
 
-__all__ = ["ACTIONS"]
-
 
 def _decimal(name: str, value: object) -> Decimal:
     """Return a price or quantity, which have the same bounds."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..config import Environment, RefreshToken
 
-__all__ = ["Simulator", "check_options"]
-
 _ENVIRONMENTS = ("sandbox", "production")
 _WIRES = ("observed", "documented")
 

@@ -43,8 +43,6 @@ from .trading.order_desk import Interventions, OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
-__all__ = ["Settings", "State"]
-
 _DAY = 86400.0
 _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 

@@ -23,8 +23,6 @@ from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
-__all__ = ["UNCOVERED", "BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
-
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
 UNCOVERED = Decimal("0.2")

@@ -29,8 +29,6 @@ from ..trading.fees import amounts
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, bare, dumps, item, items, money, timestamp
 
-__all__ = ["Accounts", "OAuth", "Positions", "Transactions", "current_fields"]
-
 T = TypeVar("T")
 
 _DAY = 86400.0

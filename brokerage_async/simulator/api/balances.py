@@ -22,8 +22,6 @@ from .accounts import current_fields
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
-__all__ = ["Balances", "Interval", "Snapshot", "intervals", "snapshots"]
-
 _CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
 _HOUR = 3600.0
 _DAY = 86400.0

@@ -22,8 +22,6 @@ from .order_wires import order_json
 from .request_parser import RequestParser, RequestProblem
 from .wire import RefusedError, dumps, item, items
 
-__all__ = ["ComplexOrders", "Orders", "broken_rules_error"]
-
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
     """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""

@@ -25,17 +25,6 @@ from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Sh
 from ...protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = [
-    "RequestParser",
-    "RequestProblem",
-    "Router",
-    "broken_query_rules",
-    "decimal_of",
-    "epoch_of",
-    "request_target",
-    "split_target",
-]
-
 
 def split_target(url: str) -> tuple[str, str]:
     """Return path and query, still encoded, of an absolute address or a request target."""

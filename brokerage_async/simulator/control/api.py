@@ -20,8 +20,6 @@ from ..api.brokerage import Brokerage
 from ..clock import Clock
 from . import views
 
-__all__ = ["CONTROL_ROUTES", "ControlApi", "Route", "Sender", "description"]
-
 _AGENT = {"User-Agent": "control-api/1", "Content-Type": "application/json", "Accept": "application/json"}
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
-
-__all__ = ["INVENTED_ACCOUNT", "components_of", "prose", "provenance", "reference_page", "resolve", "type_text"]
 
 
 def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -118,23 +117,7 @@ def reference_page(name: str, account: str) -> str | None:
     return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
 
 
-_FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · Simulated brokerage</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/page.css">
-<script src="/reference.js" defer></script>
-</head>
-<body class="reference">
-<header><h1>{title}</h1>
-<nav class="group"><a href="/reference/">All operations</a> <a href="/">Simulator</a></nav></header>
-<main>{content}</main>
-</body>
-</html>
-"""
+_FRAME = Path(__file__).with_name("reference.html").read_text("utf-8")
 
 
 def _index() -> str:

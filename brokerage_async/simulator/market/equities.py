@@ -27,24 +27,6 @@ from .calendar import local_epoch, monthly_expiration
 from .future_products import LISTED
 from .instrument import EQUITY_TICKS, OPTION_TICKS, Instrument, Ticks, occ_symbol
 
-__all__ = [
-    "CRYPTOCURRENCIES",
-    "Cryptocurrency",
-    "EquityDefinition",
-    "OptionDefinition",
-    "WarrantDefinition",
-    "equities",
-    "equity_options",
-    "equity_row",
-    "known_equities",
-    "monthly_expirations",
-    "option_row",
-    "strike_step",
-    "tick_rows",
-    "warrant_row",
-    "warrants",
-]
-
 QUANTITY_PLACES = 8
 """Decimal places of a quantity."""
 

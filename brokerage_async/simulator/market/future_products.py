@@ -11,8 +11,6 @@ from pathlib import Path
 
 import attrs
 
-__all__ = ["FUTURES", "LISTED", "FutureProduct", "product_of"]
-
 _FILE = Path(__file__).with_name("listed.txt").read_text("utf-8")
 LISTED: Mapping[str, list[str]] = {
     head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))

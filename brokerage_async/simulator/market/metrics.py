@@ -24,8 +24,6 @@ from .catalogue import Catalogue
 from .equities import EquityDefinition, equity_row
 from .prices import IMPLIED_VOLATILITY, PRICE_INTERVAL, Prices
 
-__all__ = ["CompanyEvents", "Event", "Metrics"]
-
 _YEARS_BACK = 5
 _EARNINGS, _DIVIDENDS = 1, 2
 _QUARTERS = (1, 4, 7, 10)

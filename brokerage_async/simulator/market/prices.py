@@ -18,8 +18,6 @@ from .catalogue import Catalogue
 from .instrument import Instrument
 from .quotes import Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
 
-__all__ = ["IMPLIED_VOLATILITY", "PRICE_INTERVAL", "Prices"]
-
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk."""
 

@@ -15,8 +15,6 @@ import attrs
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date, local_epoch
 
-__all__ = ["PRICE_LIMIT", "Listing", "PriceSource", "Quote", "RandomWalk", "check_price", "next_minute", "places_of"]
-
 PRICE_LIMIT: int = 10**9
 """Bound of prices."""
 

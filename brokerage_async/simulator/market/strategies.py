@@ -32,18 +32,6 @@ from .equities import OptionDefinition, strike_step
 from .instrument import Instrument, occ_symbol
 from .prices import IMPLIED_VOLATILITY, Prices
 
-__all__ = [
-    "BY_OTHER_LEG",
-    "HeldLeg",
-    "Results",
-    "Snapshot",
-    "Strategies",
-    "Trial",
-    "TrialRun",
-    "is_option_leg",
-    "problems_of",
-]
-
 BY_OTHER_LEG = frozenset(
     {
         StrikeSelection.PERCENTAGE_OTM_RELATIVE,

@@ -13,8 +13,6 @@ from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import PRICE_INTERVAL, Prices
 
-__all__ = ["MAX_CANDLES", "MarketRows"]
-
 MAX_CANDLES = 2_000
 """Candles of one history; older ones are cut off."""
 

@@ -15,8 +15,6 @@ from .exchange import Exchange
 from .orders import Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, preflight_error
 
-__all__ = ["Interventions", "OrderDesk"]
-
 
 @attrs.define(eq=False, repr=False)
 class OrderDesk:

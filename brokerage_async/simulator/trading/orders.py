@@ -34,8 +34,6 @@ from ..ledger import Ledger
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
 
-__all__ = ["IllegalTransitionError", "Leg", "Order", "OrderStore", "ParentOrder", "Terms", "number_of"]
-
 S = OrderStatus
 
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})

@@ -31,18 +31,6 @@ from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .orders import Leg, Order, OrderStore, Terms
 
-__all__ = [
-    "LIMITS",
-    "Message",
-    "Preflight",
-    "PreflightResult",
-    "SizeLimit",
-    "closing_wire",
-    "exceeded_limits",
-    "preflight_error",
-    "quantity_errors",
-]
-
 
 @attrs.frozen
 class SizeLimit:

@@ -21,8 +21,6 @@ from ..faults import ConnectionAction
 from ..streams.session import Session
 from .pump import Pump
 
-__all__ = ["LoopbackServer", "listen", "page_behind", "serve_socket", "server_log"]
-
 
 def _without_request(record: logging.LogRecord) -> bool:
     """Drop the description of a malformed request, which quotes the line that is wrong."""
