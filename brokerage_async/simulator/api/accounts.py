@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from ..._generated.converters import (
     AccountWire,
-    AddressWire,
     CustomerAccountWire,
     CustomerWire,
-    PermittedAccountTypeWire,
-    PermittedMarginTypeWire,
     PositionWire,
     TotalFeesWire,
     TradingStatusWire,
@@ -45,7 +44,7 @@ _NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
     "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
     "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
 ), False)  # fmt: skip
-_MARGIN_TYPES = (("Cash", False), ("Reg T", True))
+_CUSTOMER = Path(__file__).with_name("customer.json").read_bytes()
 
 
 def current_fields(wire: T, has: Callable[[str], bool]) -> T:
@@ -67,43 +66,10 @@ class Accounts(Handlers):
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
         self._access.customer(request)
-        types = [PermittedMarginTypeWire(name=name, is_margin=margin) for name, margin in _MARGIN_TYPES]
-        address = AddressWire(
-            city="Springfield", country="USA", is_domestic=True, is_foreign=False, postal_code="12345",
-            state_region="IL", street_one="1 Main St",
-        )  # fmt: skip
-        record = CustomerWire(
-            id="me" if self._has("customer_is_me") else str(request.customer.number),
-            first_name="Simulated",
-            last_name="Customer",
-            address=address,
-            mailing_address=address,
-            is_foreign=False,
-            usa_citizenship_type="Citizen",
-            mobile_phone_number="5550100000",
-            birth_date=date(1990, 4, 12),
-            email=f"{request.customer.username}@example.com",
-            tax_number_type="SSN",
-            agreed_to_margining=True,
-            subject_to_tax_withholding=False,
-            has_industry_affiliation=False,
-            has_listed_affiliation=False,
-            has_political_affiliation=False,
-            has_delayed_quotes=False,
-            has_pending_or_approved_application=True,
-            is_professional=False,
-            permitted_account_types=[
-                PermittedAccountTypeWire(
-                    name="Individual",
-                    description="Account with one owner",
-                    is_tax_advantaged=False,
-                    has_multiple_owners=False,
-                    is_publicly_available=True,
-                    margin_types=types,
-                )
-            ],
-            created_at=timestamp(self._opened),
-        )
+        record = msgspec.json.decode(_CUSTOMER, type=CustomerWire)
+        record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
+        record.email = f"{request.customer.username}@example.com"
+        record.created_at = timestamp(self._opened)
         return item(record, request.context)
 
     def get(self, request: ParsedRequest) -> Response:

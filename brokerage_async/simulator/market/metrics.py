@@ -134,7 +134,8 @@ class Metrics:
         today = local_date(now)
         days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
         closes = list(self._closes(equity.symbol, now, 91))
-        realized = {days: _annual_percent(closes[: days + 1]) for days in (30, 60, 90)}
+        changes = [log(one / other) for one, other in pairwise(closes)]
+        realized = {n: Decimal(stdev(changes[:n]) * sqrt(_TRADING_DAYS) * 100) for n in (30, 60, 90)}  # annual, percent
         implied = _IV * 100
         return {
             "implied_volatility_index": f"{_IV:f}",
@@ -193,9 +194,3 @@ class Metrics:
                 updated_at=timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL),
             )
         return figures
-
-
-def _annual_percent(closes: list[Decimal]) -> Decimal:
-    """Return the annual volatility of closing prices in percent."""
-    changes = [log(one / other) for one, other in pairwise(closes)]
-    return Decimal(stdev(changes) * sqrt(_TRADING_DAYS) * 100)
