@@ -35,10 +35,25 @@ def test_check_seconds_invalid_raises(value: object) -> None:
         arguments.check_timeout("wait", value)
 
 
-def test_check_timeout_none_means_no_bound() -> None:
+def test_checks_return_what_they_accept() -> None:
     assert arguments.check_timeout("wait", None) is None
     with pytest.raises(ConfigurationError, match="got None"):
         arguments.check_seconds("wait", None)
+    assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
+    for value in (0, 1, None, "", "false"):
+        with pytest.raises(ConfigurationError, match=r"^strict must be True or False, got "):
+            arguments.check_flag("strict", value)
+    for value in (print, len, lambda: None, functools.partial(print), str):
+        arguments.check_function("on_error", value)
+    for wrong in (None, 5, "print"):
+        with pytest.raises(ConfigurationError, match=r"^on_error must be a function, got "):
+            arguments.check_function("on_error", wrong)
+    found = [arguments.is_number(value) for value in (1, 1.5, True, "1", Decimal(1))]
+    assert found == [True, True, False, False, False]
+    assert [arguments.check_order_id("id", value) for value in (7, "7")] == ["7", "7"]
+    for wrong in (None, True, 1.5, "", " ", b"7"):
+        with pytest.raises(InvalidRequestError, match=r"^id must be a non-empty str or an int, got "):
+            arguments.check_order_id("id", wrong)
 
 
 @for_each("value", [0, 0.5, 1])
@@ -69,65 +84,22 @@ def test_check_count_invalid_raises(value: object) -> None:
         arguments.check_count("pages", value, minimum=2)
 
 
-def test_check_flag_accepts_only_bool() -> None:
-    assert [arguments.check_flag("strict", value) for value in (True, False)] == [True, False]
-    for value in (0, 1, None, "", "false"):
-        with pytest.raises(ConfigurationError, match=r"^strict must be True or False, got "):
-            arguments.check_flag("strict", value)
-
-
-def test_check_function_accepts_callables() -> None:
-    for value in (print, len, lambda: None, functools.partial(print), str):
-        arguments.check_function("on_error", value)
-    for wrong in (None, 5, "print"):
-        with pytest.raises(ConfigurationError, match=r"^on_error must be a function, got "):
-            arguments.check_function("on_error", wrong)
-
-
-def test_check_function_coroutine_function_raises() -> None:
-    async def handle(error: Exception) -> None: ...
-
-    for value in (handle, functools.partial(handle)):
-        with pytest.raises(ConfigurationError, match="on_error must be a plain function, not a coroutine function"):
-            arguments.check_function("on_error", value)
-
-
-def test_is_number_excludes_bool_and_decimal() -> None:
-    found = [arguments.is_number(value) for value in (1, 1.5, True, "1", Decimal(1))]
-    assert found == [True, True, False, False, False]
-
-
-def test_check_methods_names_all_that_are_needed() -> None:
+def test_checks_name_what_is_wrong() -> None:
     arguments.check_methods("store", {}, "get", "items")
     for wrong in (dict, None, [], object()):
         with pytest.raises(ConfigurationError, match=r"^store must be an object with get, keys and items, got "):
             arguments.check_methods("store", wrong, "get", "keys", "items")
-
-
-def test_check_rates_names_the_rate_at_fault() -> None:
     assert arguments.check_rates("rates", {"a": 1, "b": float("inf")})
     for wrong in ({"a": 0}, {"a": "1"}, {"a": True}):
         with pytest.raises(ConfigurationError, match=r"^rates\['a'\] must be a number greater than 0, got "):
             arguments.check_rates("rates", wrong)
     with pytest.raises(ConfigurationError, match=r"^rates must map operation names to rates, got "):
         arguments.check_rates("rates", [("a", 1)])
-
-
-def test_check_date_datetime_raises() -> None:
     assert arguments.check_date("start", date(2026, 1, 1)) == date(2026, 1, 1)
     for wrong in ("2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)):
         with pytest.raises(InvalidRequestError, match=r"^start must be a datetime.date, got "):
             arguments.check_date("start", wrong)
 
-
-def test_check_order_id_returns_a_str() -> None:
-    assert [arguments.check_order_id("id", value) for value in (7, "7")] == ["7", "7"]
-    for wrong in (None, True, 1.5, "", " ", b"7"):
-        with pytest.raises(InvalidRequestError, match=r"^id must be a non-empty str or an int, got "):
-            arguments.check_order_id("id", wrong)
-
-
-def test_validator_names_class_and_field() -> None:
     @attrs.frozen
     class Options:
         size: int = attrs.field(validator=arguments.validator(arguments.check_count, minimum=2))
@@ -135,3 +107,9 @@ def test_validator_names_class_and_field() -> None:
     assert Options(2).size == 2
     with pytest.raises(ConfigurationError, match=r"^Options.size must be an integer of at least 2, got 1$"):
         Options(1)
+
+    async def handle(error: Exception) -> None: ...
+
+    for value in (handle, functools.partial(handle)):
+        with pytest.raises(ConfigurationError, match="on_error must be a plain function, not a coroutine function"):
+            arguments.check_function("on_error", value)

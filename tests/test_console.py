@@ -33,24 +33,18 @@ more
 """
 
 
-def test_blocks_have_the_output_below_them(tmp_path: Path) -> None:
+def test_console_blocks_are_found_and_show_output(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE)
     first, second = blocks(page)
     assert (first.line, first.mark, first.script, first.shown) == (3, "", "first\n", "shown\n")
     assert (second.mark, second.shown, runs_elsewhere(second)) == ("start: install", "more\n", True)
-
-
-def test_every_console_block_of_the_pages_is_found() -> None:
     for page in PAGES:
         text = page.read_text("utf-8")
         found = blocks(page)
         assert len(found) == text.count("```sh\n"), page
         if not any(runs_elsewhere(block) for block in found):
             assert sum(bool(block.shown) for block in found) == text.count("```text\n"), page
-
-
-def test_every_console_block_shows_output_or_is_run_by_a_test_that_exists() -> None:
     every = [block for page in PAGES for block in blocks(page)]
     here = [block for block in every if not runs_elsewhere(block) and not cannot_run(block)]
     assert len(here) > 6

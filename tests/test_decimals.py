@@ -15,7 +15,7 @@ from tests.tables import for_each
 finite_decimals = st.decimals(allow_nan=False, allow_infinity=False)
 
 
-def test_decimal_number_keeps_every_digit_and_has_no_exponent() -> None:
+def test_decimals_keep_every_digit_in_any_context() -> None:
     assert str(decimals.decimal_number(Decimal("1.2300"))) == "1.2300"
     assert str(decimals.decimal_number(Decimal("1E+3"))) == "1000"
     assert decimals.decimal_number(7) == Decimal(7)
@@ -23,16 +23,7 @@ def test_decimal_number_keeps_every_digit_and_has_no_exponent() -> None:
     for wrong, kind in ((Decimal("NaN"), ValueError), (0.1, TypeError), ("1", TypeError)):
         with pytest.raises(kind):
             decimals.decimal_number(wrong)
-
-
-@given(finite_decimals)
-def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
-    read = decimals.read_decimal(str(value))
-    assert (read, str(read)) == (value, str(value))
-
-
-def test_decimals_are_cached_up_to_a_length() -> None:
-    """What is cached is bounded in bytes: 8,192 decimals of 64 characters."""
+    # What is cached is bounded in bytes: 8,192 decimals of 64 characters.
     long, big = "1" * (decimals.MAX_CACHED_LENGTH + 1), 1 << 65
     assert decimals.read_decimal("1.25") is decimals.read_decimal("1.25")
     for raw in (long, big):
@@ -42,15 +33,18 @@ def test_decimals_are_cached_up_to_a_length() -> None:
     for number in range(2 * decimals.MAX_DECIMALS):
         cache[str(number)]
     assert 0 < len(cache) <= decimals.MAX_DECIMALS
-
-
-def test_decimals_are_exact_whatever_the_context_of_the_caller() -> None:
     digits = "1234567.12345678901"
     with localcontext(prec=3, traps=[]):
         assert str(decimals._Decimals()[digits]) == digits
         for wrong in ("1-2", "1e999999999999999999999", "1e-999999999999999999999"):
             with pytest.raises(ValueError, match="not a decimal"):
                 decimals.read_decimal(wrong)
+
+
+@given(finite_decimals)
+def test_decimals_are_read_as_they_were_written(value: Decimal) -> None:
+    read = decimals.read_decimal(str(value))
+    assert (read, str(read)) == (value, str(value))
 
 
 @for_each("raw, digits", [(7, "7"), ("1.50", "1.50"), (0.1, "0.1"), (1e22, "1E+22"), (Decimal("2.0"), "2.0")])

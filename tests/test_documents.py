@@ -25,21 +25,15 @@ def mypy(files: list[Path]) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_every_block_is_found_under_its_mark() -> None:
+def test_every_block_is_found_under_its_mark(tmp_path: Path) -> None:
     for page in PAGES:
         marked = {mark: len(blocks(page, mark)) for mark in ("", "pytest", "notebook", "tastytrade")}
         assert sum(marked.values()) == page.read_text("utf-8").count("\n```python\n"), page
     assert [len(blocks(ROOT / "docs" / "synchronous.md", mark)) for mark in ("", "notebook")] == [2, 4]
-
-
-def test_there_are_eight_programs() -> None:
     assert len(blocks(ROOT / "docs" / "programs.md")) == 8
     assert "fetch_to_file" in program("A nightly fetch into Parquet")
     with pytest.raises(ValueError, match="Another"):
         program("Another")
-
-
-def test_pyright_is_to_check_the_pages_of_programs_strictly(tmp_path: Path) -> None:
     written = write(tmp_path)
     assert {path.stem: path.read_text("utf-8") for path in written} == modules()
     settings = json.loads((tmp_path / "pyrightconfig.json").read_text("utf-8"))

@@ -140,7 +140,7 @@ class TestFromService:
         assert kind("x", status=status, from_service=from_service).maybe_processed is not proven
 
 
-def test_what_only_some_errors_carry() -> None:
+def test_errors_carry_details_as_values() -> None:
     assert errors.TokenError("x").transient is False
     assert errors.TokenError("x", transient=True).transient is True
     assert errors.ResponseDecodeError("x", json_path="$.data").json_path == "$.data"
@@ -148,15 +148,9 @@ def test_what_only_some_errors_carry() -> None:
     unknown = errors.OrderOutcomeUnknownError("x", account_number="5WT00001", external_identifier="e-1", attempts=1)
     assert (unknown.account_number, unknown.external_identifier, unknown.attempts) == ("5WT00001", "e-1", 1)
     assert pickle.loads(pickle.dumps(unknown)).external_identifier == "e-1"
-
-
-def test_a_detail_says_what_it_knows() -> None:
     assert str(ErrorDetail("a", "first", "price")) == "price: first"
     assert str(ErrorDetail("a", None, "price")) == "price: a"
     assert str(ErrorDetail("a")) == "a"
     assert str(ErrorDetail()) == "unspecified"
     assert {ErrorDetail("a"), ErrorDetail("a")} == {ErrorDetail("a")}
-
-
-def test_errors_given_as_a_list_become_a_tuple() -> None:
     assert BrokerageError("x", errors=[ErrorDetail("a")]).errors == (ErrorDetail("a"),)

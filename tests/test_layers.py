@@ -174,12 +174,21 @@ def test_door_of_a_room_is_small(room: str) -> None:
     assert len(lines) <= 40
 
 
-def test_there_are_no_cycles() -> None:
+def test_simulator_protocol_and_transport_keep_their_walls() -> None:
     graph = {module: imports_of(module) - {module} for module in WITHIN}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"a cycle: {' -> '.join(error.args[1])}")
+    # And the client, which is handed sessions and trace configurations of aiohttp.
+    pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
+    assert {place(module) for module in pattern} <= {"client", "config", "http", "simulator"}
+    forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
+    for module in WITHIN:
+        if place(module) in {"protocol", "_generated", "errors", "operation", "_open_enums", "_values", "models"}:
+            assert not imported_packages(module) & forbidden, module
+    modules = sorted(path.name for path in ROOT.glob("*.py"))
+    assert len(modules) <= 17, f"find a room for one of {modules}"
 
 
 @pytest.mark.parametrize("module", [module for module in WITHIN if place(module) == "simulator"])
@@ -190,19 +199,6 @@ def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
     assert seen <= allowed
 
 
-def test_only_the_transport_knows_aiohttps_client() -> None:
-    """And the client, which is handed sessions and trace configurations of aiohttp."""
-    pattern = [module for module in WITHIN if "aiohttp" in imported_packages(module)]
-    assert {place(module) for module in pattern} <= {"client", "config", "http", "simulator"}
-
-
-def test_the_protocol_does_no_io() -> None:
-    forbidden = {"asyncio", "aiohttp", "random", "secrets", "socket", "time"}
-    for module in WITHIN:
-        if place(module) in {"protocol", "_generated", "errors", "operation", "_open_enums", "_values", "models"}:
-            assert not imported_packages(module) & forbidden, module
-
-
 def imported_packages(module: str) -> set[str]:
     found = set()
     for node in import_statements(module):
@@ -211,8 +207,3 @@ def imported_packages(module: str) -> set[str]:
         elif node.module and not node.level:
             found.add(node.module.split(".")[0])
     return found
-
-
-def test_the_top_of_the_package_stays_readable_at_a_glance() -> None:
-    modules = sorted(path.name for path in ROOT.glob("*.py"))
-    assert len(modules) <= 17, f"find a room for one of {modules}"

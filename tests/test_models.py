@@ -34,11 +34,20 @@ SAMPLES: dict[Any, Any] = {
 }
 
 
-def test_personal_data_shows_no_values() -> None:
+def test_personal_data_and_secrets_are_not_shown() -> None:
     address = models.Address(city="Springfield", extra={"block": "secret"})
     shown = repr(models.Customer(first_name="Ada", address=address, is_professional=True))
     assert shown == "Customer(first_name=..., address=..., is_professional=...)"
     assert repr(address) == "Address(city=..., extra=...)"
+    assert repr(models.Order()) == "Order()"
+    order = models.Order(id="7", price=Decimal("1.50"), status=models.OrderStatus("New"), extra={"a": 1})
+    assert repr(order) == ("Order(id='7', price=Decimal('1.50'), status=<OrderStatus.New: 'New'>, extra={'a': 1})")
+    assert repr(models.OrderLeg(fills=[models.Fill(fill_id="x")])) == "OrderLeg(fills=(Fill(fill_id='x'),))"
+    request = models.TokenRequest(
+        grant_type=models.GrantType.REFRESH_TOKEN, client_secret="hush", refresh_token="hush", code="hush"
+    )
+    response = models.TokenResponse(access_token="hush", refresh_token="hush", id_token="hush", extra={"t": "hush"})
+    assert "hush" not in f"{request!r} {request} {response!r}"
 
 
 def sample(model: type[Any], depth: int = 3) -> Any:
@@ -112,13 +121,6 @@ def test_a_built_model_equals_a_constructed_one(model: Any) -> None:
     assert models.converter.unstructure(built) == raw
 
 
-def test_the_repr_shows_only_what_is_set() -> None:
-    assert repr(models.Order()) == "Order()"
-    order = models.Order(id="7", price=Decimal("1.50"), status=models.OrderStatus("New"), extra={"a": 1})
-    assert repr(order) == ("Order(id='7', price=Decimal('1.50'), status=<OrderStatus.New: 'New'>, extra={'a': 1})")
-    assert repr(models.OrderLeg(fills=[models.Fill(fill_id="x")])) == "OrderLeg(fills=(Fill(fill_id='x'),))"
-
-
 @for_each("model", MODELS)
 def test_the_twin_has_the_layout_of_the_model(model: Any) -> None:
     built = WIRES[model]().build()
@@ -137,21 +139,31 @@ def test_every_field_is_documented_and_typed(model: Any) -> None:
             assert type(None) in get_args(hint), name
 
 
-def test_wire_names_are_dasherized_or_those_of_oauth() -> None:
+def test_public_door_exports_every_model_by_its_wire_name() -> None:
     for model, wire in WIRES.items():
         keys = [field.encode_name for field in msgspec.structs.fields(wire) if "__alias" not in field.name]
         separator = "_" if model.__name__.startswith("Token") else "-"
         assert not any(({"_", "-"} - {separator}) & set(key) for key in keys), model
         assert len(keys) == len(set(keys))
+    assert {model.__name__ for model in MODELS} <= set(models.__all__)
+    assert {"converter", "Page", "Pager"} <= set(models.__all__)
+    assert all(hasattr(models, name) for name in models.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        models.Nothing  # noqa: B018
+    code = "import sys, brokerage_async.models; print([m for m in ('msgspec', 'cattrs') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
-def test_lists_are_taken_where_tuples_are_kept() -> None:
+def test_lists_and_iterables_are_taken_where_tuples_are_kept() -> None:
     leg = models.NewOrderLeg(
         action=models.LegAction.BUY_TO_OPEN, instrument_type=models.InstrumentType.EQUITY, symbol="A"
     )
     order = models.NewOrder(order_type=models.OrderType.MARKET, time_in_force=models.TimeInForce.DAY, legs=[leg])
     assert order.legs == (leg,)
     assert isinstance(hash(order), int)
+    assert models.NewWatchlist(name="w", watchlist_entries=iter([])).watchlist_entries == ()
+    assert models.NewOrderRules(conditions=None).conditions is None
 
 
 @for_each("wrong", [None, "AAPL", b"AAPL", {"symbol": "AAPL"}, 5, models.NewOrderLeg])
@@ -163,36 +175,9 @@ def test_what_is_no_list_is_refused_where_tuples_are_kept(wrong: Any) -> None:
             models.NewOrderRules(conditions=wrong)
 
 
-def test_any_iterable_is_taken_where_tuples_are_kept() -> None:
-    assert models.NewWatchlist(name="w", watchlist_entries=iter([])).watchlist_entries == ()
-    assert models.NewOrderRules(conditions=None).conditions is None
-
-
-def test_secrets_are_not_shown() -> None:
-    request = models.TokenRequest(
-        grant_type=models.GrantType.REFRESH_TOKEN, client_secret="hush", refresh_token="hush", code="hush"
-    )
-    response = models.TokenResponse(access_token="hush", refresh_token="hush", id_token="hush", extra={"t": "hush"})
-    assert "hush" not in f"{request!r} {request} {response!r}"
-
-
 @for_each("enumeration", ENUMS)
 def test_every_enumeration_is_open_and_documented(enumeration: Any) -> None:
     assert issubclass(enumeration, OpenStrEnum)
     assert not enumeration("something new").is_known
     assert enumeration.__doc__
     assert enumeration.__doc__ != OpenStrEnum.__doc__
-
-
-def test_the_public_door_exports_every_model_and_the_converter() -> None:
-    assert {model.__name__ for model in MODELS} <= set(models.__all__)
-    assert {"converter", "Page", "Pager"} <= set(models.__all__)
-    assert all(hasattr(models, name) for name in models.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        models.Nothing  # noqa: B018
-
-
-def test_importing_the_models_loads_neither_msgspec_nor_cattrs() -> None:
-    code = "import sys, brokerage_async.models; print([m for m in ('msgspec', 'cattrs') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -18,40 +18,28 @@ def placeholders(path: Any) -> Any:
 
 
 class TestValues:
-    def test_operations_are_told_apart_by_identity(self) -> None:
+    def test_operations_calls_and_pages_are_values(self) -> None:
         one = OPERATIONS["watchlists.list"]
         assert one == one
         assert one != attrs.evolve(one)
         assert len({one, attrs.evolve(one)}) == 2
         assert repr(one) == "<Operation watchlists.list: GET /watchlists>"
-
-    def test_operations_cannot_be_changed(self) -> None:
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             OPERATIONS["orders.submit"].effect = Effect.READ
-
-    def test_bind_puts_arguments_under_their_wire_names(self) -> None:
         live = OPERATIONS["orders.live"]
         call = live.bind(customer_id="me", account_numbers=["A1"], per_page=None)
         assert call == BoundCall(live, path={"customer_id": "me"}, query={"account-numbers[]": ["A1"]})
         assert OPERATIONS["orders.submit"].bind(account_number="A1", body=b"{}").body == b"{}"
-
-    def test_bind_unknown_name_raises_type_error(self) -> None:
         with pytest.raises(TypeError, match=r"orders\.live has no parameter 'account_number'"):
             OPERATIONS["orders.live"].bind(customer_id="me", account_number="A1")
-
-    def test_bound_call_is_a_value_that_does_not_show_its_body(self) -> None:
         call = OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
         assert call == OPERATIONS["orders.submit"].bind(account_number="A1", body=b"s3cr3t")
         assert hash(call) == hash(attrs.evolve(call))
         assert "s3cr3t" not in repr(call)
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             call.body = b""
-
-    def test_a_page_is_a_value(self) -> None:
         assert Page((1, 2), None, 0) == Page((1, 2), None, 0)
         assert hash(Page((1, 2), None, 0)) == hash(Page((1, 2), None, 0))
-
-    def test_a_pager_says_what_it_must_offer(self) -> None:
         assert Pager.__abstractmethods__ == {
             "__aiter__",
             "pages",
@@ -67,21 +55,17 @@ class TestValues:
 
 @EVERY
 class TestGenerated:
-    def test_it_stands_under_its_name(self, operation: Any) -> None:
+    def test_its_definition_agrees(self, operation: Any) -> None:
         assert OPERATIONS[operation.name] is operation
         assert isinstance(operation, Operation)
         namespace, method = operation.name.split(".")
         assert namespace.isidentifier()
         assert method.isidentifier()
-
-    def test_its_path_and_its_parameters_agree(self, operation: Any) -> None:
         in_path = [parameter for parameter in operation.parameters if parameter.location == "path"]
         assert [parameter.wire for parameter in in_path] == placeholders(operation.path)
         assert all(parameter.required and not parameter.array for parameter in in_path)
         assert operation.path.startswith("/")
         assert not operation.path.endswith("/")
-
-    def test_its_parameters_can_be_checked_and_written(self, operation: Any) -> None:
         for parameter in operation.parameters:
             assert parameter.kind in KINDS
             assert parameter.location in {"path", "query"}
@@ -89,13 +73,9 @@ class TestGenerated:
             assert (parameter.array and not parameter.joined) == parameter.wire.endswith("[]")
         assert len({parameter.name for parameter in operation.parameters}) == len(operation.parameters)
         assert len({parameter.wire for parameter in operation.parameters}) == len(operation.parameters)
-
-    def test_its_rules_speak_of_its_parameters(self, operation: Any) -> None:
         known = {parameter.wire for parameter in operation.parameters}
         for rule in operation.rules:
             assert addresses(rule) <= known
-
-    def test_its_method_and_effect_agree(self, operation: Any) -> None:
         if operation.method == "GET":
             assert operation.effect is Effect.READ
             assert operation.body is None
@@ -106,13 +86,9 @@ class TestGenerated:
         assert operation.scope in ({"read", "trade"} if operation.path != "/oauth/token" else {None})
         if operation.effect is Effect.MUTATE:
             assert operation.scope == "trade"
-
-    def test_its_shape_and_result_agree(self, operation: Any) -> None:
         assert (operation.result is None) == (operation.shape is Shape.NONE)
         assert operation.status != 204 or operation.shape is Shape.NONE
         assert operation.status in {200, 201, 204}
-
-    def test_its_body_can_be_checked(self, operation: Any) -> None:
         assert operation.body is None or operation.body in REQUEST_MODELS
 
 
@@ -130,17 +106,13 @@ def addresses(rule: Any) -> Any:
 
 @pytest.mark.parametrize("model", REQUEST_MODELS, ids=lambda model: model.__name__)
 class TestRequestModels:
-    def test_its_fields_are_the_attributes_of_the_model(self, model: Any) -> None:
+    def test_its_fields_and_rules_agree(self, model: Any) -> None:
         described = {field.name for field in REQUEST_MODELS[model].fields}
         assert described == {attribute.name for attribute in attrs.fields(model)} - {"extra"}
-
-    def test_its_fields_can_be_checked(self, model: Any) -> None:
         for field in REQUEST_MODELS[model].fields:
             assert field.kind in KINDS | {"object"}
             assert field.model is None or field.model in REQUEST_MODELS
             assert field.kind == "object" or field.model is None
-
-    def test_its_rules_speak_of_its_fields(self, model: Any) -> None:
         fields = {field.wire: field for field in REQUEST_MODELS[model].fields}
         for rule in REQUEST_MODELS[model].rules:
             assert rule.message
@@ -150,8 +122,6 @@ class TestRequestModels:
                 if inside:
                     assert fields[owner].array
                     assert leaf in {field.wire for field in REQUEST_MODELS[fields[owner].model].fields}
-
-    def test_a_rule_demands_exactly_one_thing(self, model: Any) -> None:
         for rule in REQUEST_MODELS[model].rules:
             demands = (rule.require, rule.forbid, rule.require_value, rule.exclusive, rule.positive, rule.not_negative)
             single = (rule.distinct, rule.max_items, rule.min_items, rule.max_total, rule.span, rule.require_any)

@@ -26,7 +26,7 @@ ORDER = models.Order(
 )
 
 
-def test_to_dict_has_the_fields_that_are_set_by_attribute() -> None:
+def test_models_and_events_travel_by_attribute_or_wire_key() -> None:
     assert ORDER.to_dict() == {
         "id": "7",
         "price": Decimal("1.50"),
@@ -36,6 +36,22 @@ def test_to_dict_has_the_fields_that_are_set_by_attribute() -> None:
         "extra": {"new-key": [1, None]},
     }
     assert models.Order().to_dict() == {}
+    assert json.loads(ORDER.to_json()) == {
+        "id": "7",
+        "price": "1.50",
+        "status": "New",
+        "received-at": "2026-06-10T14:00:00Z",
+        "legs": [{"symbol": "AAPL", "quantity": "3"}],
+        "new-key": [1, None],
+    }
+    assert json.loads(ORDER.to_json(wire=False))["received_at"] == "2026-06-10T14:00:00Z"
+    event = AccountEvent(type="Order", data=models.Order(id="7", order_type=models.OrderType.LIMIT), sequence=3)
+    assert event.to_dict() == {"type": "Order", "data": {"id": "7", "order_type": "Limit"}, "sequence": 3}
+    assert json.loads(event.to_json())["data"] == {"id": "7", "order-type": "Limit"}
+    assert Gap(since=None, reason="stale").to_json() == '{"reason":"stale"}'
+    candle = models.Candle(event_symbol="AAPL{=d}", close=Decimal("1.5"))
+    whole = Snapshot(type=models.Candle, symbol="AAPL{=d}", events=(candle,))
+    assert json.loads(whole.to_json())["type"] == "Candle"
 
 
 @for_each("model", MODELS)
@@ -53,28 +69,6 @@ def test_to_json_says_the_same_as_to_dict(model: type) -> None:
     assert json.loads(one.to_json(wire=False)).keys() == one.to_dict().keys()
 
 
-def test_to_json_has_wire_keys_unless_attributes_are_asked_for() -> None:
-    assert json.loads(ORDER.to_json()) == {
-        "id": "7",
-        "price": "1.50",
-        "status": "New",
-        "received-at": "2026-06-10T14:00:00Z",
-        "legs": [{"symbol": "AAPL", "quantity": "3"}],
-        "new-key": [1, None],
-    }
-    assert json.loads(ORDER.to_json(wire=False))["received_at"] == "2026-06-10T14:00:00Z"
-
-
-def test_events_travel_with_what_they_hold() -> None:
-    event = AccountEvent(type="Order", data=models.Order(id="7", order_type=models.OrderType.LIMIT), sequence=3)
-    assert event.to_dict() == {"type": "Order", "data": {"id": "7", "order_type": "Limit"}, "sequence": 3}
-    assert json.loads(event.to_json())["data"] == {"id": "7", "order-type": "Limit"}
-    assert Gap(since=None, reason="stale").to_json() == '{"reason":"stale"}'
-    candle = models.Candle(event_symbol="AAPL{=d}", close=Decimal("1.5"))
-    whole = Snapshot(type=models.Candle, symbol="AAPL{=d}", events=(candle,))
-    assert json.loads(whole.to_json())["type"] == "Candle"
-
-
 def test_pydantic_returns_models_as_json_with_their_schema() -> None:
     adapter = pydantic.TypeAdapter(list[models.Order])
     assert json.loads(adapter.dump_json([ORDER])) == [json.loads(ORDER.to_json())]
@@ -85,15 +79,12 @@ def test_pydantic_returns_models_as_json_with_their_schema() -> None:
     assert schema["items"]["title"] == "Order"
     assert schema["items"]["properties"]["legs"]["anyOf"][0]["items"]["properties"].keys() >= {"symbol", "fills"}
     assert "$ref" not in json.dumps(schema)
+    code = "from brokerage_async import models; import sys; models.Order().to_json(); print('pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 @for_each("model", MODELS)
 def test_pydantic_has_a_schema_of_every_model(model: type) -> None:
     schema = pydantic.TypeAdapter(model).json_schema(mode="serialization")
     assert (schema["type"], schema["title"]) == ("object", model.__name__)
-
-
-def test_pydantic_is_not_imported() -> None:
-    code = "from brokerage_async import models; import sys; models.Order().to_json(); print('pydantic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -29,9 +29,6 @@ def test_secret_reveals_its_string_and_nothing_else_does() -> None:
         repr(copy.deepcopy(SECRET)), repr(pickle.loads(pickle.dumps(SECRET))),
     ]  # fmt: skip
     assert [text for text in shown if "<secret>" not in text or "zq8" in text] == []
-
-
-def test_secret_gives_no_part_of_itself() -> None:
     attempts = {
         "slice": lambda: SECRET[:80], "iteration": lambda: [*SECRET], "length": lambda: len(SECRET),
         "sum": lambda: "Bearer " + SECRET, "join": lambda: "".join([SECRET]), "format": lambda: format(SECRET, ".80"),
@@ -44,17 +41,11 @@ def test_secret_gives_no_part_of_itself() -> None:
         except TypeError as error:
             given += [(name, str(error))] if "zq8" in str(error) else []
     assert given == []
-
-
-def test_secret_compares_by_value_among_secrets() -> None:
     assert Secret(PLAIN) == SECRET
     assert (Secret("x") == SECRET, SECRET == PLAIN, bool(SECRET), bool(Secret())) == (False, False, True, False)
     assert hash(SECRET) == hash(Secret(PLAIN))
     for copied in (copy.copy(SECRET), copy.deepcopy(SECRET), pickle.loads(pickle.dumps(SECRET))):
         assert copied == SECRET
-
-
-def test_conceal_in_replaces_the_value() -> None:
     assert SECRET.conceal_in(f"a {PLAIN} b {PLAIN}") == "a <secret> b <secret>"
     assert Secret().conceal_in("nothing") == "nothing"
 

@@ -90,11 +90,17 @@ def test_order_edit_of_leaves_out_terms_that_do_not_go_with_new_ones() -> None:
     assert (market.value, market.value_effect) == (None, None)
     newer = OrderEdit.of(dated, order_type=OrderType("Trailing Stop"))
     assert (newer.price, newer.stop_trigger) == (Decimal(179), Decimal(180))
-
-
-def test_order_edit_of_effect_of_a_zero_price_is_left_out() -> None:
     edit = OrderEdit.of(as_placed(TICKETS["spread"], price=Decimal(0), price_effect=PriceEffect.NONE))
     assert (edit.price, edit.price_effect) == (Decimal(0), None)
+    bare = Order(id="7", price=Decimal(1))
+    with pytest.raises(InvalidRequestError, match="order 7 shows no order_type or time_in_force: state it"):
+        OrderEdit.of(bare)
+    with pytest.raises(InvalidRequestError, match="order 7 shows no time_in_force"):
+        OrderEdit.of(bare, order_type=OrderType.LIMIT)
+    edit = OrderEdit.of(bare, order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY)
+    assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
+    with pytest.raises(TypeError, match="quantity"):
+        OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
 
 
 @for_each("wrong", [None, 7, "7", OrderEdit(order_type="Limit", time_in_force="Day")])
@@ -105,26 +111,11 @@ def test_order_edit_of_anything_but_an_order_raises(wrong: Any) -> None:
         OrderEdit.of(wrong)
 
 
-def test_order_edit_of_an_order_without_its_terms_raises_unless_they_are_given() -> None:
-    bare = Order(id="7", price=Decimal(1))
-    with pytest.raises(InvalidRequestError, match="order 7 shows no order_type or time_in_force: state it"):
-        OrderEdit.of(bare)
-    with pytest.raises(InvalidRequestError, match="order 7 shows no time_in_force"):
-        OrderEdit.of(bare, order_type=OrderType.LIMIT)
-    edit = OrderEdit.of(bare, order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY)
-    assert (edit.price, edit.order_type) == (Decimal(1), "Limit")
-
-
 @for_each("wrong", [1.5, True, "1_000", "abc", Decimal("NaN"), ""])
 @for_each("name", ["price", "stop_trigger", "value"])
 def test_order_edit_of_inexact_amounts_raise(name: str, wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match=f"{name} must be a "):
         OrderEdit.of(TICKETS["limit"], **{name: wrong})
-
-
-def test_order_edit_of_unknown_terms_raise() -> None:
-    with pytest.raises(TypeError, match="quantity"):
-        OrderEdit.of(TICKETS["limit"], quantity=5)  # type: ignore[call-arg]
 
 
 @for_each("extreme", ["1E+65", Decimal("1E-65"), "-1E+999999999", 10**5000])

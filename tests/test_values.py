@@ -55,9 +55,6 @@ def test_extra_is_a_mapping_that_travels() -> None:
     assert (extra | {"c": 2}) == {**extra, "c": 2}
     assert hash(extra) == hash(EMPTY)
     assert repr(Extra(a=1)) == "{'a': 1}"
-
-
-def test_there_is_one_empty_extra() -> None:
     assert pickle.loads(pickle.dumps(EMPTY)) is EMPTY
     assert copy.deepcopy(EMPTY) is EMPTY
     assert values.raw_object({}) is EMPTY
@@ -79,7 +76,7 @@ def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.Mo
         assert len(shared) <= 2
 
 
-def test_shared_values_within_arrays_and_models_are_short() -> None:
+def test_models_are_values_and_shared_ones_are_short() -> None:
     shared: dict[Any, object] = {}
     model = object()
     long = "x" * (values.MAX_CACHED_LENGTH + 1)
@@ -95,6 +92,16 @@ def test_shared_values_within_arrays_and_models_are_short() -> None:
     ]:
         values.share(shared, key, model)
         assert key not in shared
+    order = {"id": "7", "price": "1.25", "legs": [{"symbol": "AAPL"}]}
+    first, second = (models.converter.structure(order, models.Order) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert len({first, second}) == 1
+    assert first != attrs.evolve(second, price=Decimal("1.26"))
+    assert first != attrs.evolve(second, extra={"new": 1})
+    assert hash(first) == hash(attrs.evolve(second, extra={"new": 1})), "raw JSON cannot be hashed"
+    assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
+    assert first.__eq__("7") is NotImplemented
 
 
 @given(st.integers(min_value=-(2**53), max_value=2**53))
@@ -111,7 +118,7 @@ class Target:
     extra: Any = values.EMPTY
 
 
-def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
+def test_minus_one_zero_and_nan_are_missing_values() -> None:
     target = Target()
     assert values.epoch_or_keep(-1, target, "halt-start-time") is None
     assert target.extra == {"halt-start-time": -1}
@@ -119,9 +126,6 @@ def test_minus_one_is_a_missing_date_time_and_is_kept() -> None:
     assert values.epoch_or_keep(int(moment.timestamp() * 1000), target, "halt-start-time") == moment
     assert values.epoch_or_keep(moment, target, "halt-start-time") == moment
     assert target.extra == {"halt-start-time": -1}
-
-
-def test_minus_ones_of_all_rows_are_one_extra() -> None:
     halted = {"halt-start-time": -1, "halt-end-time": -1}
     wire = WIRES[models.MarketDataSnapshot]
     first, second = (msgspec.convert(halted, wire).build() for _ in range(2))
@@ -129,17 +133,11 @@ def test_minus_ones_of_all_rows_are_one_extra() -> None:
     assert first.extra is second.extra
     other = msgspec.convert({"halt-end-time": -1}, wire).build()
     assert other.extra == {"halt-end-time": -1}
-
-
-def test_minus_one_beside_other_raw_json_keeps_that() -> None:
     builder = values.mutable_builder(models.MarketDataSnapshot)()
     for number in range(3):
         builder.extra = Extra({"new": number})
         assert values.epoch_or_keep(-1, builder, "halt-start-time") is None
         assert builder.extra == {"new": number, "halt-start-time": -1}
-
-
-def test_zero_is_a_missing_date_time_or_day() -> None:
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     assert values.epoch_or_none(0) is None
     assert values.epoch_or_none(int(moment.timestamp() * 1000)) == moment
@@ -148,19 +146,16 @@ def test_zero_is_a_missing_date_time_or_day() -> None:
     assert values.day_of_epoch(20455) == values.day_of_epoch("2026-01-02") == moment.date()
     with pytest.raises(ValueError, match="not a day"):
         values.day_of_epoch(10**12)
-
-
-def test_nan_is_a_missing_decimal_and_an_infinity_is_kept() -> None:
     target = Target()
     assert values.none_or_keep(Decimal("NaN"), target, "bidPrice") is None
     assert target.extra == {}
     assert values.none_or_keep(Decimal("-Infinity"), target, "bidPrice") is None
     assert target.extra == {"bidPrice": "-Infinity"}
-
-
-def test_a_date_time_without_offset_is_utc() -> None:
     assert values.read_moment("2026-01-02T03:04:05") == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert values.read_moment("2026-01-02T03:04:05-04:00").utcoffset() == timedelta(hours=-4)
+    assert values.read_integer("-12") == -12
+    assert values.read_boolean("true") is True
+    assert values.read_boolean("false") is False
 
 
 @for_each("text", ["", "-", "1_0", " 1", "1.0", "\u0661"])
@@ -169,23 +164,4 @@ def test_integers_as_strings_are_digits(text: str) -> None:
         values.read_integer(text)
 
 
-def test_integers_and_booleans_as_strings() -> None:
-    assert values.read_integer("-12") == -12
-    assert values.read_boolean("true") is True
-    assert values.read_boolean("false") is False
-
-
 # --- models
-
-
-def test_models_are_compared_and_hashed_by_value_within_their_class() -> None:
-    order = {"id": "7", "price": "1.25", "legs": [{"symbol": "AAPL"}]}
-    first, second = (models.converter.structure(order, models.Order) for _ in range(2))
-    assert first == second
-    assert hash(first) == hash(second)
-    assert len({first, second}) == 1
-    assert first != attrs.evolve(second, price=Decimal("1.26"))
-    assert first != attrs.evolve(second, extra={"new": 1})
-    assert hash(first) == hash(attrs.evolve(second, extra={"new": 1})), "raw JSON cannot be hashed"
-    assert models.WatchlistEntry(symbol="AAPL") != models.NewWatchlistEntry(symbol="AAPL")
-    assert first.__eq__("7") is NotImplemented

@@ -31,10 +31,27 @@ def test_actions_are_pinned_by_commit_and_named_by_version(path: Any) -> None:
     assert all(re.fullmatch(r" # v\d+\.\d+\.\d+", version) for _, version in used)
 
 
-def test_an_action_has_one_commit_everywhere() -> None:
+def test_workflows_use_one_commit_of_each_action_and_test_everywhere() -> None:
     used = {pin for path in WORKFLOWS for pin in re.findall(r"uses: ([^.]\S+)", path.read_text("utf-8"))}
     names = [pin.partition("@")[0] for pin in used]
     assert len(names) == len(set(names))
+    matrix = workflow("tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    classifiers = PROJECT["project"]["classifiers"]
+    assert matrix["python"] == [name.rpartition(" ")[2] for name in classifiers if re.search(r":: 3\.\d+$", name)]
+    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    assert all(f'"{version}"' in NOXFILE for version in matrix["python"])
+    sessions = workflow("tests.yml")["jobs"]["checks"]["strategy"]["matrix"]["session"]
+    proofs = workflow("proofs.yml")["jobs"]["proofs"]["strategy"]["matrix"]["session"]
+    for name in [*sessions, *proofs, "docs"]:
+        assert re.search(rf"^@nox\.session\ndef {name}\(", NOXFILE, re.MULTILINE), name
+    publish = workflow("publish.yml")["jobs"]["publish"]
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["environment"] == "pypi"
+    assert not any("run" in step for step in publish["steps"])
+    assert "password" not in (FOLDER / "workflows" / "publish.yml").read_text("utf-8").partition("jobs:")[2]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    (pinned,) = [each for each in PROJECT["dependency-groups"]["codegen"] if each.startswith("ruff")]
+    assert {each for hook in hooks for each in hook.get("additional_dependencies", ())} == {pinned}
 
 
 @for_each("path", WORKFLOWS)
@@ -44,35 +61,6 @@ def test_a_workflow_may_only_read_and_its_jobs_end(path: Any) -> None:
     assert all("timeout-minutes" in job or job.get("uses", "").startswith("./") for job in loaded["jobs"].values())
     writing = [name for name, job in loaded["jobs"].items() if "permissions" in job]
     assert writing == (["publish"] if path.name == "publish.yml" else [])
-
-
-def test_tests_run_on_every_supported_python_and_system() -> None:
-    matrix = workflow("tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
-    classifiers = PROJECT["project"]["classifiers"]
-    assert matrix["python"] == [name.rpartition(" ")[2] for name in classifiers if re.search(r":: 3\.\d+$", name)]
-    assert {name.partition("-")[0] for name in matrix["system"]} == {"ubuntu", "macos", "windows"}
-    assert all(f'"{version}"' in NOXFILE for version in matrix["python"])
-
-
-def test_sessions_of_workflows_exist() -> None:
-    sessions = workflow("tests.yml")["jobs"]["checks"]["strategy"]["matrix"]["session"]
-    proofs = workflow("proofs.yml")["jobs"]["proofs"]["strategy"]["matrix"]["session"]
-    for name in [*sessions, *proofs, "docs"]:
-        assert re.search(rf"^@nox\.session\ndef {name}\(", NOXFILE, re.MULTILINE), name
-
-
-def test_only_the_job_that_publishes_gets_a_token_and_runs_no_code_of_the_repository() -> None:
-    publish = workflow("publish.yml")["jobs"]["publish"]
-    assert publish["permissions"] == {"id-token": "write"}
-    assert publish["environment"] == "pypi"
-    assert not any("run" in step for step in publish["steps"])
-    assert "password" not in (FOLDER / "workflows" / "publish.yml").read_text("utf-8").partition("jobs:")[2]
-
-
-def test_hooks_use_the_versions_of_the_project() -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
-    (pinned,) = [each for each in PROJECT["dependency-groups"]["codegen"] if each.startswith("ruff")]
-    assert {each for hook in hooks for each in hook.get("additional_dependencies", ())} == {pinned}
 
 
 @for_each("name", ["defect", "wish"])

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
-from .market.quotes import PriceSource, check_price
+from .market.quotes import PriceSource, amount_of
 from .state import State
-
-__all__ = ["ACTIONS"]
-
-
-def _decimal(name: str, value: object) -> Decimal:
-    """Return a price or quantity, which have the same bounds."""
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{name} must be a number, got {value!r}") from None
-    if not number.is_finite() or number <= 0:
-        raise ValueError(f"{name} must be positive, got {value}")
-    return check_price(name, number)
+from .trading.order_desk import Interventions
 
 
 def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
     """Set and hold the price of an underlying."""
-    state.prices.set_price(symbol, _decimal("price", price), now)
+    state.prices.set_price(symbol, amount_of("price", price), now)
 
 
 def release_price(state: State, now: float, *, symbol: str) -> None:
@@ -53,47 +42,13 @@ def revoke(state: State, now: float) -> None:
     state.authorization_server.personal.revoked = True
 
 
-def fill_order(
-    state: State, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None
-) -> None:
-    """Fill an order at once, whole or in part, at its market price or at ``price``."""
-    order = state.interventions.find(order_id)
-    wanted = None if quantity is None else _decimal("quantity", quantity)
-    state.interventions.fill(order, wanted, None if price is None else _decimal("price", price), now)
-
-
-def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
-    """Reject an order that is live or on its way."""
-    state.interventions.reject(state.interventions.find(order_id), reason, now)
-
-
-def expire_order(state: State, now: float, *, order_id: str) -> None:
-    """Expire a working order."""
-    state.interventions.expire(state.interventions.find(order_id), now)
-
-
-def remove_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
-    """Remove an order as an administrator does."""
-    state.interventions.remove(state.interventions.find(order_id), status, now)
-
-
-def hold_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
-    """Keep an order, or all, in a status."""
-    state.interventions.hold(order_id, status)
-
-
-def release_order(state: State, now: float, *, order_id: str) -> None:
-    """Let an order, or all, go on."""
-    state.interventions.release(order_id, now)
-
-
 def move_cash(state: State, now: float, *, account_number: str, amount: str) -> None:
     """Deposit cash in an account or, if negative, withdraw it."""
     account = state.accounts.get(account_number)
     if account is None:
         raise ValueError(f"account_number must be one of the simulator, got {account_number!r}")
     kind = "Withdrawal" if Decimal(amount) < 0 else "Deposit"
-    magnitude = _decimal("amount", amount.removeprefix("-"))
+    magnitude = amount_of("amount", amount.removeprefix("-"))
     state.bookkeeping.move_cash(account, kind, magnitude if kind == "Deposit" else -magnitude, now)
 
 
@@ -102,11 +57,20 @@ def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequ
     state.public_watchlists.publish(watchlist, symbols, now)
 
 
+def _intervention(method: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(method)
+    def act(state: State, now: float, **arguments: Any) -> None:
+        method(state.interventions, now, **arguments)
+
+    return act
+
+
+_INTERVENTIONS = ("fill_order", "reject_order", "expire_order", "remove_order", "hold_order", "release_order")
+_OWN = (
+    set_price, release_price, set_source, authorize, expire_tokens, revoke, move_cash, publish_watchlist,
+)  # fmt: skip
 ACTIONS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        set_price, release_price, set_source, authorize, expire_tokens, revoke, fill_order, reject_order, expire_order,
-        remove_order, hold_order, release_order, move_cash, publish_watchlist,
-    )
-}  # fmt: skip
+    **{function.__name__: function for function in _OWN},
+    **{name: _intervention(getattr(Interventions, name)) for name in _INTERVENTIONS},
+}
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

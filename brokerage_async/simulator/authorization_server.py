@@ -18,18 +18,6 @@ from .accounts.accounts import Customer
 from .api.wire import RefusedError, dumps, loads
 from .keyed_random import KeyedRandom, key_of
 
-__all__ = [
-    "AUTH_PAGE",
-    "LIFETIME",
-    "QUOTE_TOKEN_LIFETIME",
-    "SCOPES",
-    "Application",
-    "AuthorizationGrant",
-    "AuthorizationServer",
-    "Identity",
-    "QuoteTokens",
-]
-
 LIFETIME = 900
 """Lifetime of an access token, in seconds."""
 

@@ -15,8 +15,6 @@ from .market.calendar import CALENDARS, YEARS, local_date
 from .market.catalogue import Catalogue
 from .market.strategies import Results, TrialRun
 
-__all__ = ["Backtest", "Backtests"]
-
 _YEARS_BACK = 5
 _AT_ONCE = 5
 """Sessions up to which the results are ready at once: a week."""

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 
 import attrs
 
-__all__ = ["DEFAULT_START", "Clock", "EventQueue", "ScheduledEvent"]
-
 DEFAULT_START = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
 """A Wednesday at 10:00 in New York: the markets are open."""
 

@@ -13,8 +13,6 @@ from .ledger import Ledger
 from .market.quotes import PriceSource
 from .streams.server import StreamServer
 
-__all__ = ["Controls", "People"]
-
 
 class People:
     """Identifiers and secrets of the owner, of the application, and of another customer."""

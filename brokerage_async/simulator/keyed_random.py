@@ -9,8 +9,6 @@ from __future__ import annotations
 import zlib
 from functools import lru_cache
 
-__all__ = ["KeyedRandom", "key_of"]
-
 _MASK = (1 << 64) - 1
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import attrs
 
-__all__ = ["Ledger", "OrderEvent", "OrderRecord", "RequestRecord"]
-
 
 @attrs.define(kw_only=True)
 class RequestRecord:

@@ -19,8 +19,6 @@ import msgspec
 
 from .ledger import RequestRecord
 
-__all__ = ["ActionEntry", "Entry", "Recording", "RequestEntry", "Snapshot", "StateError", "StateFile"]
-
 
 class StateError(ValueError):
     """State that cannot be restored: of other settings, of another version, in use, or damaged."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..config import Environment, RefreshToken
 
-__all__ = ["Simulator", "check_options"]
-
 _ENVIRONMENTS = ("sandbox", "production")
 _WIRES = ("observed", "documented")
 
@@ -62,7 +60,11 @@ def check_options(
     for name, size in attrs.asdict(sizes).items():
         if not _is_integer(size) or size < 0:
             raise ValueError(f"{name} must be a whole number of rows, got {size!r}")
-    if not _is_amount(cash):
+    try:
+        is_amount = Decimal(str(cash)).is_finite()
+    except InvalidOperation:
+        is_amount = False
+    if not is_amount:
         raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
     if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
         raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
@@ -76,13 +78,6 @@ def check_options(
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_amount(value: object) -> bool:
-    try:
-        return Decimal(str(value)).is_finite()
-    except InvalidOperation:
-        return False
 
 
 class Simulator(Controls):

@@ -31,7 +31,7 @@ from .ledger import Ledger
 from .market.alerts import AlertMonitor
 from .market.catalogue import Catalogue, Sizes
 from .market.equities import monthly_expirations
-from .market.instrument import Instrument, occ_symbol
+from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
 from .market.strategies import TrialRun
@@ -42,8 +42,6 @@ from .trading.exchange import Exchange
 from .trading.order_desk import Interventions, OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
-
-__all__ = ["Settings", "State"]
 
 _DAY = 86400.0
 _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
@@ -132,20 +130,14 @@ class State:
         if shares is None:
             return
         start = self.settings.start
-        price, call, book = self.catalogue.base_price("AAPL"), self._call_on(shares), self.bookkeeping.open_position
+        price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
+        # A call about five weeks out and slightly above the price.
+        expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
+        symbol = occ_symbol("AAPL", expires, OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
+        call = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
+        assert call is not None
         book(account, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
         book(account, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
-
-    def _call_on(self, shares: Instrument) -> Instrument:
-        """Return a call on the shares, about five weeks out and slightly above their price."""
-        today = self.catalogue.today
-        expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
-        strike = (self.catalogue.base_price(shares.symbol) * Decimal("1.05") // 5) * 5
-        symbol = occ_symbol(shares.symbol, expires, OptionType.CALL, strike)
-        option = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
-        if option is None:
-            raise LookupError(f"no call on {shares.symbol}")
-        return option
 
     def _place_complex_orders(self) -> None:
         """Place one complex order of each type in the owner's second account.

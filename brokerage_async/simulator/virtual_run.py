@@ -23,8 +23,6 @@ from .simulator import Simulator
 if TYPE_CHECKING:
     from ..client import Client
 
-__all__ = ["MAX_TURNS", "DeadlockError", "VirtualLoop", "VirtualTimeError", "run"]
-
 Ts = TypeVarTuple("Ts")
 
 MAX_TURNS: int = 200_000
@@ -179,7 +177,14 @@ def run(
         raise ConfigurationError(str(error)) from None
     if end is not None and end <= begin:
         raise ConfigurationError(f"until must be after start, got {until!r}")
-    _require_no_loop()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise ConfigurationError(
+            "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
+        )
     simulator = Simulator(seed=seed, start=begin, **options)
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(seed), debug=False) as runner:
         return runner.run(_run(main, simulator, end, dict(client_options or {})))
@@ -199,16 +204,6 @@ def _moment(name: str, value: datetime | str) -> datetime:
             f"got {value!r}"
         )
     return moment
-
-
-def _require_no_loop() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise ConfigurationError(
-        "an event loop runs here already: call run() from synchronous code, in pytest from a function without async"
-    )
 
 
 async def _run(

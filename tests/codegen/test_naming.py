@@ -38,16 +38,10 @@ def test_constant_name_or_value_becomes_upper_case(wire: str, name: str) -> None
     assert naming.constant(wire) == name
 
 
-def test_pascal_namespace_becomes_a_class_name() -> None:
+def test_names_take_their_python_forms() -> None:
     assert naming.pascal("market_time") == "MarketTime"
-
-
-def test_camel_python_name_becomes_a_market_data_key() -> None:
     assert naming.camel("high52_week_price") == "high52WeekPrice"
     assert naming.camel("index") == "index"
-
-
-def test_forms_are_recognised() -> None:
     assert naming.is_dasherized("close-at-ext")
     assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
     assert naming.is_underscored("access_token")

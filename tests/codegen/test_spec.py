@@ -24,12 +24,9 @@ def model(name: str, *nested: str) -> Model:
     return Model(name=name, description="", section="", fields=fields)
 
 
-def test_operation_name_has_a_namespace_and_a_method() -> None:
+def test_request_models_nested_models_come_first_and_once() -> None:
     submit = operation("orders.submit", None)
     assert (submit.namespace, submit.python_name) == ("orders", "submit")
-
-
-def test_request_models_nested_models_come_first_and_once() -> None:
     models = [model("Order", "Leg", "Rule"), model("Leg"), model("Rule", "Leg"), model("Answer"), model("Edit", "Leg")]
     spec = Spec(
         models={each.name: each for each in models},
@@ -44,9 +41,6 @@ def test_request_models_nested_models_come_first_and_once() -> None:
         digest="",
     )
     assert [each.name for each in spec.request_models()] == ["Leg", "Rule", "Order", "Edit"]
-
-
-def test_request_models_recursive_model_comes_once() -> None:
     spec = Spec(
         models={"Tree": model("Tree", "Tree")},
         enums={},
@@ -55,7 +49,4 @@ def test_request_models_recursive_model_comes_once() -> None:
         digest="",
     )
     assert [each.name for each in spec.request_models()] == ["Tree"]
-
-
-def test_request_models_of_the_toy_schema() -> None:
     assert [each.name for each in load(TOY).request_models()] == ["NewLabel", "NewPlant", "BedEdit"]

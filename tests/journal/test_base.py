@@ -17,36 +17,21 @@ KEY = EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1")
 ENTRY = JournalEntry(key=KEY, body=b'{"price":"1"}', opened_at=datetime(2026, 3, 2, tzinfo=UTC))
 
 
-def test_a_new_entry_is_open_tried_once_and_not_held() -> None:
+def test_entries_keys_and_states_are_plain_values() -> None:
     assert (ENTRY.state, ENTRY.attempts, ENTRY.note) == (EntryState.OPEN, 1, "")
     assert (ENTRY.order_id, ENTRY.closed_at, ENTRY.looked_at, ENTRY.owner, ENTRY.claimed_until) == (None,) * 5
     assert ENTRY.closed_by is None
-
-
-def test_a_key_is_its_four_parts() -> None:
     assert EntryKey(ORIGIN, "sandbox", "5WT00001", "order-1") == KEY
     others = {EntryKey(ORIGIN, "production", "5WT00001", "order-1"), EntryKey(ORIGIN, "sandbox", "5WT00002", "order-1"),
               EntryKey(ORIGIN, "sandbox", "5WT00001", "order-2"),
               EntryKey("http://127.0.0.1:8000", "sandbox", "5WT00001", "order-1")}  # fmt: skip
     assert len({KEY, *others}) == 5
-
-
-def test_what_was_ordered_does_not_show_in_a_dump() -> None:
     assert "price" not in repr(ENTRY)
     assert "order-1" in repr(ENTRY)
-
-
-def test_values_stay_as_they_are() -> None:
     for value, name in ((ENTRY, "state"), (KEY, "environment")):
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             setattr(value, name, "other")
-
-
-def test_states_are_the_words_that_a_database_keeps() -> None:
     assert [str(state) for state in EntryState] == ["open", "placed", "refused", "not_sent", "abandoned"]
-
-
-def test_an_error_of_the_journal_is_one_of_ours_with_a_code_of_its_own() -> None:
     error = JournalError("disk full")
     assert isinstance(error, BrokerageError)
     assert (error.code, str(error)) == ("journal_unavailable", "disk full")

@@ -93,13 +93,15 @@ async def test_what_the_service_has_seen_is_never_opened_again(journal: Journal,
     assert entry.closed_at is not None
 
 
-async def test_the_first_outcome_stays(journal: Journal) -> None:
+async def test_closed_entry_cannot_be_claimed_and_keeps_its_first_outcome(journal: Journal) -> None:
+    assert await journal.claim(KEY, owner="a", lease=LONG) is None
     await opened(journal)
     assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77")
     assert not await journal.close(KEY, owner="a", state=EntryState.REFUSED)
     assert not await journal.close(OTHER, owner="a", state=EntryState.REFUSED)
     assert (await journal.entries("sandbox", state=EntryState.PLACED))[0].order_id == "77"
     assert await journal.entries("sandbox", state=EntryState.OPEN) == []
+    assert await journal.claim(KEY, owner="a", lease=LONG) is None
 
 
 # --- claims
@@ -130,13 +132,6 @@ async def test_a_repeated_claim_is_not_another_worker(journal: Journal) -> None:
     assert again is not None
     assert again.owner == "b"
     assert await journal.claim(KEY, owner="c", lease=LONG) is None
-
-
-async def test_what_is_not_open_cannot_be_claimed(journal: Journal) -> None:
-    assert await journal.claim(KEY, owner="a", lease=LONG) is None
-    await opened(journal)
-    await journal.close(KEY, owner="a", state=EntryState.PLACED)
-    assert await journal.claim(KEY, owner="a", lease=LONG) is None
 
 
 async def test_renewing_raises_the_number_of_attempts_and_never_lowers_it(journal: Journal) -> None:

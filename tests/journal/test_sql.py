@@ -79,12 +79,19 @@ async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error
             await journal.open(KEY, b"x", owner="b", lease=30)
 
 
-async def test_times_are_read_as_utc() -> None:
+async def test_statements_take_values_as_values() -> None:
     async with InMemory() as journal:
         assert await journal.now() == datetime.fromtimestamp(1000.0, UTC)
         entry, _ = await journal.open(KEY, b"x", owner="a", lease=30)
         assert entry.claimed_until == datetime.fromtimestamp(1030.0, UTC)
         assert (entry.closed_at, entry.looked_at) == (None, None)
+    hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
+    async with InMemory() as journal:
+        await journal.open(hostile, b"'", owner="'", lease=30)
+        assert await journal.close(hostile, owner="'", state=EntryState.REFUSED, note="' OR 1=1")
+        found = await journal.find(hostile)
+        assert found is not None
+        assert (found.key, found.note) == (hostile, "' OR 1=1")
 
 
 async def test_a_usual_order_takes_one_statement_for_each_step() -> None:
@@ -108,13 +115,3 @@ async def test_many_claims_are_renewed_in_one_statement(claims: int, statements:
         assert len(journal.ran) == statements
         ends = {entry.claimed_until for entry in await journal.entries()}
         assert ends <= {datetime.fromtimestamp(1050.0, UTC)}
-
-
-async def test_values_that_look_like_sql_are_values() -> None:
-    hostile = EntryKey(ORIGIN, "sandbox", "A1", "'; DROP TABLE t; --")
-    async with InMemory() as journal:
-        await journal.open(hostile, b"'", owner="'", lease=30)
-        assert await journal.close(hostile, owner="'", state=EntryState.REFUSED, note="' OR 1=1")
-        found = await journal.find(hostile)
-        assert found is not None
-        assert (found.key, found.note) == (hostile, "' OR 1=1")

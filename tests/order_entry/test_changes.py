@@ -35,15 +35,8 @@ from tests.tables import for_each
 from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, bracket_order, floor, order
 
 SUBMIT, ONE_ORDER = r"/orders$", r"/orders/\d+$"
-PAIRS = r"/complex-orders/\d+$"
 
-UNTOUCHED = [
-    "drop_before",
-    "hang",
-    "status(500)",
-    "status(503)",
-    "html(502)",
-]
+UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
 DONE = [
     "drop_after",
     "hang_after",
@@ -56,7 +49,6 @@ DONE = [
     faults.delay(TIMEOUT + 5),
     faults.delay_after(TIMEOUT + 5),
 ]
-NAMES = [*DONE[:6], "empty body", "other JSON", "processed later", "answered too late"]
 
 
 def edit(price: str = "11") -> OrderEdit:
@@ -82,112 +74,128 @@ async def status_of(here: Floor, order_id: str | None) -> str:
     return next(record.status for record in here.sim.ledger.orders() if record.order_id == order_id)
 
 
+# --- all changes under all faults
+
+REQUESTS = {
+    "cancel": ("DELETE", ONE_ORDER),
+    "replace": ("PUT", ONE_ORDER),
+    "edit": ("PATCH", ONE_ORDER),
+    "edit_pairs": ("PATCH", r"/complex-orders/\d+$"),
+}
+"""Method and path of the request of each change."""
+
+RATIO = Decimal("1.75")
+
+
+async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None = 1) -> tuple[OrderChange, bool]:
+    """Make a change whose request meets ``action``; return it, and whether the books have it."""
+    async with floor() as here:
+        account, number = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
+        if kind != "edit_pairs":
+            account, number = here.account, str((await working(here)).id)
+        if action is not None:
+            here.sim.faults.add(*REQUESTS[kind], action, times=times)
+        if hidden:
+            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
+        terms: dict[str, Any] = {"edit": edit()}
+        if kind == "edit_pairs":
+            terms = {"ratio_price_comparator": Comparator.LTE, "ratio_price_threshold": RATIO}
+        make: Any = getattr(here.entry, kind)
+        change: OrderChange = await make(account, number, **({} if kind == "cancel" else terms))
+        here.sim.faults.clear()
+        return change, await is_done(here, kind, account, number, change)
+
+
+async def is_done(here: Floor, kind: str, account: str, number: str, change: OrderChange) -> bool:
+    """Return whether the books have a change, once its request has arrived."""
+    status = await status_of(here, number) if kind != "edit_pairs" else ""
+    await asyncio.sleep(60)
+    if kind == "cancel":
+        return status == "Cancelled"
+    if kind == "edit_pairs":
+        return (await here.client.complex_orders.get(account, number)).ratio_price_threshold == RATIO
+    (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{kind}"]
+    assert {dry} == {sent, *more}
+    successors = [each.order_id for each in here.sim.ledger.orders() if each.replaces_order_id == number]
+    if change.outcome is ChangeOutcome.APPLIED:
+        assert change.order is not None
+        assert [change.order.id] == successors
+    return bool(successors)
+
+
+OUTCOMES: list[tuple[Any, ChangeOutcome]] = [
+    *((action, ChangeOutcome.APPLIED) for action in (None, *DONE)),
+    *((action, ChangeOutcome.UNKNOWN) for action in (*UNTOUCHED, faults.html(200))),  # the last is a captive portal's
+    ("refuse", ChangeOutcome.NOT_SENT),
+]
+
+
+@for_each("kind", REQUESTS)
+@for_each("action, outcome", OUTCOMES)
+def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, outcome: ChangeOutcome) -> None:
+    is_applied = outcome is ChangeOutcome.APPLIED
+    for hidden in (0, 5) if is_applied and kind in ("cancel", "replace") else (0,):
+        times = None if outcome is ChangeOutcome.NOT_SENT else 1
+        change, done = run_in(VirtualLoop(), changed(kind, action, hidden=hidden, times=times))
+        assert (change.outcome, done) == (outcome, is_applied)
+        assert is_applied or change.error is not None
+        if outcome is ChangeOutcome.UNKNOWN:
+            assert (change.complex_order if kind == "edit_pairs" else change.order) is not None
+        if kind == "cancel" and change.order is not None:
+            assert change.order.status in (("Cancel Requested", "Cancelled") if is_applied else ("Live",))
+        if action is None and kind in ("replace", "edit"):
+            assert change.order is not None
+            assert (change.order.price, change.preview is not None) == (11, True)
+
+
 # --- cancelling
 
 
-async def cancel(action: faults.Fault | str | None, *, hidden: int = 0, times: int | None = 1) -> tuple[Any, str]:
-    async with floor() as here:
-        target = await working(here)
-        if action is not None:
-            here.sim.faults.add("DELETE", ONE_ORDER, action, times=times)
-        if hidden:
-            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
-        change = await here.entry.cancel(here.account, str(target.id))
-        here.sim.faults.clear()
-        return change, await status_of(here, target.id)
-
-
-def test_a_cancelled_order_is_asked_once() -> None:
-    change, status = run_in(VirtualLoop(), cancel(None))
-    assert (change.outcome, change.order.status, status) == (ChangeOutcome.APPLIED, "Cancel Requested", "Cancelled")
-
-
-@pytest.mark.parametrize("hidden", [0, 5])
-@pytest.mark.parametrize("action", DONE, ids=NAMES)
-def test_a_cancellation_without_an_answer_is_read_from_the_order(action: Any, hidden: int) -> None:
-    change, status = run_in(VirtualLoop(), cancel(action, hidden=hidden))
-    assert (change.outcome, status) == (ChangeOutcome.APPLIED, "Cancelled")
-    assert change.order is None or change.order.status in ("Cancel Requested", "Cancelled")
-
-
-@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
-def test_a_cancellation_that_never_arrived_is_unknown_and_shows_the_order(action: Any) -> None:
-    change, status = run_in(VirtualLoop(), cancel(action))
-    assert (change.outcome, change.order.status, status) == (ChangeOutcome.UNKNOWN, "Live", "Live")
-    assert change.error is not None
-
-
-def test_a_cancellation_that_was_never_sent_says_so() -> None:
-    change, status = run_in(VirtualLoop(), cancel("refuse", times=None))
-    assert (change.outcome, status) == (ChangeOutcome.NOT_SENT, "Live")
-
-
 @on_virtual_time
-async def test_a_finished_order_cannot_be_cancelled_and_is_shown() -> None:
-    async with floor() as here:
-        target = await working(here)
-        await here.entry.cancel(here.account, str(target.id))
-        await asyncio.sleep(30)
-        change = await here.entry.cancel(here.account, str(target.id))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert isinstance(change.error, OrderNotCancellableError)
-        assert change.order is not None
-        assert change.order.status == "Cancelled"
+async def test_order_that_has_ended_is_refused_and_shown() -> None:
+    for price, fault, status in ((None, None, "Cancelled"), ("9", "drop_before", "Filled")):
+        async with floor() as here:
+            number = str((await working(here)).id)
+            if price is None:
+                assert (await here.entry.cancel(here.account, number)).outcome is ChangeOutcome.APPLIED
+            else:
+                here.sim.set_price("AAPL", price)
+            await asyncio.sleep(60)
+            if fault is not None:
+                here.sim.faults.add("DELETE", ONE_ORDER, fault)
+            change = await here.entry.cancel(here.account, number)
+            assert change.outcome is ChangeOutcome.REFUSED
+            assert fault is not None or isinstance(change.error, OrderNotCancellableError)
+            assert change.order is not None
+            assert change.order.status == status
 
 
+@for_each("action, outcome", [("drop_before", "UNKNOWN"), ("rate_limited", "NOT_SENT"), ("unauthorized", "NOT_SENT")])
 @on_virtual_time
-async def test_an_order_that_filled_before_a_lost_cancellation_is_refused() -> None:
+async def test_cancellation_is_sent_once_and_can_be_made_again(action: str, outcome: str) -> None:
     async with floor() as here:
-        target = await working(here)
-        here.sim.set_price("AAPL", "9")
-        await asyncio.sleep(60)
-        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
-        change = await here.entry.cancel(here.account, str(target.id))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.order is not None
-        assert change.order.status == "Filled"
-
-
-@on_virtual_time
-async def test_a_cancellation_is_sent_once_whatever_happens() -> None:
-    async with floor() as here:
-        target = await working(here)
-        here.sim.faults.add("DELETE", ONE_ORDER, "drop_before", times=None)
-        await here.entry.cancel(here.account, str(target.id))
-        assert here.sim.ledger.count("orders.cancel") == 1
-
-
-@pytest.mark.parametrize("action", ["rate_limited", "unauthorized"])
-@on_virtual_time
-async def test_a_cancellation_that_was_turned_away_can_still_be_made(action: str) -> None:
-    async with floor() as here:
-        target = await working(here)
+        number = str((await working(here)).id)
         here.sim.faults.add("DELETE", ONE_ORDER, action, times=None)
-        change = await here.entry.cancel(here.account, str(target.id))
-        assert change.outcome is ChangeOutcome.NOT_SENT
-        assert change.error is not None
+        change = await here.entry.cancel(here.account, number)
+        assert (change.outcome, change.error is not None) == (ChangeOutcome[outcome], True)
+        assert action != "drop_before" or here.sim.ledger.count("orders.cancel") == 1
         here.sim.faults.clear()
-        assert (await here.entry.cancel(here.account, str(target.id))).outcome is ChangeOutcome.APPLIED
+        assert (await here.entry.cancel(here.account, number)).outcome is ChangeOutcome.APPLIED
 
 
-@pytest.mark.parametrize("shown", ['"status":"Filled"', '"status":"Live"', '"id":1,"status":"Cancel Requested"'])
-@pytest.mark.parametrize(
-    ("done", "outcome", "status"),
-    [(True, ChangeOutcome.APPLIED, "Cancelled"), (False, ChangeOutcome.UNKNOWN, "Live")],
-)
-def test_an_answer_that_does_not_show_the_order_cancelled_proves_nothing(
-    shown: str, done: bool, outcome: ChangeOutcome, status: str
+@for_each("shown", ['"status":"Filled"', '"status":"Live"', '"id":1,"status":"Cancel Requested"'])
+@for_each("done, outcome", [(True, ChangeOutcome.APPLIED), (False, ChangeOutcome.UNKNOWN)])
+def test_answer_that_does_not_show_the_order_cancelled_proves_nothing(
+    shown: str, done: bool, outcome: ChangeOutcome
 ) -> None:
     answer = faults.body(b'{"data":{' + shown.encode() + b"}}")
-    change, found = run_in(VirtualLoop(), cancel(attrs.evolve(answer, processed=done)))
-    assert (change.outcome, found) == (outcome, status)
+    change, found = run_in(VirtualLoop(), changed("cancel", attrs.evolve(answer, processed=done)))
+    assert (change.outcome, found) == (outcome, done)
 
 
-@pytest.mark.parametrize(
-    "action", ["drop_before", faults.body(b'{"data":{"status":"Cancelled","replacing-order-id":9}}')]
-)
+@for_each("action", ["drop_before", faults.body(b'{"data":{"status":"Cancelled","replacing-order-id":9}}')])
 @on_virtual_time
-async def test_an_order_that_was_replaced_meanwhile_is_not_taken_for_cancelled(action: Any) -> None:
+async def test_order_that_was_replaced_in_between_is_not_taken_for_cancelled(action: Any) -> None:
     """It reads `Cancelled`, but the one that took its place works."""
     async with floor() as here:
         target = await working(here)
@@ -201,9 +209,9 @@ async def test_an_order_that_was_replaced_meanwhile_is_not_taken_for_cancelled(a
         assert await status_of(here, successor.id) == "Live"
 
 
-@pytest.mark.parametrize(("price", "outcome"), [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
+@for_each("price, outcome", [("10", ChangeOutcome.UNKNOWN), ("200", ChangeOutcome.REFUSED)])
 @on_virtual_time
-async def test_an_order_that_was_not_touched_for_long_is_still_read_back(price: str, outcome: ChangeOutcome) -> None:
+async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str, outcome: ChangeOutcome) -> None:
     async with floor() as here:
         ticket = attrs.evolve(order("old"), time_in_force=TimeInForce.GTC, price=Decimal(price))
         placement = await here.entry.place(here.account, ticket)
@@ -215,64 +223,15 @@ async def test_an_order_that_was_not_touched_for_long_is_still_read_back(price: 
             await here.client.orders.submit(here.account, order())
         here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
         change = await here.entry.cancel(here.account, str(placement.order.id))
-        assert change.outcome is outcome
         assert change.order is not None
-        assert change.order.id == placement.order.id
+        assert (change.outcome, change.order.id) == (outcome, placement.order.id)
 
 
 # --- replacing
 
 
-async def replace(
-    action: faults.Fault | str | None, *, method: str = "replace", hidden: int = 0, times: int | None = 1
-) -> tuple[OrderChange, list[str]]:
-    async with floor() as here:
-        target = await working(here)
-        if action is not None:
-            here.sim.faults.add("PUT" if method == "replace" else "PATCH", ONE_ORDER, action, times=times)
-        if hidden:
-            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=hidden)
-        change = await getattr(here.entry, method)(here.account, str(target.id), edit())
-        here.sim.faults.clear()
-        (dry,), (sent, *more) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
-        assert {dry} == {sent, *more}
-        await asyncio.sleep(60)
-        here.sim.settle()
-        successors = [r.order_id for r in here.sim.ledger.orders() if r.replaces_order_id == target.id]
-        return change, successors
-
-
-@pytest.mark.parametrize("method", ["replace", "edit"])
-def test_a_replaced_order_is_the_new_one(method: str) -> None:
-    change, (successor,) = run_in(VirtualLoop(), replace(None, method=method))
-    assert change.outcome is ChangeOutcome.APPLIED
-    assert change.order is not None
-    assert (change.order.id, change.order.price) == (successor, 11)
-    assert change.preview is not None
-
-
-@pytest.mark.parametrize("hidden", [0, 5])
-@pytest.mark.parametrize("action", DONE, ids=NAMES)
-def test_a_replacement_without_an_answer_is_read_from_the_original(action: Any, hidden: int) -> None:
-    change, (successor,) = run_in(VirtualLoop(), replace(action, hidden=hidden))
-    assert change.outcome is ChangeOutcome.APPLIED
-    assert change.order is not None
-    assert change.order.id == successor
-
-
-@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
-def test_a_replacement_that_never_arrived_is_unknown(action: Any) -> None:
-    change, successors = run_in(VirtualLoop(), replace(action))
-    assert (change.outcome, successors) == (ChangeOutcome.UNKNOWN, [])
-
-
-def test_a_replacement_that_was_never_sent_says_so() -> None:
-    change, successors = run_in(VirtualLoop(), replace("refuse", times=None))
-    assert (change.outcome, successors) == (ChangeOutcome.NOT_SENT, [])
-
-
 @on_virtual_time
-async def test_a_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
+async def test_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
     async with floor() as here:
         target = await working(here)
         here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
@@ -280,37 +239,44 @@ async def test_a_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
         await asyncio.sleep(1)
         theirs = await here.client.orders.replace(here.account, str(target.id), edit("9"))
         change = await ours
-        assert change.outcome is ChangeOutcome.UNKNOWN
         assert change.order is not None
-        assert (change.order.id, change.order.price) == (theirs.id, 9)
+        assert (change.outcome, change.order.id, change.order.price) == (ChangeOutcome.UNKNOWN, theirs.id, 9)
 
 
+@for_each(
+    "kind, answer, outcome",
+    [
+        # Edited in place, also when it has itself replaced another one before.
+        ("edit", b'{"data":{"id":%s,"replaces-order-id":98}}', ChangeOutcome.APPLIED),
+        ("replace", b'{"data":{"id":99,"replaces-order-id":98}}', ChangeOutcome.UNKNOWN),
+        ("replace", None, ChangeOutcome.REFUSED),
+    ],
+)
 @on_virtual_time
-async def test_an_order_that_was_edited_in_place_is_shown_by_its_own_id() -> None:
-    """Also when it has itself replaced another one before."""
+async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
+    kind: str, answer: bytes | None, outcome: ChangeOutcome
+) -> None:
     async with floor() as here:
-        target = await working(here)
-        answer = faults.body(b'{"data":{"id":' + str(target.id).encode() + b',"replaces-order-id":98}}')
-        here.sim.faults.add("PATCH", ONE_ORDER, attrs.evolve(answer, processed=False))
-        change = await here.entry.edit(here.account, str(target.id), edit())
-        assert change.outcome is ChangeOutcome.APPLIED
-
-
-@on_virtual_time
-async def test_an_answer_that_replaces_another_order_proves_nothing() -> None:
-    async with floor() as here:
-        target = await working(here)
-        answer = faults.body(b'{"data":{"id":99,"replaces-order-id":98}}')
-        here.sim.faults.add("PUT", ONE_ORDER, attrs.evolve(answer, processed=False))
-        change = await here.entry.replace(here.account, str(target.id), edit())
-        assert change.outcome is ChangeOutcome.UNKNOWN
+        number = str((await working(here)).id)
+        fault = faults.status(422)
+        if answer is not None:
+            fault = attrs.evolve(faults.body(answer.replace(b"%s", number.encode())), processed=False)
+        here.sim.faults.add(*REQUESTS[kind], fault)
+        change = await getattr(here.entry, kind)(here.account, number, edit())
+        assert change.outcome is outcome
         assert change.order is not None
-        assert change.order.id == target.id
+        assert change.order.id == number
+        assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
 
 
 @on_virtual_time
-async def test_a_replacement_that_fails_its_dry_run_is_never_sent() -> None:
+async def test_replacement_that_fails_its_checks_is_never_sent() -> None:
     async with floor() as here:
+        with pytest.raises(InvalidRequestError, match="price"):
+            await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
+        with pytest.raises(InvalidRequestError):
+            await here.entry.cancel(here.account, "..")
+        assert not here.sim.ledger.requests
         target = await working(here)
         await here.entry.cancel(here.account, str(target.id))
         await asyncio.sleep(30)
@@ -320,118 +286,44 @@ async def test_a_replacement_that_fails_its_dry_run_is_never_sent() -> None:
         assert here.sim.ledger.count("orders.replace") == 0
 
 
+@for_each("allowed, outcome", [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
 @on_virtual_time
-async def test_a_replacement_that_is_refused_shows_the_original() -> None:
+async def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool, outcome: ChangeOutcome) -> None:
     async with floor() as here:
         target = await working(here)
-        here.sim.faults.add("PUT", ONE_ORDER, faults.status(422))
-        change = await here.entry.replace(here.account, str(target.id), edit())
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.order is not None
-        assert (change.order.id, change.order.status) == (target.id, "Live")
-
-
-@pytest.mark.parametrize(("allowed", "outcome"), [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
-def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool, outcome: ChangeOutcome) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            target = await working(here)
-            warned = b'{"data":{"warnings":[{"code":"w","message":"m"}]},"context":"/"}'
-            here.sim.faults.add("POST", r"/orders/\d+/dry-run$", faults.body(warned))
-            change = await here.entry.replace(here.account, str(target.id), edit(), allow_warnings=allowed)
-            assert (change.outcome, [w.code for w in change.warnings]) == (outcome, ["w"])
-            assert isinstance(change.error, PreflightError) is (not allowed)
-
-    run()
-
-
-@on_virtual_time
-async def test_an_edit_that_breaks_the_rules_is_told_before_anything_is_sent() -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="price"):
-            await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
-        with pytest.raises(InvalidRequestError):
-            await here.entry.cancel(here.account, "..")
-        assert not here.sim.ledger.requests
+        warned = b'{"data":{"warnings":[{"code":"w","message":"m"}]},"context":"/"}'
+        here.sim.faults.add("POST", r"/orders/\d+/dry-run$", faults.body(warned))
+        change = await here.entry.replace(here.account, str(target.id), edit(), allow_warnings=allowed)
+        assert (change.outcome, [w.code for w in change.warnings]) == (outcome, ["w"])
+        assert isinstance(change.error, PreflightError) is (not allowed)
 
 
 # --- editing a pair
 
 
-async def edit_pairs(action: faults.Fault | str | None, *, times: int | None = 1) -> tuple[OrderChange, Any]:
-    async with floor() as here:
-        account, pair = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
-        if action is not None:
-            here.sim.faults.add("PATCH", PAIRS, action, times=times)
-        change = await here.entry.edit_pairs(
-            account, pair, ratio_price_comparator=Comparator.LTE, ratio_price_threshold=Decimal("1.75")
-        )
-        here.sim.faults.clear()
-        await asyncio.sleep(2 * TIMEOUT)
-        pairs = await here.client.complex_orders.get(account, pair)
-        return change, pairs.ratio_price_threshold
-
-
-@pytest.mark.parametrize("action", [None, *DONE], ids=["no fault", *NAMES])
-def test_an_edited_pair_is_read_back_when_no_answer_comes(action: Any) -> None:
-    change, threshold = run_in(VirtualLoop(), edit_pairs(action))
-    assert (change.outcome, threshold) == (ChangeOutcome.APPLIED, Decimal("1.75"))
-
-
-@pytest.mark.parametrize("action", UNTOUCHED, ids=str)
-def test_an_edit_of_a_pair_that_never_arrived_is_unknown(action: Any) -> None:
-    change, threshold = run_in(VirtualLoop(), edit_pairs(action))
-    assert change.outcome is ChangeOutcome.UNKNOWN
-    assert change.complex_order is not None
-    assert threshold != Decimal("1.75")
-
-
 @on_virtual_time
-async def test_a_pair_that_cannot_be_read_back_is_unknown() -> None:
+async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused() -> None:
     async with floor() as here:
-        account, pair = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
-        here.sim.faults.add("PATCH", PAIRS, "drop_after")
-        here.sim.faults.add("GET", PAIRS, faults.status(503), times=None)
-        change = await here.entry.edit_pairs(account, pair, ratio_price_threshold=Decimal(2))
+        account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
+        change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
+        assert change.complex_order is not None
+        assert (change.outcome, change.complex_order.type) == (ChangeOutcome.REFUSED, "OCO")
+        here.sim.faults.add(*REQUESTS["edit_pairs"], "drop_after")
+        here.sim.faults.add("GET", REQUESTS["edit_pairs"][1], faults.status(503), times=None)
+        change = await here.entry.edit_pairs(account, ids["PAIRS"], ratio_price_threshold=ratio)
         assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
 
 
-@pytest.mark.parametrize("errors", [b'[{"code":"no","message":"No"}]', b'"no"', b'{"code":"no"}'])
-@pytest.mark.parametrize(("done", "outcome"), [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.UNKNOWN)])
-def test_an_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
+@for_each("errors", [b'[{"code":"no","message":"No"}]', b'"no"', b'{"code":"no"}'])
+@for_each("done, outcome", [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.UNKNOWN)])
+def test_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
     errors: bytes, done: bool, outcome: ChangeOutcome
 ) -> None:
     answer = faults.body(b'{"data":{"order":{"id":"1"},"errors":' + errors + b"}}")
-    change, _ = run_in(VirtualLoop(), edit_pairs(attrs.evolve(answer, processed=done)))
+    change, _ = run_in(VirtualLoop(), changed("edit_pairs", attrs.evolve(answer, processed=done)))
     assert change.outcome is outcome
     assert isinstance(change.error, PreflightError)
     assert change.preview is not None
-
-
-PORTAL = faults.html(200)
-
-
-def test_a_change_that_a_captive_portal_answered_is_not_applied() -> None:
-    changes = [run_in(VirtualLoop(), work)[0] for work in (cancel(PORTAL), replace(PORTAL), edit_pairs(PORTAL))]
-    assert [change.outcome for change in changes] == [ChangeOutcome.UNKNOWN] * 3
-    assert all(change.error is not None for change in changes)
-
-
-def test_an_edit_of_a_pair_that_was_never_sent_says_so() -> None:
-    change, threshold = run_in(VirtualLoop(), edit_pairs("refuse", times=None))
-    assert change.outcome is ChangeOutcome.NOT_SENT
-    assert threshold != Decimal("1.75")
-
-
-@on_virtual_time
-async def test_what_is_no_pair_is_refused_and_shown() -> None:
-    async with floor() as here:
-        account, other = here.sim.account_numbers[1], here.sim.complex_order_ids["OCO"]
-        change = await here.entry.edit_pairs(account, other, ratio_price_threshold=Decimal(2))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.complex_order is not None
-        assert change.complex_order.type == "OCO"
 
 
 # --- orders on their way, and orders that are filled first
@@ -705,14 +597,8 @@ async def test_change_that_is_cancelled_names_the_order(call: str, request_of: s
         pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
         here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
         here.sim.faults.add("POST", pattern, "hang")
-        terms = OrderEdit(
-            order_type=OrderType.LIMIT,
-            time_in_force=TimeInForce.DAY,
-            price=Decimal(11),
-            price_effect=PriceEffect.DEBIT,
-        )
-        edit = () if call == "cancel" else (terms,)
-        changing = asyncio.create_task(getattr(here.entry, call)(here.account, placed.order_id, *edit))
+        terms = () if call == "cancel" else (edit(),)
+        changing = asyncio.create_task(getattr(here.entry, call)(here.account, placed.order_id, *terms))
         await asyncio.sleep(2)
         changing.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:

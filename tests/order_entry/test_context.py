@@ -21,42 +21,30 @@ def client_of(name: str = "sandbox", **session: Any) -> Any:
     return SimpleNamespace(session=SimpleNamespace(**session), environment=environment("https://api.example.com/v1"))
 
 
-def test_key_of_an_order_names_the_service_and_the_environment() -> None:
+def test_context_has_key_time_and_lease() -> None:
     keys = {
         context_of(client_of(name), MemoryJournal(), 30.0).key_of("A1", "mine") for name in ("sandbox", "production")
     }
     assert {key.environment for key in keys} == {"sandbox", "production"}
     assert {key.origin for key in keys} == {"https://api.example.com"}
     assert {(key.account_number, key.external_identifier) for key in keys} == {("A1", "mine")}
-
-
-def test_time_is_that_of_the_service_once_it_is_known() -> None:
     known: list[datetime | None] = [None, THERE]
     context = context_of(client_of(service_now=lambda: known[0]), MemoryJournal(), 30.0)
     assert abs(context.now() - datetime.now(UTC)) < timedelta(minutes=1)
     known.pop(0)
     assert context.now() == THERE
-
-
-def test_lease_is_that_of_the_claims() -> None:
     context = context_of(client_of(), MemoryJournal(), 12.5)
     assert context.lease == context.claims.lease == 12.5
+    with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
+        context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="journal"):
+        context_of(client_of(), object(), 30.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("path", ["orders.db", "/var/lib/orders.db"])
 def test_path_in_place_of_a_journal_says_how_to_open_it(path: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"got a path: open SqliteJournal\('{path}'\)"):
         context_of(client_of(), path, 30.0)  # type: ignore[arg-type]
-
-
-def test_lease_must_end() -> None:
-    with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
-        context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
-
-
-def test_journal_must_have_the_methods_of_one() -> None:
-    with pytest.raises(ConfigurationError, match="journal"):
-        context_of(client_of(), object(), 30.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

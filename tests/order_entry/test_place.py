@@ -16,6 +16,7 @@ from brokerage_async._generated.operations import ORDERS_SUBMIT
 from brokerage_async.config import RetryPolicy
 from brokerage_async.errors import (
     AuthenticationError,
+    BrokerageError,
     ConfigurationError,
     InvalidRequestError,
     OrderNotSentError,
@@ -23,6 +24,7 @@ from brokerage_async.errors import (
     OrderRefusedError,
     PreflightError,
     RateLimitError,
+    RequestNotSentError,
     ResponseDecodeError,
     TokenError,
     UnprocessableError,
@@ -35,6 +37,7 @@ from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
+from tests.tables import for_each
 from tests.trading import (
     DRY_RUN,
     FAILED,
@@ -76,14 +79,8 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending() ->
         rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
         share = tickets.buy_to_open("AAPL", 10)
         for bad, reason in (
-            (
-                tickets.limit(share, price="10.01"),
-                "price must be on a tick, got 10.01: the nearest are 10.00 and",
-            ),
-            (
-                tickets.stop(share, trigger="2.999"),
-                "trigger must be on a tick, got 2.999: the nearest are 2.99 and",
-            ),
+            (tickets.limit(share, price="10.01"), "price must be on a tick, got 10.01: the nearest are 10.00 and"),
+            (tickets.stop(share, trigger="2.999"), "trigger must be on a tick, got 2.999: the nearest are 2.99 and"),
         ):
             with pytest.raises(InvalidRequestError, match=reason) as caught:
                 await here.entry.place(here.account, bad, tick_sizes=rows)
@@ -93,37 +90,37 @@ async def test_place_with_ticks_refuses_a_price_between_them_before_sending() ->
         assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
 
 
-@on_virtual_time
-async def test_errors_in_a_successful_dry_run_stop_the_order() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", DRY_RUN, faults.body(FAILED))
-        placement = await here.entry.place(here.account, order(), allow_warnings=True)
-        assert placement.outcome is Outcome.REFUSED
-        assert placement.error is not None
-        assert (placement.error.code, placement.error.errors[0].code) == ("preflight_errors", "margin_check_failed")
-        assert here.sim.ledger.count("orders.submit") == 0
+def beside(code: str) -> faults.Fault:
+    """Return the answer of a dry-run with an error beside its data."""
+    answer = {
+        "data": {"order": {"order-type": "Limit"}, "warnings": []},
+        "error": {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]},
+    }
+    return faults.body(json.dumps(answer).encode())
 
 
-@pytest.mark.parametrize("code", ["preflight_check_failure", "margin_check_failed"])
+@for_each(
+    "answer, error, codes",
+    [
+        (faults.body(FAILED), PreflightError, ("preflight_errors", "margin_check_failed")),
+        (beside("preflight_check_failure"), PreflightError, ("preflight_check_failure", "margin")),
+        (beside("margin_check_failed"), UnprocessableError, ("margin_check_failed", "margin")),
+    ],
+)
 @on_virtual_time
-async def test_an_error_beside_the_data_of_a_successful_dry_run_stops_the_order(code: str) -> None:
+async def test_errors_in_a_successful_dry_run_stop_the_order(answer: Any, error: Any, codes: tuple[str, str]) -> None:
     async with floor() as here:
-        answer = {
-            "data": {"order": {"order-type": "Limit"}, "warnings": []},
-            "error": {"code": code, "message": "no", "errors": [{"code": "margin", "message": "Too little"}]},
-        }
-        here.sim.faults.add("POST", DRY_RUN, faults.body(json.dumps(answer).encode()))
+        here.sim.faults.add("POST", DRY_RUN, answer)
         placement = await here.entry.place(here.account, order(), allow_warnings=True)
         assert placement.outcome is Outcome.REFUSED
-        assert isinstance(placement.error, UnprocessableError)
-        assert isinstance(placement.error, PreflightError) is (code == "preflight_check_failure")
-        assert (placement.error.code, placement.error.errors[0].code) == (code, "margin")
+        assert type(placement.error) is error
+        assert (placement.error.code, placement.error.errors[0].code) == codes
         assert placement.preview is not None
         assert here.sim.ledger.count("orders.submit") == 0
 
 
-@pytest.mark.parametrize(
-    ("allowed", "outcome"),
+@for_each(
+    "allowed, outcome",
     [
         (False, Outcome.REFUSED),
         (["another_code"], Outcome.REFUSED),
@@ -131,59 +128,43 @@ async def test_an_error_beside_the_data_of_a_successful_dry_run_stops_the_order(
         (["tif_next_valid_sesssion"], Outcome.PLACED),
     ],
 )
-def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | list[str], outcome: Outcome) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
-            placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
-            assert placement.outcome is outcome
-            assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
-            assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
-
-    run()
+@on_virtual_time
+async def test_warnings_stop_the_order_unless_they_are_allowed(allowed: bool | list[str], outcome: Outcome) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", DRY_RUN, faults.body(WARNED))
+        placement = await here.entry.place(here.account, order(), allow_warnings=allowed)
+        assert placement.outcome is outcome
+        assert [warning.code for warning in placement.warnings] == ["tif_next_valid_sesssion"]
+        assert here.sim.ledger.count("orders.submit") == (outcome is Outcome.PLACED)
 
 
-@pytest.mark.parametrize("action", ["drop_after", "hang", "status(503)", "rate_limited", "garbage", "unauthorized"])
-def test_a_dry_run_without_an_answer_leaves_the_order_unsent(action: str) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            here.sim.faults.add("POST", DRY_RUN, action, times=None)
-            placement = await here.entry.place(here.account, order())
-            assert placement.outcome is Outcome.NOT_SENT
-            assert placement.error is not None
-            assert here.sim.ledger.count("orders.submit") == 0
-            assert not await here.journaled()
-
-    run()
-
-
-@pytest.mark.parametrize("answer", [b'{"maintenance": true}', b'{"data": {}, "context": "/"}'])
-def test_a_dry_run_whose_answer_shows_nothing_is_no_permission(answer: bytes) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            here.sim.faults.add("POST", DRY_RUN, faults.body(answer))
-            placement = await here.entry.place(here.account, order())
-            assert placement.outcome is Outcome.NOT_SENT
-            assert isinstance(placement.error, ResponseDecodeError)
-            assert here.sim.ledger.count("orders.submit") == 0
-
-    run()
+@for_each(
+    "action, error",
+    [
+        *((name, BrokerageError) for name in ("drop_after", "hang", "status(503)", "rate_limited", "unauthorized")),
+        ("garbage", ResponseDecodeError),
+        (faults.body(b'{"maintenance": true}'), ResponseDecodeError),
+        (faults.body(b'{"data": {}, "context": "/"}'), ResponseDecodeError),
+    ],
+)
+@on_virtual_time
+async def test_dry_run_without_an_answer_is_no_permission(action: Any, error: type[Exception]) -> None:
+    async with floor() as here:
+        here.sim.faults.add("POST", DRY_RUN, action, times=None)
+        placement = await here.entry.place(here.account, order())
+        assert placement.outcome is Outcome.NOT_SENT
+        assert isinstance(placement.error, error)
+        assert here.sim.ledger.count("orders.submit") == 0
+        assert not await here.journaled()
 
 
 @on_virtual_time
-async def test_a_dead_grant_leaves_the_order_unsent() -> None:
+async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
     async with floor() as here:
         here.sim.revoke()
         placement = await here.entry.place(here.account, order())
         assert placement.outcome is Outcome.NOT_SENT
         assert isinstance(placement.error, TokenError)
-
-
-@on_virtual_time
-async def test_a_read_only_client_sends_no_order_and_the_entry_says_so() -> None:
     async with floor(read_only=True) as here:
         with pytest.raises(ConfigurationError, match="read-only"):
             await here.entry.place(here.account, order())
@@ -242,16 +223,13 @@ async def test_the_journal_is_written_before_the_first_byte_leaves() -> None:
         assert journal.sent_before == [0]
 
 
-@pytest.mark.parametrize("method", ["open", "find"])
-def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            with pytest.raises(JournalError, match="disk is full"):
-                await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
-            assert here.sim.ledger.count("orders.submit") == 0
-
-    run()
+@for_each("method", ["open", "find"])
+@on_virtual_time
+async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> None:
+    async with floor() as here:
+        with pytest.raises(JournalError, match="disk is full"):
+            await OrderEntry(here.client, FailingJournal(method)).place(here.account, order("mine"))
+        assert here.sim.ledger.count("orders.submit") == 0
 
 
 # --- an unknown outcome
@@ -288,7 +266,7 @@ async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_ord
 
 
 @on_virtual_time
-async def test_placing_a_placed_order_again_answers_without_sending() -> None:
+async def test_known_orders_are_answered_or_refused_without_sending() -> None:
     async with floor() as here:
         first = await here.entry.place(here.account, order("mine"))
         again = await here.another_entry().place(here.account, order("mine"))
@@ -298,10 +276,6 @@ async def test_placing_a_placed_order_again_answers_without_sending() -> None:
         assert again.order.id == first.order.id
         assert "journaled before" in again.note
         assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
-
-
-@on_virtual_time
-async def test_another_order_under_the_same_identifier_is_refused() -> None:
     async with floor() as here:
         await here.entry.place(here.account, order("mine"))
         with pytest.raises(InvalidRequestError, match="belongs to another order") as caught:
@@ -320,25 +294,19 @@ async def test_a_refused_order_stays_refused_under_its_identifier() -> None:
         assert here.sim.ledger.count("orders.submit") == 1
 
 
+@for_each(
+    "action, error",
+    [("refuse", RequestNotSentError), ("rate_limited", RateLimitError), ("unauthorized", AuthenticationError)],
+)
 @on_virtual_time
-async def test_an_order_that_never_left_may_be_placed_again_under_its_identifier() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "refuse", times=None)
-        assert (await here.entry.place(here.account, order("mine"))).outcome is Outcome.NOT_SENT
-        here.sim.faults.clear()
-        again = await here.entry.place(here.account, order("mine"))
-        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
-        assert len(here.orders("mine")) == 1
-
-
-@pytest.mark.parametrize("action", ["rate_limited", "unauthorized"])
-@on_virtual_time
-async def test_an_order_that_was_turned_away_unread_may_be_placed_again_under_its_identifier(action: str) -> None:
+async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
+    action: str, error: type[Exception]
+) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, action, times=None)
         first = await here.entry.place(here.account, order("mine"))
         assert first.outcome is Outcome.NOT_SENT
-        assert isinstance(first.error, RateLimitError | AuthenticationError)
+        assert isinstance(first.error, error)
         assert (await here.journaled())[0].state is EntryState.NOT_SENT
         here.sim.faults.clear()
         again = await here.entry.place(here.account, order("mine"))

@@ -23,7 +23,10 @@ PACKAGE = "brokerage_async"
 DATA = (
     f"{PACKAGE}/py.typed",
     f"{PACKAGE}/_generated/openapi.json",
-    *(f"{PACKAGE}/simulator/control/{name}" for name in ("page.css", "page.html", "page.js", "reference.js")),
+    *(f"{PACKAGE}/simulator/control/{name}" for name in ("page.css", "page.html", "page.js")),
+    *(f"{PACKAGE}/simulator/control/{name}" for name in ("reference.html", "reference.js")),
+    f"{PACKAGE}/simulator/api/customer.json",
+    f"{PACKAGE}/simulator/market/listed.txt",
 )
 """Files of the package that hold no code."""
 REQUIRED_IN_WHEEL = (

@@ -51,7 +51,7 @@ def test_final_release_needs_a_day_and_an_address(dist: Path, capsys: pytest.Cap
     assert "must have [project.urls]" in shown
 
 
-def test_folder_with_a_stranger_fails(dist: Path) -> None:
+def test_builds_that_differ_or_hold_a_stranger_fail(dist: Path) -> None:
     shutil.copy(next(dist.glob("*.whl")), dist / "another-1.0.0-py3-none-any.whl")
     assert command.main([str(dist)]) == 1
 

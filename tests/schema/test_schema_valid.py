@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from openapi_spec_validator import validate
 from openapi_spec_validator.readers import read_from_filename
 
@@ -83,11 +82,11 @@ RULES = [
     for rule in (listed if isinstance(listed, list) else [listed])
 ]
 
-by_component = pytest.mark.parametrize("name", sorted(SCHEMAS))
-by_object = pytest.mark.parametrize("name", sorted(OBJECTS))
-by_enum = pytest.mark.parametrize("name", sorted(ENUMS))
-by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
-by_rule = pytest.mark.parametrize(("owner", "rule"), RULES, ids=[f"{owner}-{i}" for i, (owner, _) in enumerate(RULES)])
+by_component = for_each("name", sorted(SCHEMAS))
+by_object = for_each("name", sorted(OBJECTS))
+by_enum = for_each("name", sorted(ENUMS))
+by_operation = for_each("name", sorted(OPERATIONS))
+by_rule = for_each("owner, rule", RULES)
 
 
 def test_schema_is_valid_openapi() -> None:
@@ -98,19 +97,27 @@ def test_schema_is_valid_openapi() -> None:
 # -- layout of the files
 
 
-def test_components_are_the_schemas_of_all_areas() -> None:
+def test_root_lists_the_components_and_paths_of_all_areas() -> None:
     listed = {name: reference["$ref"] for name, reference in ROOT["components"]["schemas"].items()}
     assert listed == {name: f"{file}#/schemas/{name}" for file, content in FILES.items() for name in content["schemas"]}
     assert [n for n, times in Counter(n for c in FILES.values() for n in c["schemas"]).items() if times > 1] == []
-
-
-def test_paths_are_the_paths_of_all_areas() -> None:
     listed = [item["$ref"] for item in ROOT["paths"].values()]
     present = [f"{file}#/paths/{name}" for file, content in FILES.items() for name in content.get("paths", ())]
     assert sorted(listed) == sorted(present)
     assert {item["$ref"]: path for path, item in ROOT["paths"].items()} == {
         reference: target(reference)["x-path"] for reference in listed
     }
+    assert extensions(ROOT) == ROOT_KEYS
+    fields = {field for _, field in PROPERTIES}
+    used = set().union(*(extensions(node) for content in [ROOT, *FILES.values()] for node in walk(content))) - fields
+    assert used <= VOCABULARY
+    assert VOCABULARY - used == set(), "unused: remove it from the vocabulary"
+    listed = re.findall(r"^\| `(x-[a-z-]+)` \|", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(VOCABULARY)
+    marked = [node for content in FILES.values() for node in walk(content) if "x-provenance" in node]
+    sources = {"documented", "recorded", "published", "client"}
+    assert {node["x-provenance"] for node in marked if "message" not in node} <= sources
+    assert {node["x-provenance"] for node in marked} <= {*sources, "library"}
 
 
 @for_each("file", sorted(FILES))
@@ -130,35 +137,33 @@ STREAMS = {
 
 
 @by_component
-def test_components_are_used(name: str) -> None:
+def test_components_are_used_described_and_named(name: str) -> None:
     reference = re.compile(rf'#/schemas/{name}"')
     uses = sum(len(reference.findall(path.read_text("utf-8"))) for path in FOLDER.glob("*.yaml"))
     assert uses >= 2 or name in set.union(*STREAMS.values()), "only the list of components references it"
-
-
-@by_component
-def test_objects_and_enumerations_are_components(name: str) -> None:
     schema = SCHEMAS[name]
     assert ("enum" in schema) != ("properties" in schema)
     inner = [node for child in schema.get("properties", {}).values() for node in walk(child)]
     assert [node for node in inner if "properties" in node or "enum" in node] == []
-
-
-@by_operation
-def test_parameters_and_bodies_name_their_objects_and_enumerations(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    nodes = [node for parameter in parameters(operation) for node in walk(parameter["schema"])]
-    assert [node for node in nodes if "enum" in node or node.get("type") == "object"] == []
-    if "requestBody" in operation:
-        assert body_name(operation) in OBJECTS
+    assert SCHEMAS[name]["description"].endswith(".")
+    assert ("x-section" in SCHEMAS[name]) >= ("x-provenance" not in SCHEMAS[name])
+    assert extensions(SCHEMAS[name]) <= (ENUM_KEYS if name in ENUMS else OBJECT_KEYS)
 
 
 @by_object
-def test_only_request_bodies_require_fields(name: str) -> None:
+def test_objects_require_name_and_describe_properties_by_their_file(name: str) -> None:
     required = SCHEMAS[name].get("required", [])
     assert set(required) <= set(SCHEMAS[name]["properties"])
     if name not in REQUESTS:
         assert required == []
+    file = next(file for file, content in FILES.items() if name in content["schemas"])
+    form = re.compile(KEYS[FILES[file].get("x-keys", "dashes")])
+    assert [field for field in SCHEMAS[name]["properties"] if not form.fullmatch(field)] == []
+    descriptions = {field: value.get("description", "") for field, value in SCHEMAS[name]["properties"].items()}
+    assert [field for field, line in descriptions.items() if not re.fullmatch(r".+\.", line)] == []
+    assert set().union(*map(extensions, SCHEMAS[name]["properties"].values())) <= PROPERTY_KEYS
+    provenances = {value.get("x-provenance") for value in SCHEMAS[name]["properties"].values()}
+    assert "documented" not in provenances
 
 
 # -- names, descriptions and defaults
@@ -171,37 +176,42 @@ KEYS = {
 }
 
 
-@by_object
-def test_property_names_have_the_form_of_their_file(name: str) -> None:
-    file = next(file for file, content in FILES.items() if name in content["schemas"])
-    form = re.compile(KEYS[FILES[file].get("x-keys", "dashes")])
-    assert [field for field in SCHEMAS[name]["properties"] if not form.fullmatch(field)] == []
-
-
 def test_only_bodies_of_tokens_of_other_hosts_and_market_events_have_other_property_names() -> None:
     others = {file: content["x-keys"] for file, content in FILES.items() if "x-keys" in content}
     assert others == {"oauth.yaml": "underscores", "backtests.yaml": "camel-case", "market_events.yaml": "camel-case"}
 
 
-@by_component
-def test_components_are_described(name: str) -> None:
-    assert SCHEMAS[name]["description"].endswith(".")
-    assert ("x-section" in SCHEMAS[name]) >= ("x-provenance" not in SCHEMAS[name])
-
-
-@by_object
-def test_properties_are_described_in_one_line(name: str) -> None:
-    descriptions = {field: value.get("description", "") for field, value in SCHEMAS[name]["properties"].items()}
-    assert [field for field, line in descriptions.items() if not re.fullmatch(r".+\.", line)] == []
-
-
 @by_operation
-def test_operations_are_described(name: str) -> None:
+def test_operations_are_described_with_known_extensions(name: str) -> None:
     _, operation = OPERATIONS[name]
     assert re.fullmatch(r"[A-Z][^\n]*\.", operation["summary"])
     assert operation["description"].endswith(".")
     assert ("x-section" in operation) >= ("x-provenance" not in operation)
     assert all(p["description"].endswith(".") for p in parameters(operation))
+    _, operation = OPERATIONS[name]
+    assert extensions(operation) <= OPERATION_KEYS
+    for parameter in parameters(operation):
+        assert extensions(parameter) <= PARAMETER_KEYS
+    _, operation = OPERATIONS[name]
+    namespace, _, method = name.partition(".")
+    assert method.isidentifier()
+    assert operation["tags"] == [namespace]
+    assert operation["x-effect"] in {"read", "preflight", "mutate"}
+    assert operation.get("x-scope") in ({None} if name == "oauth.token" else {"read", "trade"})
+    assert operation["x-effect"] == "read" or operation["x-scope"] == "trade"
+    assert operation.get("x-environments", ["production"]) == ["production"]
+    path, operation = OPERATIONS[name]
+    declared = [p["name"] for p in parameters(operation) if p["in"] == "path"]
+    assert declared == re.findall(r"{(\w+)}", path)
+    assert all(p["required"] for p in parameters(operation) if p["in"] == "path")
+    _, operation = OPERATIONS[name]
+    ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
+    assert len(ways) == ("requestBody" in operation)
+    _, operation = OPERATIONS[name]
+    nodes = [node for parameter in parameters(operation) for node in walk(parameter["schema"])]
+    assert [node for node in nodes if "enum" in node or node.get("type") == "object"] == []
+    if "requestBody" in operation:
+        assert body_name(operation) in OBJECTS
 
 
 @for_each("name", sorted(FILES["common.yaml"]["responses"]))
@@ -268,53 +278,6 @@ def kind(prop: dict[str, Any]) -> str:
     return str(prop.get("format") or prop.get("type"))
 
 
-@by_operation
-def test_extensions_of_operations(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    assert extensions(operation) <= OPERATION_KEYS
-    for parameter in parameters(operation):
-        assert extensions(parameter) <= PARAMETER_KEYS
-
-
-@by_component
-def test_extensions_of_components(name: str) -> None:
-    assert extensions(SCHEMAS[name]) <= (ENUM_KEYS if name in ENUMS else OBJECT_KEYS)
-
-
-@by_object
-def test_extensions_of_properties(name: str) -> None:
-    assert set().union(*map(extensions, SCHEMAS[name]["properties"].values())) <= PROPERTY_KEYS
-
-
-def test_extensions_of_the_root() -> None:
-    assert extensions(ROOT) == ROOT_KEYS
-
-
-def test_no_other_extensions_occur() -> None:
-    fields = {field for _, field in PROPERTIES}
-    used = set().union(*(extensions(node) for content in [ROOT, *FILES.values()] for node in walk(content))) - fields
-    assert used <= VOCABULARY
-    assert VOCABULARY - used == set(), "unused: remove it from the vocabulary"
-
-
-def test_readme_lists_the_vocabulary() -> None:
-    listed = re.findall(r"^\| `(x-[a-z-]+)` \|", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(listed) == sorted(VOCABULARY)
-
-
-def test_provenance_is_a_source_of_facts_or_for_rules_the_library() -> None:
-    marked = [node for content in FILES.values() for node in walk(content) if "x-provenance" in node]
-    sources = {"documented", "recorded", "published", "client"}
-    assert {node["x-provenance"] for node in marked if "message" not in node} <= sources
-    assert {node["x-provenance"] for node in marked} <= {*sources, "library"}
-
-
-@by_object
-def test_undocumented_objects_have_no_documented_properties(name: str) -> None:
-    provenances = {value.get("x-provenance") for value in SCHEMAS[name]["properties"].values()}
-    assert "documented" not in provenances
-
-
 @by_enum
 def test_enumerations(name: str) -> None:
     schema = SCHEMAS[name]
@@ -345,26 +308,6 @@ def test_aliases_are_not_fields_themselves(name: str, field: str) -> None:
 
 
 @by_operation
-def test_operation_declares_effect_and_scope(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    namespace, _, method = name.partition(".")
-    assert method.isidentifier()
-    assert operation["tags"] == [namespace]
-    assert operation["x-effect"] in {"read", "preflight", "mutate"}
-    assert operation.get("x-scope") in ({None} if name == "oauth.token" else {"read", "trade"})
-    assert operation["x-effect"] == "read" or operation["x-scope"] == "trade"
-    assert operation.get("x-environments", ["production"]) == ["production"]
-
-
-@by_operation
-def test_path_parameters_are_those_of_the_path(name: str) -> None:
-    path, operation = OPERATIONS[name]
-    declared = [p["name"] for p in parameters(operation) if p["in"] == "path"]
-    assert declared == re.findall(r"{(\w+)}", path)
-    assert all(p["required"] for p in parameters(operation) if p["in"] == "path")
-
-
-@by_operation
 def test_parameters_give_a_python_signature(name: str) -> None:
     _, operation = OPERATIONS[name]
     found = parameters(operation)
@@ -377,13 +320,6 @@ def test_parameters_give_a_python_signature(name: str) -> None:
         is_array = p["schema"].get("type") == "array"
         assert p["name"].endswith("[]") == (is_array and p["explode"])
         assert ("style" in p, "explode" in p) == (is_array,) * 2
-
-
-@by_operation
-def test_bodies_have_a_python_name(name: str) -> None:
-    _, operation = OPERATIONS[name]
-    ways = [key for key in ("x-body-name", "x-flatten-body") if key in operation]
-    assert len(ways) == ("requestBody" in operation)
 
 
 @by_operation
@@ -455,15 +391,11 @@ def field_schema(owner: str, field: str) -> dict[str, Any]:
 
 
 @by_rule
-def test_rules_have_one_demand_and_a_message(owner: str, rule: dict[str, Any]) -> None:
+def test_rules_have_one_demand_on_fields_and_values_that_exist(owner: str, rule: dict[str, Any]) -> None:
     assert set(rule) <= SWITCHES | DEMANDS | {"message", "x-provenance", "code", "behaviour"}
     assert len(DEMANDS & set(rule)) == 1
     assert rule["message"].endswith(".")
     assert owner in REQUESTS or owner in OPERATIONS
-
-
-@by_rule
-def test_rules_name_fields_and_values_that_exist(owner: str, rule: dict[str, Any]) -> None:
     assert all(field_schema(owner, field) for field in rule_fields(rule))
     for part in ("when", "unless", "require-value"):
         for field, values in rule.get(part, {}).items():

@@ -66,13 +66,10 @@ def test_source_contains_no_wire_key_or_path(path: Path) -> None:
     assert set(constants(path)) & (DISTINCTIVE | PATHS) <= ALLOWED.get(name_of(path), set())
 
 
-def test_search_finds_known_keys_and_paths() -> None:
+def test_search_finds_known_keys_and_exceptions_are_needed() -> None:
     assert len(DISTINCTIVE) > 150
     assert {"time-in-force", "account-numbers[]", "is-etf"} <= DISTINCTIVE
     assert "/accounts/{account_number}/orders" in PATHS
     assert "time-in-force" in set(constants(ROOT / "tests" / "simulator" / "harness.py"))
-
-
-def test_exceptions_are_all_needed() -> None:
     for name, keys in ALLOWED.items():
         assert keys <= set(constants(ROOT / name)), name

@@ -28,16 +28,13 @@ def test_unknown_order_is_refused(harness: Harness, name: str) -> None:
         act(harness, name, order_id="7")
 
 
-def test_refused_action_is_not_recorded(harness: Harness) -> None:
+def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
     count = len(harness.brokerage.recording.entries)
     with pytest.raises(ValueError, match="price must be"):
         act(harness, "set_price", symbol="AAPL", price="-1")
     assert len(harness.brokerage.recording.entries) == count
     act(harness, "set_price", symbol="AAPL", price="1")
     assert len(harness.brokerage.recording.entries) == count + 1
-
-
-def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
     filled, rejected, expired = (harness.place(limit()) for _ in range(3))
     act(harness, "fill_order", order_id=filled, quantity="4", price="99.5")
     act(harness, "reject_order", order_id=rejected, reason="no")
@@ -49,9 +46,6 @@ def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
     history = harness.brokerage.ledger.history()
     harness.sim.restore(harness.sim.snapshot())
     assert harness.sim.brokerage.ledger.history() == history
-
-
-def test_every_action_has_a_description_and_takes_keywords_only() -> None:
     for name, action in ACTIONS.items():
         assert action.__doc__, name
         assert action.__code__.co_argcount == 2

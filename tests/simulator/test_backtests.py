@@ -33,35 +33,29 @@ def test_status_and_progress_follow_the_clock(harness: Harness) -> None:
     ]
     assert [progress for _, progress in seen] == pytest.approx([0, 0, 0.25, 0.75, 1, 1], abs=1e-6)
     assert [backtest.remaining(now + after) for after in (0, 1.2, 9)] == pytest.approx([1.4, 0.2, 0], abs=1e-6)
-
-
-def test_week_is_complete_at_once(harness: Harness) -> None:
     week = created(harness, endDate="2026-03-06")
     assert (week.status(harness.now), week.progress(harness.now)) == (BacktestStatus.COMPLETED, 1)
     longer = created(harness, endDate="2026-03-09")
     assert longer.status(harness.now) is BacktestStatus.PENDING
 
 
-def test_backtests_belong_to_their_customer(harness: Harness) -> None:
+def test_backtests_belong_to_their_customer_and_keep_their_results(harness: Harness) -> None:
     backtests, backtest = harness.state.backtests, created(harness)
     assert backtests.find(harness.state.owner, backtest.identifier) is backtest
     assert backtests.find(harness.state.other_customer, backtest.identifier) is None
     assert list(backtests.of(harness.state.owner)) == [backtest]
     assert list(backtests.of(harness.state.other_customer)) == []
-
-
-def test_results_do_not_change_with_a_later_price(harness: Harness) -> None:
     before = [trial.profit for trial in created(harness).results.trials]
     harness.sim.set_price("AAPL", 1)
     assert [trial.profit for trial in created(harness).results.trials] == before
 
-
-def test_same_seed_gives_the_same_results() -> None:
     def of(seed: int) -> tuple[Any, ...]:
         backtest = created(Harness(seed=seed))
         return backtest.identifier, *(trial.profit for trial in backtest.results.trials)
 
     assert of(4) == of(4) != of(5)
+    assert Harness(equity_options=5_000).state.backtests.symbols[:3] == ("AAPL", "SPY", "QQQ")
+    assert Harness(equity_options=0).state.backtests.symbols == ()
 
 
 @for_each(
@@ -76,8 +70,3 @@ def test_same_seed_gives_the_same_results() -> None:
 def test_last_day_is_that_of_the_last_close(harness: Harness, now: str, last: date) -> None:
     harness.wait_until(now)
     assert harness.state.backtests.dates(harness.now) == (date(2021, 1, 4), last)
-
-
-def test_symbols_are_those_with_listed_options() -> None:
-    assert Harness(equity_options=5_000).state.backtests.symbols[:3] == ("AAPL", "SPY", "QQQ")
-    assert Harness(equity_options=0).state.backtests.symbols == ()

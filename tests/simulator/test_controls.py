@@ -18,7 +18,19 @@ def standing(harness: Harness) -> Harness:
     return harness
 
 
-def test_price_is_set_held_and_released(standing: Harness) -> None:
+def test_prices_and_limits_are_set_while_the_simulator_is_in_use(standing: Harness) -> None:
+    standing.sim.set_source("MSFT", PricePath([(0, "7"), (60, "8")]))
+    assert standing.sim.price("MSFT") == 7
+    standing.sim.clock.advance(60)
+    assert standing.sim.price("MSFT") == 8
+    sim = standing.sim
+    sim.rate_limit = 0
+    assert (sim.rate_limit, standing.ask("GET", "/watchlists").status) == (0, 429)
+    sim.rate_limit = None
+    sim.withdrawn_versions = ["20250101"]
+    assert sim.withdrawn_versions == {"20250101"}
+    assert standing.ask("GET", "/watchlists", accept_version="20250101").status == 406
+    assert standing.ask("GET", "/watchlists", accept_version="20250102").status == 200
     sim = standing.sim
     walk = sim.price("AAPL")
     sim.set_price("AAPL", "150.25")
@@ -30,30 +42,12 @@ def test_price_is_set_held_and_released(standing: Harness) -> None:
     assert sim.price("AAPL") != Decimal("150.25")
 
 
-def test_source_replaces_the_walk(standing: Harness) -> None:
-    standing.sim.set_source("AAPL", PricePath([(0, "7"), (60, "8")]))
-    assert standing.sim.price("AAPL") == 7
-    standing.sim.clock.advance(60)
-    assert standing.sim.price("AAPL") == 8
-
-
 def test_settle_runs_what_is_due(standing: Harness) -> None:
     identifier = standing.place(market())
     standing.sim.clock.advance(30)
     assert standing.history(identifier) == ["Received"]
     standing.sim.settle()
     assert standing.history(identifier)[-1] == "Filled"
-
-
-def test_limits_and_versions_may_be_changed_at_any_time(standing: Harness) -> None:
-    sim = standing.sim
-    sim.rate_limit = 0
-    assert (sim.rate_limit, standing.ask("GET", "/watchlists").status) == (0, 429)
-    sim.rate_limit = None
-    sim.withdrawn_versions = ["20250101"]
-    assert sim.withdrawn_versions == {"20250101"}
-    assert standing.ask("GET", "/watchlists", accept_version="20250101").status == 406
-    assert standing.ask("GET", "/watchlists", accept_version="20250102").status == 200
 
 
 def test_consent_gives_a_code_and_expired_tokens_are_refused(standing: Harness) -> None:

@@ -15,24 +15,18 @@ def test_events_run_in_order_of_time(times: list[float]) -> None:
     assert event_queue.next_due is None
 
 
-def test_no_event_runs_early() -> None:
+def test_events_run_at_their_time_with_what_they_schedule_unless_cancelled() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event_queue.at(5, seen.append)
     event_queue.run(4.9)
     assert seen == []
     assert event_queue.next_due == 5
-
-
-def test_follow_up_events_run_as_well() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event_queue.at(1, lambda now: event_queue.at(now + 1, seen.append) and None)
     event_queue.run(3)
     assert seen == [2]
-
-
-def test_cancelled_event_does_not_run() -> None:
     event_queue = EventQueue()
     seen: list[float] = []
     event = event_queue.at(1, seen.append)

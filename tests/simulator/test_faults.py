@@ -9,7 +9,7 @@ from brokerage_async.simulator.faults import ConnectionAction, FaultPlan, parse
 from tests.simulator.harness import Harness, limit
 
 
-def test_faults_are_taken_in_order_and_counted() -> None:
+def test_faults_are_taken_in_order_by_method_and_path() -> None:
     plan = FaultPlan()
     plan.add("GET", r"/orders", "status(503)", times=2)
     plan.add("*", r".", faults.drop_after)
@@ -20,9 +20,6 @@ def test_faults_are_taken_in_order_and_counted() -> None:
         "drop_after",
         None,
     ]
-
-
-def test_fault_requires_matching_method_and_path() -> None:
     plan = FaultPlan()
     plan.add("post", r"/orders$", "hang", times=None)
     assert plan.take("GET", "/a/orders") is None
@@ -91,14 +88,11 @@ def test_fault_decides_processing_and_response(
     assert len(harness.sim.ledger.orders(external_identifier="x")) == processed
 
 
-def test_body_replaces_the_real_one(harness: Harness) -> None:
+def test_body_replaces_the_real_one_and_handle_takes_no_fault(harness: Harness) -> None:
     request = Request(method="GET", url="http://simulator.invalid/watchlists", headers=harness.headers)
     served = harness.brokerage.serve(request, harness.now, faults.body(b"{}"))
     assert served.response is not None
     assert (served.response.status, served.response.body) == (200, b"{}")
-
-
-def test_handle_ignores_scripted_faults(harness: Harness) -> None:
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())
 

@@ -23,9 +23,12 @@ GOOD: dict[str, Any] = {
 }
 
 
-def test_good_options_pass() -> None:
+def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) -> None:
     check_options(**GOOD)
     check_options(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
+    with pytest.raises(ValueError, match="seed must be"):
+        Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
 
 
 @for_each(
@@ -55,9 +58,3 @@ def test_wrong_option_is_named(name: str, value: Any) -> None:
 def test_size_is_a_whole_number(name: str, size: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} must be a whole number of rows"):
         Simulator(**{name: size})
-
-
-def test_wrong_option_leaves_no_state_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="seed must be"):
-        Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
-    assert list(tmp_path.iterdir()) == []

@@ -17,9 +17,6 @@ def test_token_stands_for_its_customer_until_it_expires() -> None:
     assert tokens.identify(first, QUOTE_TOKEN_LIFETIME) is None
     assert tokens.identify(second, QUOTE_TOKEN_LIFETIME) == OTHER
     assert tokens.identify("nonsense", 0.0) is None
-
-
-def test_expired_tokens_are_forgotten() -> None:
     tokens = QuoteTokens(KeyedRandom(0))
     for day in range(50):
         tokens.issue(ONE, day * QUOTE_TOKEN_LIFETIME)

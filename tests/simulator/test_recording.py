@@ -45,7 +45,7 @@ def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool) -> N
     main()
 
 
-def test_recording_of_another_version_raises() -> None:
+def test_past_is_repeated_or_refused_but_never_changed() -> None:
     @on_virtual_time
     async def main() -> None:
         sim = Simulator(**SMALL)
@@ -61,8 +61,6 @@ def test_recording_of_another_version_raises() -> None:
 
     main()
 
-
-def test_rate_limit_and_versions_of_now_do_not_change_the_past() -> None:
     @on_virtual_time
     async def main() -> None:
         sim = Simulator(**SMALL)

@@ -43,9 +43,6 @@ async def test_client_over_http() -> None:
         sim.clock.advance(30)
         (live,) = await client.orders.live(sim.customer_id, [sim.account_numbers[0]])
         assert (live.id, live.status) == (placed.order.id, models.OrderStatus.FILLED)
-
-
-async def test_client_finds_another_host_at_an_address_of_the_simulator() -> None:
     async with Simulator(seed=3, **SMALL) as sim, sim.client() as client:
         assert sim.environment.hosts == {"backtester": f"{sim.base_url}/backtester"}
         assert await client.backtests.list() == []
@@ -63,41 +60,27 @@ async def test_client_in_memory() -> None:
         assert found.id == placed.order.id
         assert found.status is models.OrderStatus.FILLED
     assert [record.status for record in sim.ledger.orders(external_identifier="mine")] == ["Filled"]
-
-
-async def test_client_before_listening_uses_the_in_memory_transport() -> None:
     sim = Simulator(**SMALL)
     async with sim.client() as client:
         assert await client.watchlists.list() == []
 
 
-def test_construction_is_fast() -> None:
+def test_options_of_a_simulator_take_effect() -> None:
     began = time.perf_counter()
     Simulator()
     assert time.perf_counter() - began < 0.3
-
-
-def test_unknown_environment_raises() -> None:
     assert Simulator("production").environment.is_production
     with pytest.raises(ValueError, match="sandbox or production"):
         Simulator("paper")  # type: ignore[arg-type]
-
-
-def test_set_price_is_returned() -> None:
     sim = Simulator(**SMALL)
     assert abs(sim.price("AAPL") - 200) < 1
     sim.set_price("AAPL", "150.25")
     assert sim.price("AAPL") == Decimal("150.25")
-
-
-def test_start_sets_the_clock() -> None:
     sim = Simulator(start=datetime(2027, 1, 4, 15, tzinfo=UTC), **SMALL)
     assert sim.clock.time.year == 2027
-
-
-def test_naive_start_raises() -> None:
     with pytest.raises(ValueError, match="start must have a time zone"):
         Simulator(start=datetime(2027, 1, 4, 15))  # noqa: DTZ001
+    assert len({Simulator(seed=seed).refresh_token for seed in range(5)}) == 5
 
 
 @for_each("year", [1972, 2190])
@@ -111,10 +94,6 @@ async def test_service_answers_at_the_ends_of_the_range_of_starts(year: int) -> 
         assert await client.market_time.sessions(day + timedelta(days=9), from_date=day)
         assert await client.instruments.futures_option_chain("ES")
         assert await client.market_metrics.earnings_reports("AAPL", day - timedelta(days=400))
-
-
-def test_secrets_differ_by_seed() -> None:
-    assert len({Simulator(seed=seed).refresh_token for seed in range(5)}) == 5
 
 
 async def history(seed: int) -> list[tuple[object, ...]]:

@@ -10,29 +10,19 @@ from tests.simulator.harness import Harness
 from tests.tables import for_each
 
 
-def test_every_namespace_has_a_handler(harness: Harness) -> None:
-    assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)
-
-
-def test_initial_accounts() -> None:
+def test_initial_accounts_and_their_orders(harness: Harness) -> None:
     harness = Harness(cash=5_000)
     owned = harness.state.accounts.of(harness.state.owner)
     assert [account.kind for account in owned] == ["Margin", "Margin", "Cash"]
     assert [account.cash for account in (owned[0], owned[2])] == [Decimal(5_000)] * 2
     assert [len(account.positions) for account in owned] == [0, 2, 0]
     assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
-
-
-def test_initial_short_call_is_covered(harness: Harness) -> None:
     account = harness.state.accounts.of(harness.state.owner)[1]
     shares, call = account.positions.values()
     assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
     price = harness.state.prices.price(shares.instrument, harness.now)
     required = harness.state.margin_calculator.total_required(account, harness.now)
     assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
-
-
-def test_initial_complex_orders_of_each_type(harness: Harness) -> None:
     assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
     for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
         found = harness.state.complex_order_desk.get(
@@ -40,6 +30,7 @@ def test_initial_complex_orders_of_each_type(harness: Harness) -> None:
         )
         assert found is not None
         assert len(found.members) == members
+    assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)
 
 
 @for_each("environment", ["sandbox", "production"])

@@ -109,6 +109,11 @@ def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:
         simulator(tmp_path / "state")
     sim._file.close()
     simulator(tmp_path / "state")._file.close()
+    sim = simulator(tmp_path / "state", prices={"AAPL": PricePath([(0, 5)])})
+    assert sim.price("AAPL") == 5
+    with pytest.raises(StateError, match="set_source cannot be kept in a state file: pass prices="):
+        sim.set_source("AAPL", PricePath([(0, 6)]))
+    sim._file.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of Unix")
@@ -167,14 +172,6 @@ def test_file_that_cannot_be_repeated_raises(tmp_path: Path, change: str, messag
     connection.close()
     with pytest.raises(StateError, match=message):
         simulator(tmp_path / "state")
-
-
-def test_source_cannot_be_kept(tmp_path: Path) -> None:
-    sim = simulator(tmp_path / "state", prices={"AAPL": PricePath([(0, 5)])})
-    assert sim.price("AAPL") == 5
-    with pytest.raises(StateError, match="set_source cannot be kept in a state file: pass prices="):
-        sim.set_source("AAPL", PricePath([(0, 6)]))
-    sim._file.close()
 
 
 async def test_leaving_the_simulator_closes_the_file(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_callback_from_another_thread_is_refused() -> None:
     assert [str(error).startswith("a thread cannot be used") for error in caught] == [True]
 
 
-def test_sleeps_and_timeouts_take_virtual_time() -> None:
+def test_sleeps_timeouts_and_jumps_take_virtual_time() -> None:
     async def main() -> float:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3600):
@@ -89,6 +89,15 @@ def test_sleeps_and_timeouts_take_virtual_time() -> None:
         return asyncio.get_running_loop().time()
 
     assert run_in(VirtualLoop(), main()) == 3660
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.jump(50)
+        await asyncio.sleep(1)
+        return loop.time()
+
+    assert run_in(VirtualLoop(), main()) == 51
 
 
 def test_wait_without_timer_and_spinning_task_raise() -> None:
@@ -99,14 +108,3 @@ def test_wait_without_timer_and_spinning_task_raise() -> None:
     for main in (asyncio.Event().wait, spin):
         with pytest.raises(DeadlockError):
             run_in(VirtualLoop(), main())
-
-
-def test_jump_moves_the_clock_past_timers() -> None:
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        loop.jump(50)
-        await asyncio.sleep(1)
-        return loop.time()
-
-    assert run_in(VirtualLoop(), main()) == 51

@@ -164,7 +164,7 @@ def test_program_that_ignores_its_cancellation_raises() -> None:
         run(stubborn, start=START, until="2026-06-10T14:00Z", **SMALL)
 
 
-def test_time_starts_with_the_program() -> None:
+def test_time_starts_with_the_program_and_options_reach_it() -> None:
     async def main(client: Client, simulator: Simulator) -> datetime:
         await asyncio.sleep(3600)
         await client.watchlists.list()
@@ -172,8 +172,18 @@ def test_time_starts_with_the_program() -> None:
 
     assert run(main, start="2026-06-10T14:00Z", **SMALL) == datetime(2026, 6, 10, 15, 0, tzinfo=UTC)
 
+    async def main(client: Client, simulator: Simulator) -> None:
+        assert simulator.latency == 0.5
+        before = asyncio.get_running_loop().time()
+        await client.watchlists.list()
+        assert asyncio.get_running_loop().time() - before == 1  # a token and the list
+        with pytest.raises(ConfigurationError, match="read-only"):
+            await client.orders.cancel(simulator.account_numbers[0], 1)
 
-def test_error_of_the_program_is_raised() -> None:
+    run(main, latency=0.5, client_options={"read_only": True}, **SMALL)
+
+
+def test_program_that_waits_for_nothing_or_fails_raises() -> None:
     async def fail(client: Client, simulator: Simulator) -> None:
         await asyncio.sleep(1)
         raise LookupError("mine")
@@ -182,13 +192,13 @@ def test_error_of_the_program_is_raised() -> None:
         with pytest.raises(LookupError, match="mine"):
             run(fail, start=START, until=until, **SMALL)
 
-
-def test_program_that_waits_for_nothing_raises() -> None:
     async def wait(client: Client, simulator: Simulator) -> None:
         await asyncio.Event().wait()
 
     with pytest.raises(DeadlockError):
         run(wait, **SMALL)
+    with pytest.raises(ConfigurationError, match="main must be an async function"):
+        run(lambda client, simulator: 5)  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(
@@ -211,25 +221,8 @@ def test_start_beyond_the_calendars_raises(year: int) -> None:
         run(nothing, start=f"{year}-06-10T12:00Z")
 
 
-def test_main_that_is_not_a_coroutine_function_raises() -> None:
-    with pytest.raises(ConfigurationError, match="main must be an async function"):
-        run(lambda client, simulator: 5)  # type: ignore[arg-type, return-value]
-
-
 async def nothing(client: Client, simulator: Simulator) -> None:
     """Program that ends at once."""
-
-
-def test_options_reach_client_and_simulator() -> None:
-    async def main(client: Client, simulator: Simulator) -> None:
-        assert simulator.latency == 0.5
-        before = asyncio.get_running_loop().time()
-        await client.watchlists.list()
-        assert asyncio.get_running_loop().time() - before == 1  # a token and the list
-        with pytest.raises(ConfigurationError, match="read-only"):
-            await client.orders.cancel(simulator.account_numbers[0], 1)
-
-    run(main, latency=0.5, client_options={"read_only": True}, **SMALL)
 
 
 async def test_run_within_a_loop_raises() -> None:

@@ -82,11 +82,6 @@ def test_bracket_of_orders_that_do_not_fit_is_rejected(change: dict[str, Any], p
         bracket(**{"entry": ENTRY, "profit": PROFIT, "loss": LOSS, **change})
 
 
-def test_bracket_of_a_notional_entry_is_not_held_to_a_quantity() -> None:
-    entry = notional(buy_to_open("AAPL"), value=500)
-    assert bracket(entry, profit=PROFIT, loss=LOSS).trigger_order == entry
-
-
 SHORT = limit(sell_to_open("AAPL", 100), price=200)
 COVER = closing_legs(SHORT)
 
@@ -141,13 +136,15 @@ def test_pair_states_the_ratio_that_releases_both_orders(side: str, comparator: 
     assert problems_of(made, strict=True) == ()
 
 
-def test_pair_by_value_compares_amounts_of_money() -> None:
+def test_pair_by_value_or_of_several_legs_is_not_held_to_opposite_sides() -> None:
     assert pair(COLA, PEPSI, at_least=1, by_value=True).ratio_price_is_threshold_based_on_notional is True
-
-
-def test_pair_of_several_legs_is_not_held_to_opposite_sides() -> None:
     other = vertical("MSFT", date(2026, 6, 12), "C", long=410, short=415, debit="1.85")
     assert pair(SPREAD, other, at_least=1).orders == (SPREAD, other)
+    entry = notional(buy_to_open("AAPL"), value=500)
+    assert bracket(entry, profit=PROFIT, loss=LOSS).trigger_order == entry
+    made = one_cancels_other(PROFIT, LOSS)
+    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OCO, None, (PROFIT, LOSS))
+    assert problems_of(made, strict=True) == ()
 
 
 @pytest.mark.parametrize(
@@ -167,12 +164,6 @@ def test_pair_of_several_legs_is_not_held_to_opposite_sides() -> None:
 def test_pair_of_orders_that_do_not_fit_is_rejected(orders: Any, ratio: Any, problem: str) -> None:
     with pytest.raises(InvalidRequestError, match=problem):
         pair(*orders, **ratio)
-
-
-def test_one_cancels_other_is_an_oco_order_without_a_trigger() -> None:
-    made = one_cancels_other(PROFIT, LOSS)
-    assert (made.type, made.trigger_order, made.orders) == (ComplexOrderType.OCO, None, (PROFIT, LOSS))
-    assert problems_of(made, strict=True) == ()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

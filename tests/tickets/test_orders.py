@@ -110,33 +110,21 @@ def test_the_usual_orders(name: str) -> None:
     assert problems_of(order, strict=True) == ()
 
 
-def test_a_stop_has_a_trigger() -> None:
+def test_stops_and_notional_orders_have_their_terms() -> None:
     order = stop(sell_to_close("AAPL", 100), trigger="180")
     assert (order.order_type, order.stop_trigger, order.price) == (OrderType.STOP, Decimal(180), None)
     assert problems_of(order, strict=True) == ()
-
-
-def test_a_stop_limit_has_both() -> None:
     order = stop_limit(sell_to_close("AAPL", 100), trigger="180", price="179.50", until=JUNE)
     assert (order.stop_trigger, order.price, order.price_effect) == (Decimal(180), Decimal("179.50"), "Credit")
     assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
     assert problems_of(order, strict=True) == ()
-
-
-def test_a_notional_order_has_money_and_no_quantity() -> None:
     order = notional(buy_to_open("AAPL"), value=500)
     assert (order.order_type, order.value, order.value_effect) == (OrderType.NOTIONAL_MARKET, 500, PriceEffect.DEBIT)
     assert order.legs[0].quantity is None
     assert problems_of(order, strict=True) == ()
-
-
-def test_until_means_good_till_that_day() -> None:
     order = limit(buy_to_open("AAPL", 1), price=1, until=JUNE)
     assert (order.time_in_force, order.gtc_date) == (TimeInForce.GTD, JUNE)
     assert problems_of(order, strict=True) == ()
-
-
-def test_the_kind_can_be_given() -> None:
     leg = buy_to_open("XYZ WS", 1, instrument_type=InstrumentType.FIXED_INCOME_SECURITY)
     assert (leg.instrument_type, leg.action) == (InstrumentType.FIXED_INCOME_SECURITY, LegAction.BUY_TO_OPEN)
 

@@ -16,31 +16,24 @@ CALL, HIGHER, PUT = "AAPL  260612C00110000", "AAPL  260612C00115000", "AAPL  260
 FUTURE_PUT, LOWER_FUTURE_PUT = "./ESZ6 EW3U6 260918P9100", "./ESZ6 EW3U6 260918P9000"
 
 
-def test_spread_of_two_symbols_is_the_vertical_of_their_strikes() -> None:
+def test_spread_of_symbols_has_the_legs_of_their_strikes() -> None:
     made = spread(long=CALL, short=HIGHER, quantity=2, debit="1.85")
     assert made == vertical("AAPL", JUNE, "C", long=110, short=115, quantity=2, debit="1.85")
-
-
-def test_spread_of_four_symbols_has_the_legs_of_an_iron_condor() -> None:
     condor = iron_condor("AAPL", JUNE, puts=(100, 105), calls=(115, 120), credit=1)
     symbols = [leg.symbol for leg in condor.legs]
     made = spread(long=(symbols[0], symbols[3]), short=symbols[1:3], credit=1)
     assert set(made.legs) == set(condor.legs)
     assert (made.price, made.price_effect) == (condor.price, condor.price_effect)
-
-
-def test_spread_of_long_symbols_only_is_a_straddle() -> None:
     made = spread(long=(CALL, PUT), debit="9.20")
     assert [(leg.action, leg.symbol, leg.quantity) for leg in made.legs] == [
         (LegAction.BUY_TO_OPEN, CALL, Decimal(1)),
         (LegAction.BUY_TO_OPEN, PUT, Decimal(1)),
     ]
-
-
-def test_spread_of_future_options_keeps_the_rules() -> None:
     made = spread(long=LOWER_FUTURE_PUT, short=FUTURE_PUT, credit="12.5")
     assert {leg.instrument_type for leg in made.legs} == {"Future Option"}
     assert problems_of(made, strict=True) == ()
+    with pytest.raises(InvalidRequestError, match="exactly one of price, debit and credit"):
+        spread(long=CALL, short=HIGHER)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +62,3 @@ def test_spread_of_anything_but_different_options_is_rejected(legs: dict[str, An
 def test_spread_of_another_type_is_rejected(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="must be"):
         spread(long=wrong, debit=1)
-
-
-def test_spread_without_a_net_price_is_rejected() -> None:
-    with pytest.raises(InvalidRequestError, match="exactly one of price, debit and credit"):
-        spread(long=CALL, short=HIGHER)

@@ -16,20 +16,6 @@ from ..market.calendar import local_date
 from ..market.instrument import Instrument
 from ..trading.fees import Fees, amounts
 
-__all__ = [
-    "Account",
-    "Accounts",
-    "Customer",
-    "Execution",
-    "Position",
-    "Transaction",
-    "cash_movement",
-    "day_trade_count",
-    "opened_at",
-    "replay",
-    "trade",
-]
-
 
 @attrs.frozen(kw_only=True)
 class Transaction:

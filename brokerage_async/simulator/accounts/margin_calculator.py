@@ -23,8 +23,6 @@ from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
 
-__all__ = ["UNCOVERED", "BuyingPowerImpact", "Holding", "MarginCalculator", "merged", "requirement"]
-
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
 UNCOVERED = Decimal("0.2")
@@ -88,7 +86,8 @@ def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: 
             uncovered -= covered
         for long in longs:
             paired = min(uncovered, long.quantity)
-            if paired > 0 and _outlives(long.instrument, short):
+            ends, covers_until = short.expires, long.instrument.expires
+            if paired > 0 and ends is not None and covers_until is not None and covers_until >= ends:
                 total += paired * _spread_loss(long.instrument, short, price_of)
                 long.quantity -= paired
                 uncovered -= paired
@@ -96,10 +95,6 @@ def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: 
     return total + sum(
         (long.quantity * price_of(long.instrument) * long.instrument.multiplier for long in longs), _ZERO
     )
-
-
-def _outlives(long: Instrument, short: Instrument) -> bool:
-    return long.expires is not None and short.expires is not None and long.expires >= short.expires
 
 
 def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Decimal:

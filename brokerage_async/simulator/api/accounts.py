@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from ..._generated.converters import (
     AccountWire,
-    AddressWire,
     CustomerAccountWire,
     CustomerWire,
-    PermittedAccountTypeWire,
-    PermittedMarginTypeWire,
     PositionWire,
     TotalFeesWire,
     TradingStatusWire,
-    TransactionWire,
 )
 from ..._generated.models import AuthorityLevel, PriceEffect, QuantityDirection
 from ...protocol.response import Response
@@ -29,8 +27,6 @@ from ..state import State
 from ..trading.fees import amounts
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, bare, dumps, item, items, money, timestamp
-
-__all__ = ["Accounts", "OAuth", "Positions", "Transactions", "current_fields"]
 
 T = TypeVar("T")
 
@@ -48,7 +44,7 @@ _NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
     "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
     "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
 ), False)  # fmt: skip
-_MARGIN_TYPES = (("Cash", False), ("Reg T", True))
+_CUSTOMER = Path(__file__).with_name("customer.json").read_bytes()
 
 
 def current_fields(wire: T, has: Callable[[str], bool]) -> T:
@@ -70,43 +66,10 @@ class Accounts(Handlers):
     def customer(self, request: ParsedRequest) -> Response:
         """Return the record of the customer, who is invented."""
         self._access.customer(request)
-        types = [PermittedMarginTypeWire(name=name, is_margin=margin) for name, margin in _MARGIN_TYPES]
-        address = AddressWire(
-            city="Springfield", country="USA", is_domestic=True, is_foreign=False, postal_code="12345",
-            state_region="IL", street_one="1 Main St",
-        )  # fmt: skip
-        record = CustomerWire(
-            id="me" if self._has("customer_is_me") else str(request.customer.number),
-            first_name="Simulated",
-            last_name="Customer",
-            address=address,
-            mailing_address=address,
-            is_foreign=False,
-            usa_citizenship_type="Citizen",
-            mobile_phone_number="5550100000",
-            birth_date=date(1990, 4, 12),
-            email=f"{request.customer.username}@example.com",
-            tax_number_type="SSN",
-            agreed_to_margining=True,
-            subject_to_tax_withholding=False,
-            has_industry_affiliation=False,
-            has_listed_affiliation=False,
-            has_political_affiliation=False,
-            has_delayed_quotes=False,
-            has_pending_or_approved_application=True,
-            is_professional=False,
-            permitted_account_types=[
-                PermittedAccountTypeWire(
-                    name="Individual",
-                    description="Account with one owner",
-                    is_tax_advantaged=False,
-                    has_multiple_owners=False,
-                    is_publicly_available=True,
-                    margin_types=types,
-                )
-            ],
-            created_at=timestamp(self._opened),
-        )
+        record = msgspec.json.decode(_CUSTOMER, type=CustomerWire)
+        record.id = "me" if self._has("customer_is_me") else str(request.customer.number)
+        record.email = f"{request.customer.username}@example.com"
+        record.created_at = timestamp(self._opened)
         return item(record, request.context)
 
     def get(self, request: ParsedRequest) -> Response:
@@ -201,6 +164,7 @@ class Positions(Handlers):
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
+        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
         row = PositionWire(
             account_number=account.number,
             instrument_type=instrument.instrument_type,
@@ -218,7 +182,7 @@ class Positions(Handlers):
             realized_day_gain=money(abs(realized)),
             realized_today=money(abs(realized)),
             created_at=timestamp(position.opened_at),
-            updated_at=timestamp(self._updated_at(position, account)),
+            updated_at=timestamp(next(booked, position.opened_at)),
         )
         if realized:
             effect = PriceEffect.CREDIT if realized > 0 else PriceEffect.DEBIT
@@ -230,11 +194,6 @@ class Positions(Handlers):
             row.mark_price = money(price)
             row.mark = money((price * quantity * instrument.multiplier).quantize(_CENT))
         return row
-
-    def _updated_at(self, position: Position, account: Account) -> float:
-        symbol = position.instrument.symbol
-        booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == symbol)
-        return next(booked, position.opened_at)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the positions of an account, with marks if asked for."""
@@ -299,17 +258,13 @@ def _fees(transaction: Transaction) -> Decimal:
 def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
     wire, at = transaction.wire, transaction.executed_at
     day = wire.transaction_date
+    futures = [each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/")]
     return (
         query.get("start_date", day) <= day <= query.get("end_date", day)
         and query.get("start_at", at) <= at <= query.get("end_at", at)
         and (not types or wire.transaction_type in types)
         and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
-        and query.get("futures_symbol") in (None, *_futures_symbols(wire))
+        and query.get("futures_symbol") in (None, *futures)
         and "partition_key" not in query
         and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
     )
-
-
-def _futures_symbols(wire: TransactionWire) -> tuple[str, ...]:
-    """Return the futures symbols by which a search finds a booking."""
-    return tuple(each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/"))

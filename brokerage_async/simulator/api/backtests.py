@@ -38,8 +38,6 @@ from ..state import State
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, timestamp
 
-__all__ = ["BacktestHandlers"]
-
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 _DAY = 86400.0
 _STEP = 900.0

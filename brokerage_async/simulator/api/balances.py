@@ -22,8 +22,6 @@ from .accounts import current_fields
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
-__all__ = ["Balances", "Interval", "Snapshot", "intervals", "snapshots"]
-
 _CALENDAR = CALENDARS[InstrumentCollection.EQUITY]
 _HOUR = 3600.0
 _DAY = 86400.0
@@ -83,7 +81,10 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
     start = query.get("start_time")
     if start is None:
         start = _start_of(query["time_back"], opened, end)
-    length, step = _length_of(end - start)
+    # The length of an interval, and the time between two looks.
+    length, step = _DAY, _HOUR
+    if end - start <= 8 * _DAY:
+        length, step = (_HOUR, 10 * PRICE_INTERVAL) if end - start > _DAY else (5 * PRICE_INTERVAL, PRICE_INTERVAL)
     start = max(start, opened)
     for session in _sessions(local_date(start), local_date(end), opened, now):
         at = session.open
@@ -102,13 +103,6 @@ def _start_of(time_back: NetLiqRange, opened: float, end: float) -> float:
     if session is None or end < session.open:
         session = _CALENDAR.preceding(local_date(end))
     return session.open
-
-
-def _length_of(span: float) -> tuple[float, float]:
-    """Return the length of the intervals of a history, and the time between two looks."""
-    if span <= _DAY:
-        return 5 * PRICE_INTERVAL, PRICE_INTERVAL
-    return (_HOUR, 10 * PRICE_INTERVAL) if span <= 8 * _DAY else (_DAY, _HOUR)
 
 
 _ZERO = Decimal(0)
@@ -209,13 +203,14 @@ class Balances(Handlers):
             "used_derivative_buying_power": equity - buying_power,
             **self._values(account, now),
         }
+        dollars: dict[str, Any] = {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
         wire = AccountBalanceWire(
             account_number=account.number,
             currency=_CURRENCY,
             snapshot_date=local_date(now),
             updated_at=timestamp(now),
             **_ABSENT,
-            **_dollars(figures),
+            **dollars,
         )
         return current_fields(wire, self._has)
 
@@ -237,11 +232,6 @@ class Balances(Handlers):
         if request.asked_version is not None and "balances_are_a_list" in request.behaviours:
             return items([dumps(balance)], request.context)
         return item(balance, request.context)
-
-
-def _dollars(figures: Mapping[str, Decimal]) -> dict[str, Any]:
-    """Return amounts to the cent, as fields of a wire struct."""
-    return {name: money(amount.quantize(_CENT)) for name, amount in figures.items()}
 
 
 _NEVER_HELD = (

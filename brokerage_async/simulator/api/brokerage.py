@@ -40,8 +40,6 @@ from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
 from .wire import Dialect, RefusedError, WireForm, bare, html
 
-__all__ = ["HANDLERS", "Brokerage", "ServedRequest"]
-
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ANONYMOUS = Customer(0, "")
 

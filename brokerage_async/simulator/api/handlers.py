@@ -14,8 +14,6 @@ from ..ledger import RequestRecord
 from ..state import State
 from .wire import RefusedError, Slice
 
-__all__ = ["Access", "Handlers", "ParsedRequest"]
-
 
 @attrs.define(kw_only=True)
 class ParsedRequest:

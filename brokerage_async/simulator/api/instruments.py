@@ -34,8 +34,6 @@ from ..market.row_table import RowTable
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items
 
-__all__ = ["FutureInstruments", "Instruments", "OptionChains", "Search"]
-
 T = TypeVar("T")
 
 

@@ -20,7 +20,7 @@ from ..._generated.converters import (
     PositionLimitWire,
     SpanRowWire,
 )
-from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder, MarginOrderLeg
+from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder
 from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import UNCOVERED, BuyingPowerImpact, Holding, merged
@@ -32,8 +32,6 @@ from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .handlers import Handlers, ParsedRequest
 from .order_wires import order_wire
 from .wire import RefusedError, dumps, item, items, money, timestamp
-
-__all__ = ["Margin", "Risk"]
 
 
 class Margin(Handlers):
@@ -98,7 +96,14 @@ class Margin(Handlers):
             problem = self._dialect.problem("invalid", "account-number differs from the path", "account-number")
             raise RefusedError.invalid([problem])
         terms = Terms.of(requested)
-        legs = self._legs(requested.legs or (), terms, now)
+        complete = [
+            leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
+            for leg in requested.legs or ()
+        ]
+        legs, problems = self._state.preflight.legs(complete, terms, now)
+        problems += quantity_errors(legs)
+        if problems:
+            raise preflight_error(problems)
         impact = self._impact(account, legs, terms, now)
         before = self._calculator.by_underlying(account).get(requested.underlying_symbol, [])
         after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
@@ -113,17 +118,6 @@ class Margin(Handlers):
             is_spread=impact.is_spread,
         )
         return item(report, request.context)
-
-    def _legs(self, requested: Sequence[MarginOrderLeg], terms: Terms, now: float) -> list[Leg]:
-        complete = [
-            leg if leg.quantity is not None else attrs.evolve(leg, quantity=leg.remaining_quantity or Decimal(0))
-            for leg in requested
-        ]
-        legs, problems = self._state.preflight.legs(complete, terms, now)
-        problems += quantity_errors(legs)
-        if problems:
-            raise preflight_error(problems)
-        return legs
 
     def _impact(self, account: Account, legs: Sequence[Leg], terms: Terms, now: float) -> BuyingPowerImpact:
         agreed: dict[str, Decimal] = {}

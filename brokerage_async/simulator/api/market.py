@@ -26,8 +26,6 @@ from .handlers import Handlers, ParsedRequest
 from .request_parser import broken_query_rules
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
-__all__ = ["MarketData", "MarketMetrics", "MarketTime"]
-
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
 
 

@@ -12,8 +12,6 @@ from ..._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
 from ..trading.orders import Order, number_of
 from .wire import Dialect, dumps, money, timestamp
 
-__all__ = ["order_json", "order_wire"]
-
 
 def order_json(order: Order, dialect: Dialect) -> bytes:
     """Return the order as JSON, rendered once per change."""

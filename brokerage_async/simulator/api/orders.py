@@ -22,8 +22,6 @@ from .order_wires import order_json
 from .request_parser import RequestParser, RequestProblem
 from .wire import RefusedError, dumps, item, items
 
-__all__ = ["ComplexOrders", "Orders", "broken_rules_error"]
-
 
 def broken_rules_error(request_parser: RequestParser, problems: Sequence[RequestProblem]) -> RefusedError:
     """Return the error for fields that contradict each other, which is one of the preflight where a code is known."""
@@ -134,6 +132,7 @@ class Orders(Handlers):
         future = query.get("futures_symbol")
         day_of = local_date if self._has("order_searches_count_eastern_days") else _utc_date
         for order in orders:
+            symbols = (order.underlying, *(leg.instrument.symbol for leg in order.legs))
             received = order.received_at or 0.0
             if (
                 (not statuses or order.status.value in statuses)
@@ -143,7 +142,7 @@ class Orders(Handlers):
                 and (end is None or received <= end)
                 and underlying in (None, order.underlying)
                 and kind in (None, order.legs[0].instrument.underlying_type)
-                and (future is None or future in _futures_symbols(order))
+                and (future is None or (order.underlying.startswith("/") and future in symbols))
             ):
                 yield order
 
@@ -173,13 +172,6 @@ def _require_start(request: ParsedRequest) -> None:
 
 def _utc_date(seconds: float) -> date:
     return datetime.fromtimestamp(seconds, UTC).date()
-
-
-def _futures_symbols(order: Order) -> frozenset[str]:
-    """Return the futures symbols by which a search finds an order."""
-    if not order.underlying.startswith("/"):
-        return frozenset()
-    return frozenset({order.underlying, *(leg.instrument.symbol for leg in order.legs)})
 
 
 class ComplexOrders(Handlers):

@@ -25,17 +25,6 @@ from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Sh
 from ...protocol.validation.rules import CompiledRule
 from .wire import Dialect, RefusedError, loads
 
-__all__ = [
-    "RequestParser",
-    "RequestProblem",
-    "Router",
-    "broken_query_rules",
-    "decimal_of",
-    "epoch_of",
-    "request_target",
-    "split_target",
-]
-
 
 def split_target(url: str) -> tuple[str, str]:
     """Return path and query, still encoded, of an absolute address or a request target."""
@@ -172,11 +161,6 @@ def _query_parameters(operation: Operation[Any]) -> dict[str, Parameter]:
 
 
 @lru_cache(maxsize=256)
-def _required(operation: Operation[Any]) -> tuple[Parameter, ...]:
-    return tuple(parameter for parameter in _query_parameters(operation).values() if parameter.required)
-
-
-@lru_cache(maxsize=256)
 def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, (*operation.rules, *operation.service_rules)))
 
@@ -243,11 +227,11 @@ class RequestParser:
                 values.setdefault(parameter.name, []).extend(value if parameter.joined else [value])
             else:
                 values[parameter.name] = value
-        missing = (parameter.wire for parameter in _required(operation) if parameter.name not in values)
+        missing = (each.wire for each in parameters.values() if each.required and each.name not in values)
         problems += [RequestProblem("required", "is missing", wire) for wire in missing]
-        broken = broken_query_rules(operation, values)
-        names = [each.rule.behaviour if each.rule is not None else None for each in broken]
-        problems += [each for each, name in zip(broken, names, strict=True) if name is None or self._has(name)]
+        for broken in broken_query_rules(operation, values):
+            if broken.rule is None or broken.rule.behaviour is None or self._has(broken.rule.behaviour):
+                problems.append(broken)
         if problems:
             raise self.error(problems)
         return values
@@ -320,7 +304,7 @@ class RequestParser:
         if field.model is not None:
             yield from self._object(field.model, value, place)
             return
-        message = _number_problem(value) if field.number else _problem_of(field.kind, value)
+        message = _problem_of("number" if field.number else field.kind, value)
         if message is None and isinstance(value, int):
             message = _bounds_problem(field, value)
         if message is None and field.choices is not None and value not in _values(field.choices):
@@ -379,13 +363,6 @@ def _bounds_problem(place: Parameter | BodyField, value: int) -> str | None:
     return None
 
 
-def _number_problem(value: object) -> str | None:
-    """Return the problem of an amount that is a JSON number, None if it is valid."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "must be a number"
-    return None if abs(value) < 10**_MAX_DIGITS else "is out of range"
-
-
 def _date(raw: str) -> date:
     try:
         if len(raw) == 10 and raw[4] == raw[7] == "-":
@@ -401,6 +378,10 @@ def _problem_of(kind: str, value: object) -> str | None:
         match kind:
             case "decimal":
                 decimal_of(value)
+            case "number":
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    return "must be a number"
+                return None if abs(value) < 10**_MAX_DIGITS else "is out of range"
             case "integer":
                 return None if isinstance(value, int) and not isinstance(value, bool) else "must be an integer"
             case "boolean":

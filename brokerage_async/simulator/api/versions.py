@@ -9,8 +9,6 @@ from datetime import date
 from ..state import Settings
 from .wire import RefusedError
 
-__all__ = ["CHANGES", "VERSIONS", "InterfaceVersions"]
-
 VERSIONS: tuple[str, ...] = ("20240501", "20250715", "20250813", "20261012")
 """Versions that are alive by default, oldest first."""
 

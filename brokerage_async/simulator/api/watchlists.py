@@ -14,8 +14,6 @@ from ..state import State
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, empty, item, items
 
-__all__ = ["QuoteAlerts", "Watchlists", "public_row"]
-
 _ORDER_INDEX = 9999
 _PUBLIC_INDEX = 100
 

@@ -19,24 +19,6 @@ from ..._generated.converters import ErrorBodyWire, ErrorDetailWire, PaginationW
 from ...protocol.decoding.fields import wire_fields
 from ...protocol.response import Response
 
-__all__ = [
-    "Dialect",
-    "RefusedError",
-    "Slice",
-    "WireForm",
-    "bare",
-    "complete",
-    "dated",
-    "dumps",
-    "empty",
-    "html",
-    "item",
-    "items",
-    "loads",
-    "money",
-    "timestamp",
-]
-
 WireForm = Literal["observed", "documented"]
 """JSON types of identifiers and quantities: as recorded from the service, or as its document says."""
 

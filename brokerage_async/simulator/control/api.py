@@ -20,8 +20,6 @@ from ..api.brokerage import Brokerage
 from ..clock import Clock
 from . import views
 
-__all__ = ["CONTROL_ROUTES", "ControlApi", "Route", "Sender", "description"]
-
 _AGENT = {"User-Agent": "control-api/1", "Content-Type": "application/json", "Accept": "application/json"}
 
 
@@ -82,25 +80,19 @@ MAX_ADVANCE: float = 31 * 86400.0
 """Maximum seconds of one call: everything that happens within them is computed before the answer."""
 
 _CLOCK, _PRICE, _ORDER = "/clock", "/prices/{symbol}", "/orders/{order_id}"
-_FAULTS, _ORDERS = list[views.FaultRule], list[views.OrderView]
+_FAULTS, _ORDERS, _STATUS = list[views.FaultRule], list[views.OrderView], views.OrderStatusChoice
+_TIME, _QUOTE, _RATE = views.ClockView, views.PriceView, views.RateLimit
 CONTROL_ROUTES: tuple[Route, ...] = (
     Route("GET", "/state", "state", "Everything at a glance.", views.StateView),
-    Route("GET", _CLOCK, "clock", "Simulated time.", views.ClockView),
-    Route(
-        "PATCH",
-        _CLOCK,
-        "change_clock",
-        "Advance simulated time, or change its speed.",
-        views.ClockView,
-        views.ClockChange,
-    ),
-    Route("GET", _PRICE, "price", "Quote of an underlying.", views.PriceView),
-    Route("PUT", _PRICE, "set_price", "Hold a price, or give it back.", views.PriceView, views.PriceChange),
+    Route("GET", _CLOCK, "clock", "Simulated time.", _TIME),
+    Route("PATCH", _CLOCK, "change_clock", "Advance simulated time, or change its speed.", _TIME, views.ClockChange),
+    Route("GET", _PRICE, "price", "Quote of an underlying.", _QUOTE),
+    Route("PUT", _PRICE, "set_price", "Hold a price, or give it back.", _QUOTE, views.PriceChange),
     Route("GET", "/faults", "faults", "Faults still to come.", _FAULTS),
     Route("POST", "/faults", "add_fault", "Script a fault.", _FAULTS, views.FaultRule),
     Route("POST", "/faults/remove", "remove_fault", "Remove a fault.", _FAULTS, views.FaultRemoval),
     Route("DELETE", "/faults", "clear_faults", "Remove all faults.", _FAULTS),
-    Route("PUT", "/rate-limit", "set_rate_limit", "Limit the requests per second.", views.RateLimit, views.RateLimit),
+    Route("PUT", "/rate-limit", "set_rate_limit", "Limit the requests per second.", _RATE, _RATE),
     Route("GET", "/orders", "orders", "Newest orders of the owner.", _ORDERS),
     Route("POST", f"{_ORDER}/fill", "fill_order", "Fill an order, whole or in part.", _ORDERS, views.FillOrder),
     Route(
@@ -112,22 +104,8 @@ CONTROL_ROUTES: tuple[Route, ...] = (
         views.RejectOrder,
     ),
     Route("POST", f"{_ORDER}/expire", "expire_order", "Expire a working order.", _ORDERS),
-    Route(
-        "POST",
-        f"{_ORDER}/remove",
-        "remove_order",
-        "Remove an order as an administrator.",
-        _ORDERS,
-        views.OrderStatusChoice,
-    ),
-    Route(
-        "POST",
-        f"{_ORDER}/hold",
-        "hold_order",
-        "Keep an order, or all (*), in a status.",
-        _ORDERS,
-        views.OrderStatusChoice,
-    ),
+    Route("POST", f"{_ORDER}/remove", "remove_order", "Remove an order as an administrator.", _ORDERS, _STATUS),
+    Route("POST", f"{_ORDER}/hold", "hold_order", "Keep an order, or all (*), in a status.", _ORDERS, _STATUS),
     Route("POST", f"{_ORDER}/release", "release_order", "Let an order, or all (*), go on.", _ORDERS),
     Route("GET", "/ledger", "ledger", "Newest requests and transitions of orders.", views.LedgerView),
     Route(

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
-
-__all__ = ["INVENTED_ACCOUNT", "components_of", "prose", "provenance", "reference_page", "resolve", "type_text"]
 
 
 def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -49,13 +48,10 @@ def type_text(schema: Mapping[str, Any]) -> str:
         return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
     types = schema.get("type", "any JSON")
     types = [types] if isinstance(types, str) else types
-    return " or ".join(_single(each, schema) for each in types)
-
-
-def _single(name: str, schema: Mapping[str, Any]) -> str:
-    if name == "array":
-        return f"array of {type_text(schema['items'])}"
-    return str(schema.get("format", name)) if name == "string" else name
+    words = {"string": str(schema.get("format", "string"))}
+    if "items" in schema:
+        words["array"] = f"array of {type_text(schema['items'])}"
+    return " or ".join(words.get(each, each) for each in types)
 
 
 def components_of(document: Mapping[str, Any], schemas: Iterable[Mapping[str, Any] | None]) -> list[str]:
@@ -121,23 +117,7 @@ def reference_page(name: str, account: str) -> str | None:
     return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
 
 
-_FRAME = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · Simulated brokerage</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/page.css">
-<script src="/reference.js" defer></script>
-</head>
-<body class="reference">
-<header><h1>{title}</h1>
-<nav class="group"><a href="/reference/">All operations</a> <a href="/">Simulator</a></nav></header>
-<main>{content}</main>
-</body>
-</html>
-"""
+_FRAME = Path(__file__).with_name("reference.html").read_text("utf-8")
 
 
 def _index() -> str:
@@ -170,7 +150,12 @@ def _operation(name: str) -> str:
             *(f'<span class="pill quiet">{escape(fact)}</span> ' for fact in facts),
             f"</p></section>{_form(method, path, operation, body)}",
             '<section class="wide"><h2>Answers</h2><table><tr><th>Status</th><th>Body</th><th>Meaning</th></tr>',
-            *(_answer_row(status, answer) for status, answer in answers),
+            *(
+                f"<tr><td>{status}</td><td>{'none' if schema is None else type_text(schema)}</td>"
+                f'<td class="fill">{prose(answer["description"])}</td></tr>'
+                for status, answer in answers
+                for schema in [_schema_of(answer)]
+            ),
             "</table></section>",
             *(_component(each) for each in components_of(_document(), schemas)),
         ]
@@ -208,12 +193,6 @@ def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -
         f'<td class="quiet">{provenance(parameter, operation)}</td>'
         f'<td class="fill">{prose(parameter["description"])}</td></tr>'
     )
-
-
-def _answer_row(status: str, answer: Mapping[str, Any]) -> str:
-    schema = _schema_of(answer)
-    kind = "none" if schema is None else type_text(schema)
-    return f'<tr><td>{status}</td><td>{kind}</td><td class="fill">{prose(answer["description"])}</td></tr>'
 
 
 def _component(name: str) -> str:

@@ -12,8 +12,6 @@ from ..transports.http import listen, page_behind
 from .api import ControlApi, description
 from .reference import reference_page
 
-__all__ = ["PAGE", "POLICY", "REFERENCE_SCRIPT", "SCRIPT", "STYLE", "ControlServer"]
-
 _FOLDER = Path(__file__).parent
 
 PAGE: str = (_FOLDER / "page.html").read_text("utf-8")

@@ -17,38 +17,6 @@ from ..state import State
 from ..trading.order_desk import Interventions
 from ..trading.orders import Order
 
-__all__ = [
-    "MAX_ROWS",
-    "AccountView",
-    "AlertView",
-    "Body",
-    "ClockChange",
-    "ClockView",
-    "EventView",
-    "FaultRemoval",
-    "FaultRule",
-    "FillOrder",
-    "FillView",
-    "LedgerView",
-    "OrderStatusChoice",
-    "OrderView",
-    "PositionView",
-    "PriceChange",
-    "PriceView",
-    "RateLimit",
-    "RejectOrder",
-    "RequestView",
-    "SentAnswer",
-    "SentRequest",
-    "StateView",
-    "View",
-    "fault_views",
-    "ledger_view",
-    "order_views",
-    "price_view",
-    "state_view",
-]
-
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
     """Body of a request; unknown keys are refused."""

@@ -17,8 +17,6 @@ from ..clock import EventQueue, ScheduledEvent
 from ..keyed_random import KeyedRandom
 from .prices import Prices
 
-__all__ = ["Alert", "AlertMonitor"]
-
 _LIFETIME = 90 * 86400.0
 
 

@@ -13,19 +13,6 @@ import attrs
 
 from ..._generated.models import InstrumentCollection, MarketState
 
-__all__ = [
-    "CALENDARS",
-    "YEARS",
-    "Calendar",
-    "TradingSession",
-    "expiration_day",
-    "half_days",
-    "holidays",
-    "local_date",
-    "local_epoch",
-    "monthly_expiration",
-]
-
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
 YEARS = range(1971, 2200)

@@ -31,8 +31,6 @@ from .futures import Contract, contract_after, contracts, future_instrument
 from .instrument import Instrument, parse_occ
 from .row_table import RowTable
 
-__all__ = ["Catalogue", "Sizes"]
-
 _SMALL_CHAIN = 400
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -24,26 +24,8 @@ from ..._generated.models import InstrumentCollection, InstrumentType, Lendabili
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_epoch, monthly_expiration
+from .future_products import LISTED
 from .instrument import EQUITY_TICKS, OPTION_TICKS, Instrument, Ticks, occ_symbol
-
-__all__ = [
-    "CRYPTOCURRENCIES",
-    "Cryptocurrency",
-    "EquityDefinition",
-    "OptionDefinition",
-    "WarrantDefinition",
-    "equities",
-    "equity_options",
-    "equity_row",
-    "known_equities",
-    "monthly_expirations",
-    "option_row",
-    "quarterly_dividend",
-    "strike_step",
-    "tick_rows",
-    "warrant_row",
-    "warrants",
-]
 
 QUANTITY_PLACES = 8
 """Decimal places of a quantity."""
@@ -101,79 +83,14 @@ class Cryptocurrency:
         )
 
 
-_LISTED = """
-    BTC   105000 Bitcoin
-    ETH   2600   Ethereum
-    SOL   150    Solana
-    ADA   0.66   Cardano
-    ALGO  0.19   Algorand
-    APT   4.7    Aptos
-    ARB   0.35   Arbitrum
-    ATOM  4.3    Cosmos
-    AVAX  20.5   Avalanche
-    AXS   2.4    Axie Infinity
-    BAT   0.14   Basic Attention Token
-    BCH   430    Bitcoin Cash
-    BONK  0.17   Bonk (10,000)
-    CHZ   0.37   Chiliz
-    COMP  48     Compound
-    CRV   0.65   Curve DAO Token
-    DOGE  0.18   Dogecoin
-    DOT   4.0    Polkadot
-    ENJ   0.72   Enjin Coin
-    ETC   17.4   Ethereum Classic
-    FIL   2.5    Filecoin
-    GRT   0.92   The Graph
-    HBAR  0.16   Hedera
-    ICP   5.6    Internet Computer
-    LDO   0.84   Lido DAO
-    LINK  14.1   Chainlink
-    LTC   88     Litecoin
-    MANA  0.27   Decentraland
-    NEAR  2.4    NEAR Protocol
-    PAXG  3320   PAX Gold
-    POL   0.21   Polygon
-    SAND  0.26   The Sandbox
-    SHIB  0.13   Shiba Inu (10,000)
-    SUI   3.2    Sui
-    UNI   7.6    Uniswap
-    USDC  1.0    USD Coin
-    XLM   0.27   Stellar
-    XRP   2.2    XRP
-    XTZ   0.58   Tezos
-"""
-
-
 CRYPTOCURRENCIES: Mapping[str, Cryptocurrency] = {
     f"{code}/USD": Cryptocurrency(number=number, code=code, name=name, price=Decimal(price))
-    for number, line in enumerate(_LISTED.strip().splitlines(), start=1)
+    for number, line in enumerate(LISTED["Cryptocurrency"], start=1)
     for code, price, name in [line.split(maxsplit=2)]
 }
 """Cryptocurrencies by symbol."""
 
 
-_KNOWN = (
-    ("AAPL", 200, "Apple Inc. - Common Stock", False, False),
-    ("SPY", 600, "SPDR S&P 500", True, False),
-    ("QQQ", 525, "Invesco QQQ Trust, Series 1", True, False),
-    ("MSFT", 470, "Microsoft Corporation - Common Stock", False, False),
-    ("NVDA", 140, "NVIDIA Corporation - Common Stock", False, False),
-    ("AMZN", 210, "Amazon.com, Inc. - Common Stock", False, False),
-    ("TSLA", 310, "Tesla, Inc. - Common Stock", False, False),
-    ("GOOGL", 175, "Alphabet Inc. - Class A Common Stock", False, False),
-    ("META", 690, "Meta Platforms, Inc. - Class A Common Stock", False, False),
-    ("AMD", 120, "Advanced Micro Devices, Inc. - Common Stock", False, False),
-    ("BRK/B", 490, "Berkshire Hathaway Inc. Class B", False, False),
-    ("BRK/A", 735000, "Berkshire Hathaway Inc. Class A", False, False),
-    ("IWM", 210, "iShares Russell 2000 ETF", True, False),
-    ("GLD", 305, "SPDR Gold Shares", True, False),
-    ("F", 10, "Ford Motor Company Common Stock", False, False),
-    ("KO", 71, "Coca-Cola Company (The) Common Stock", False, False),
-    ("SPX", 6000, "S & P 500 Index", False, True),
-    ("VIX", 17, "CBOE Market Volatility Index", False, True),
-    ("HALT", 12, "Halted Example Corporation Common Stock", False, False),
-    ("GONE", 3, "Closing Only Example Corporation Common Stock", False, False),
-)
 _OPTION_ROOTS = 10
 _EXPIRATIONS = 10
 _STRIKES = 25
@@ -253,13 +170,6 @@ class WarrantDefinition:
     description: str
 
 
-def _tickers() -> Iterator[str]:
-    """Yield AAA, AAB, …: three letters first, then four, then five."""
-    for length in (3, 4, 5):
-        for letters in itertools.product(string.ascii_uppercase, repeat=length):
-            yield "".join(letters)
-
-
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
     """Return the well-known equities by symbol.
@@ -272,20 +182,23 @@ def known_equities() -> dict[str, EquityDefinition]:
             symbol=symbol,
             price=Decimal(price),
             description=description,
-            is_etf=is_etf,
-            is_index=is_index,
+            is_etf=kind == "fund",
+            is_index=kind == "index",
             lendability=_LENDABILITY[0],
             halted=symbol == "HALT",
             closing_only=symbol == "GONE",
         )
-        for number, (symbol, price, description, is_etf, is_index) in enumerate(_KNOWN, start=1)
+        for number, line in enumerate(LISTED["Equity"], start=1)
+        for symbol, price, kind, description in [line.split(maxsplit=3)]
     }
 
 
 def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
     """Return the first ``count`` equities: the well-known ones, then invented ones."""
     made = list(known_equities().values())[:count]
-    free = (ticker for ticker in _tickers() if ticker not in known_equities())
+    # AAA, AAB, …: three letters first, then four, then five.
+    tickers = ("".join(each) for n in (3, 4, 5) for each in itertools.product(string.ascii_uppercase, repeat=n))
+    free = (ticker for ticker in tickers if ticker not in known_equities())
     made += [
         _invented(number, symbol, random) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -31,8 +31,6 @@ from .future_products import FutureProduct, product_of
 from .futures import EXPIRATION_HOUR, MONTH_CODES, Contract, OptionProduct, contract_after, contracts
 from .instrument import Instrument, day_of
 from .row_table import RowTable
-
-__all__ = ["Expiration", "FutureOptionChain", "ListedOption", "future_option_instrument"]
 
 _OPTION = re.compile(
     rf"\.(?P<future>/[A-Z0-9]+[{MONTH_CODES}]\d) +[A-Z0-9]+ +"
@@ -203,19 +201,16 @@ class FutureOptionChain:
             stops_trading_at=expires_at,
             expires_at=expires_at,
             tick_sizes=[TickSizeWire(value=f"{_tick(self.product):f}")],
-            strikes=list(_strikes_of(options)),
-        )
-
-
-def _strikes_of(options: Sequence[ListedOption]) -> Iterator[OptionStrikeWire]:
-    """Yield the strikes of one expiration that have both a call and a put."""
-    for call, put in zip(options[::2], options[1::2], strict=False):
-        yield OptionStrikeWire(
-            strike_price=call.strike,
-            call=call.symbol,
-            put=put.symbol,
-            call_streamer_symbol=call.streamer_symbol,
-            put_streamer_symbol=put.streamer_symbol,
+            strikes=[
+                OptionStrikeWire(
+                    strike_price=call.strike,
+                    call=call.symbol,
+                    put=put.symbol,
+                    call_streamer_symbol=call.streamer_symbol,
+                    put_streamer_symbol=put.streamer_symbol,
+                )
+                for call, put in zip(options[::2], options[1::2], strict=False)  # the last call may have no put
+            ],
         )
 
 

@@ -28,20 +28,6 @@ from .calendar import local_epoch, monthly_expiration
 from .future_products import FUTURES, FutureProduct
 from .instrument import Instrument
 
-__all__ = [
-    "ACTIVE_CONTRACTS",
-    "EXPIRATION_HOUR",
-    "MONTH_CODES",
-    "QUARTERS",
-    "Contract",
-    "OptionProduct",
-    "contract_after",
-    "contracts",
-    "future_instrument",
-    "option_products",
-    "product_row",
-]
-
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the months in symbols."""
 

@@ -14,8 +14,6 @@ from ..._generated.models import InstrumentCollection, InstrumentType, OptionTyp
 from .calendar import local_epoch
 from .future_products import product_of
 
-__all__ = ["EQUITY_TICKS", "OPTION_TICKS", "Instrument", "Ticks", "day_of", "occ_symbol", "parse_occ"]
-
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
 _UNDERLYING_TYPES = {

@@ -25,8 +25,6 @@ from .equities import EquityDefinition, equity_row, quarterly_dividend
 from .option_pricing import YEAR
 from .prices import PRICE_INTERVAL, Prices
 
-__all__ = ["CompanyEvents", "Event", "Metrics"]
-
 _YEARS_BACK = 5
 _EARNINGS, _DIVIDENDS = 1, 2
 _QUARTERS = (1, 4, 7, 10)
@@ -133,7 +131,8 @@ class Metrics:
         """Return the volatility that option prices imply, and that of the closing prices."""
         days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
         closes = list(self._closes(equity.symbol, now, 91))
-        realized = {days: _annual_percent(closes[: days + 1]) for days in (30, 60, 90)}
+        changes = [log(one / other) for one, other in pairwise(closes)]
+        realized = {n: Decimal(stdev(changes[:n]) * sqrt(_TRADING_DAYS) * 100) for n in (30, 60, 90)}  # annual, percent
         surface = self._prices.surface(equity.symbol)
         implied = Decimal(surface.volatility(1, 1, _MONTH)) * 100
         return {
@@ -193,9 +192,3 @@ class Metrics:
                 updated_at=timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL),
             )
         return figures
-
-
-def _annual_percent(closes: list[Decimal]) -> Decimal:
-    """Return the annual volatility of closing prices in percent."""
-    changes = [log(one / other) for one, other in pairwise(closes)]
-    return Decimal(stdev(changes) * sqrt(_TRADING_DAYS) * 100)

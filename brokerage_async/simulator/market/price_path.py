@@ -17,8 +17,6 @@ import attrs
 
 from .quotes import Listing, Quote, check_price
 
-__all__ = ["PricePath", "read_prices"]
-
 _FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
 
 

@@ -20,8 +20,6 @@ from .instrument import Instrument
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
 
-__all__ = ["PRICE_INTERVAL", "Prices"]
-
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk."""
 

@@ -14,8 +14,6 @@ from .equities import CRYPTOCURRENCIES, EquityDefinition
 from .future_products import FUTURES
 from .futures import contract_after
 
-__all__ = ["PublicWatchlist", "PublicWatchlists", "pairs_watchlists", "public_watchlists"]
-
 _MOST = 200
 _FIRST_NUMBER = 300_000
 _PAIRS = {

@@ -6,7 +6,7 @@ the root of the distance, as those of a random walk do. So the price of any minu
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Protocol
 
@@ -14,8 +14,6 @@ import attrs
 
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_date, local_epoch
-
-__all__ = ["PRICE_LIMIT", "Listing", "PriceSource", "Quote", "RandomWalk", "check_price", "next_minute", "places_of"]
 
 PRICE_LIMIT: int = 10**9
 """Bound of prices."""
@@ -36,6 +34,17 @@ def check_price(name: str, price: Decimal) -> Decimal:
     if price < _LEAST_PRICE:
         raise ValueError(f"{name} must be at least {_LEAST_PRICE:f}, got {price}")
     return price
+
+
+def amount_of(name: str, value: object) -> Decimal:
+    """Return a price or quantity that a caller gave, which have the same bounds; ValueError for other values."""
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
+    if not number.is_finite() or number <= 0:
+        raise ValueError(f"{name} must be positive, got {value}")
+    return check_price(name, number)
 
 
 def places_of(level: Decimal) -> int:

@@ -10,8 +10,6 @@ import msgspec
 from ..._generated.converters import Wire
 from ..api.wire import dumps
 
-__all__ = ["RowTable"]
-
 T = TypeVar("T")
 
 

@@ -30,18 +30,6 @@ from .equities import OptionDefinition, strike_step
 from .instrument import Instrument, occ_symbol
 from .prices import Prices
 
-__all__ = [
-    "BY_OTHER_LEG",
-    "HeldLeg",
-    "Results",
-    "Snapshot",
-    "Strategies",
-    "Trial",
-    "TrialRun",
-    "is_option_leg",
-    "problems_of",
-]
-
 BY_OTHER_LEG = frozenset(
     {
         StrikeSelection.PERCENTAGE_OTM_RELATIVE,
@@ -221,16 +209,12 @@ def _option_problems(requested: NewBacktest, leg: BacktestLeg) -> Iterator[tuple
     value: Decimal | None = getattr(leg, attribute)
     if value is None or not least <= value <= most:
         yield name, f"must be from {least} to {most} for the strikeSelection {leg.strike_selection}"
-    if leg.strike_selection in BY_OTHER_LEG and not _has_base(requested, leg):
-        yield "strikeRelativeLeg", "must be the index of an option leg with a strikeSelection that is not relative"
-
-
-def _has_base(requested: NewBacktest, leg: BacktestLeg) -> bool:
-    number = leg.strike_relative_leg
-    if number is None or not 0 <= number < len(requested.legs):
-        return False
-    base = requested.legs[number]
-    return is_option_leg(base) and base.strike_selection not in BY_OTHER_LEG
+    if leg.strike_selection in BY_OTHER_LEG:
+        options = [n for n, each in enumerate(requested.legs) if is_option_leg(each)]
+        if leg.strike_relative_leg not in [
+            n for n in options if requested.legs[n].strike_selection not in BY_OTHER_LEG
+        ]:
+            yield "strikeRelativeLeg", "must be the index of an option leg with a strikeSelection that is not relative"
 
 
 _MAX_ACTIVE = 50
@@ -303,7 +287,9 @@ class TrialRun:
         snapshots: list[Snapshot] = []
         notices: list[str] = []
         for session in sessions:
-            self._value(active, session)
+            for trial in active:  # the close of the exit is that of this session until the next one
+                trial.closed = session
+                trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
             active = [trial for trial in active if not self._ends(trial, exit_, session)]
             has_room = closes_oldest or len(active) < limit
             if has_room and session is not sessions[-1] and self._enters(entry, session):
@@ -320,12 +306,6 @@ class TrialRun:
         if limit != entry.maximum_active_trials:
             notices.append(f"Trials that are active at a time are limited to {limit}.")
         return Results(trials, snapshots, notices)
-
-    def _value(self, active: Sequence[Trial], session: TradingSession) -> None:
-        """Mark the trials at the close of a session, which is that of the exit until the next one."""
-        for trial in active:
-            trial.closed = session
-            trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
 
     def _enters(self, entry: EntryConditions, session: TradingSession) -> bool:
         is_bound = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK

@@ -13,8 +13,6 @@ from ..._generated.models import InstrumentCollection, TimeInForce
 from .calendar import CALENDARS, TradingSession, local_date, local_epoch
 from .instrument import Instrument
 
-__all__ = ["Hours", "closing", "hours_of", "is_open", "opening", "trading_session"]
-
 Hours: TypeAlias = Literal["regular", "extended", "overnight"]
 """Hours in which an order works."""
 

@@ -36,8 +36,6 @@ from ..trading.complex_orders import ComplexOrder
 from ..trading.fees import Fees, amounts
 from ..trading.orders import Order
 
-__all__ = ["AccountViews", "order_chain", "year_gains"]
-
 
 def year_gains(account: Account, underlying: str, now: float) -> UnderlyingYearGainSummaryWire | None:
     """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year.

@@ -16,8 +16,6 @@ from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
 
-__all__ = ["DxLinkHost", "DxLinkSession"]
-
 _VERSION = "1.0-1.2.1-simulator"
 _NAN = "NaN"
 _MINUTE = 60.0

@@ -24,8 +24,6 @@ import re
 
 import attrs
 
-__all__ = ["DELIVER", "PROTOCOL", "Delivery", "StreamFaults"]
-
 PROTOCOL = "protocol"
 """Kind of the messages that are not events: greetings, answers, settings."""
 

@@ -16,8 +16,6 @@ from ..market.instrument import Instrument
 from ..market.option_pricing import RATE
 from ..market.prices import PRICE_INTERVAL, Prices
 
-__all__ = ["MAX_CANDLES", "MarketRows"]
-
 MAX_CANDLES = 2_000
 """Candles of one history; older ones are cut off."""
 

@@ -23,8 +23,6 @@ from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import AccountSession, Session
 
-__all__ = ["ACCOUNT_PATH", "MARKET_PATH", "StreamServer"]
-
 ACCOUNT_PATH, MARKET_PATH = "/streams/account", "/streams/market-data"
 
 DELAYS: Mapping[str, float] = {

@@ -12,8 +12,6 @@ from ..accounts.accounts import Accounts
 from ..authorization_server import AuthorizationServer
 from .faults import StreamFaults
 
-__all__ = ["SILENCE", "AccountSession", "Session"]
-
 SILENCE = 60.0
 """Seconds of silence after which a client is disconnected."""
 
@@ -177,7 +175,8 @@ class AccountSession(Session):
             self._answer("connect", message, "value missing or not valid")
             return
         asked = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        own = [str(number) for number in asked if self._is_own(str(number))]
+        accounts = map(self._all_accounts.get, map(str, asked))
+        own = [each.number for each in accounts if each is not None and each.customer == self.customer]
         if not own:
             self._answer("connect", message, "failed")
             return
@@ -185,10 +184,6 @@ class AccountSession(Session):
         names_them = len(own) < len(asked) or not self._has("account_stream_answer_without_value")
         more: dict[str, Any] = {"value": own} if names_them else {}
         self._answer("connect", message, None, **more)
-
-    def _is_own(self, number: str) -> bool:
-        account = self._all_accounts.get(number)
-        return account is not None and account.customer == self.customer
 
     def _answer(self, action: str, message: dict[str, Any], error: str | None = None, **more: Any) -> None:
         answer = {"status": "ok" if error is None else "error", "action": action, "web-socket-session-id": self._id}

@@ -16,8 +16,6 @@ from ..market.prices import Prices
 from .fees import Fees, fees_of
 from .orders import Leg, Order
 
-__all__ = ["Bookkeeping", "Expirations"]
-
 _FIRST_NUMBER = 700_000_000
 
 

@@ -10,8 +10,6 @@ from ..keyed_random import KeyedRandom, key_of
 from ..market.calendar import local_date, local_epoch
 from .orders import Order
 
-__all__ = ["RATES", "Chances", "Rate"]
-
 _OUTAGE_BEGINS = (11.0, 15.5)
 """Hours of the day in New York, the first one late enough not to meet a test that has just begun."""
 _OUTAGE = 25 * 60.0

@@ -22,16 +22,6 @@ from .fees import Fees
 from .orders import Order, OrderStore, Terms, number_of
 from .preflight import Message, Preflight, PreflightResult, closing_wire, preflight_error
 
-__all__ = [
-    "EXCLUSIVE",
-    "ComplexOrder",
-    "ComplexOrderDesk",
-    "ComplexPreflightResult",
-    "check_complex",
-    "placed_wire",
-    "tag_of",
-]
-
 EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
 """Types of which a fill of one order cancels the other."""
 

@@ -12,8 +12,6 @@ from ..._generated.models import InstrumentType, LegAction, PriceEffect
 from ..api.wire import money
 from ..market.instrument import Instrument
 
-__all__ = ["Fees", "amounts", "effect", "fees_of"]
-
 _ZERO = Decimal(0)
 _INDEX_OPTIONS = {"SPX": Decimal("0.65"), "VIX": Decimal("0.60")}
 

@@ -11,11 +11,10 @@ from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderEdi
 from ...protocol.order_status import TRANSITIONS
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, RefusedError
+from ..market.quotes import amount_of
 from .exchange import Exchange
 from .orders import Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, preflight_error
-
-__all__ = ["Interventions", "OrderDesk"]
 
 
 @attrs.define(eq=False, repr=False)
@@ -192,38 +191,37 @@ class Interventions:
             raise LookupError(f"unknown order {order_id}")
         return order
 
-    def fill(self, order: Order, quantity: Decimal | None, price: Decimal | None, now: float) -> None:
-        """Fill an order now, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
+    def fill_order(self, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None) -> None:
+        """Fill an order at once, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
+        order, wanted = self.find(order_id), None if quantity is None else amount_of("quantity", quantity)
+        paid = None if price is None else amount_of("price", price)
         if not self.can_fill(order):
             raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
-        if price is not None and len(order.legs) > 1:
+        if paid is not None and len(order.legs) > 1:
             raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
-        units = _units_of(order, quantity)
+        units = _units_of(order, wanted)
         if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
             self._exchange.make_live(order, now)
-        self._exchange.fill(order, units, now, price)
+        self._exchange.fill(order, units, now, paid)
         if not order.is_terminal:
             self._exchange.evaluate(order, now)
 
-    def reject(self, order: Order, reason: str, now: float) -> None:
+    def reject_order(self, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
         """Reject an order that is live or on its way."""
-        self._require(order, OrderStatus.REJECTED)
-        self._exchange.reject(order, reason, now)
+        self._exchange.reject(self._able(order_id, OrderStatus.REJECTED), reason, now)
 
-    def expire(self, order: Order, now: float) -> None:
+    def expire_order(self, now: float, *, order_id: str) -> None:
         """Expire a working order."""
-        self._require(order, OrderStatus.EXPIRED)
-        self._exchange.expire(order, now)
+        self._exchange.expire(self._able(order_id, OrderStatus.EXPIRED), now)
 
-    def remove(self, order: Order, status: str | None, now: float) -> None:
+    def remove_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
         """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
-        wanted = self.removal(order) if status is None else OrderStatus(status)
+        wanted = self.removal(self.find(order_id)) if status is None else OrderStatus(status)
         if wanted not in _REMOVALS:
             raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
-        self._require(order, wanted)
-        self._exchange.remove(order, wanted, now)
+        self._exchange.remove(self._able(order_id, wanted), wanted, now)
 
-    def hold(self, order_id: str, status: str | None) -> None:
+    def hold_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
         """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
 
         In `Filled`, the fills of further legs wait.
@@ -234,13 +232,15 @@ class Interventions:
             raise ValueError(f"status must be one of {', '.join(_SCHEDULED)}, got {status!r}")
         self._exchange.freeze(order_id, OrderStatus(status))
 
-    def release(self, order_id: str, now: float) -> None:
-        """Undo `hold` for an order, or all (`*`); what was due meanwhile happens now."""
+    def release_order(self, now: float, *, order_id: str) -> None:
+        """Undo `hold_order` for an order, or all (`*`); what was due since happens now."""
         self._exchange.thaw(order_id, now)
 
-    def _require(self, order: Order, status: OrderStatus) -> None:
+    def _able(self, order_id: str, status: OrderStatus) -> Order:
+        order = self.find(order_id)
         if not self.can_become(order, status):
             raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
+        return order
 
 
 def _units_of(order: Order, quantity: Decimal | None) -> int:

@@ -34,8 +34,6 @@ from ..ledger import Ledger
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
 
-__all__ = ["IllegalTransitionError", "Leg", "Order", "OrderStore", "ParentOrder", "Terms", "number_of"]
-
 S = OrderStatus
 
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
@@ -396,7 +394,11 @@ class OrderStore:
     def _orders_of_day(self, account_number: str, day: date) -> dict[int, Order]:
         cached_day, orders = self._today.get(account_number, (day, {}))
         if cached_day != day:
-            orders = {number: order for number, order in orders.items() if _day_of(order) == day}
+            orders = {
+                number: order
+                for number, order in orders.items()
+                if order.updated_at is not None and local_date(order.updated_at) == day
+            }
         self._today[account_number] = day, orders
         return orders
 

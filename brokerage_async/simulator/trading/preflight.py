@@ -31,18 +31,6 @@ from .exchange import reject_reason
 from .fees import Fees, fees_of
 from .orders import Leg, Order, OrderStore, Terms
 
-__all__ = [
-    "LIMITS",
-    "Message",
-    "Preflight",
-    "PreflightResult",
-    "SizeLimit",
-    "closing_wire",
-    "exceeded_limits",
-    "preflight_error",
-    "quantity_errors",
-]
-
 
 @attrs.frozen
 class SizeLimit:
@@ -170,7 +158,9 @@ class Preflight:
         to an order that is ``deferred`` until another one is filled.
         """
         reopened = [] if deferred or order.replaces is not None else self.reopen(order)
-        agreed = self._agreed_prices(order)
+        agreed: dict[str, Decimal] = {}
+        if len(order.legs) == 1 and order.terms.is_limited and order.terms.price is not None:
+            agreed[order.legs[0].instrument.symbol] = order.terms.price
         trades = [(leg.instrument, leg.signed) for leg in order.legs]
         impact = self._margin_calculator.impact(order.account, trades, self._fees(order, agreed, now), agreed, now)
         impact = attrs.evolve(impact, current=impact.current + freed) if freed else impact
@@ -179,7 +169,10 @@ class Preflight:
         errors += self._fraction_errors(order, now)
         if not deferred:
             errors += self._position_errors(order)
-            if order.terms.rules is None and self._is_opening_market_order(order) and not self._is_open(order, now):
+            is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
+            opens_at_once = is_market and order.opens and order.terms.rules is None
+            needs_a_market = opens_at_once and self._has("opening_market_orders_need_an_open_market")
+            if needs_a_market and not self._is_open(order, now):
                 text = "Opening market orders not allowed when market closed."
                 errors.append(Message(PreflightCode.TIF_NO_AFTER_HOURS_OPENING_MARKET_ORDERS, text))
         # An order that takes no buying power, such as one that closes a position, is always possible.
@@ -204,12 +197,6 @@ class Preflight:
                 leg.action = LegAction.BUY_TO_OPEN if leg.sign > 0 else LegAction.SELL_TO_OPEN
                 warnings.append(Message("closing_with_no_position", f"There is no position in {symbol} to close"))
         return warnings if self._has("closing_with_no_position") else []
-
-    def _agreed_prices(self, order: Order) -> dict[str, Decimal]:
-        """Return the limit price by symbol, if it is the price of one instrument."""
-        if len(order.legs) > 1 or not order.terms.is_limited or order.terms.price is None:
-            return {}
-        return {order.legs[0].instrument.symbol: order.terms.price}
 
     def _fees(self, order: Order, agreed: Mapping[str, Decimal], now: float, *, closing: bool = False) -> Fees:
         total = Fees()
@@ -293,10 +280,6 @@ class Preflight:
                 if leg.quantity + sum(working.values()) > abs(held):
                     text = "You cannot close more than the existing position, counting the closing orders that work."
                     yield Message(PreflightCode.CANNOT_CLOSE_AGAINST_MORE_THAN_EXISTING_POSITION, text)
-
-    def _is_opening_market_order(self, order: Order) -> bool:
-        is_market = order.terms.order_type in (OrderType.MARKET, OrderType.NOTIONAL_MARKET)
-        return is_market and order.opens and self._has("opening_market_orders_need_an_open_market")
 
     def _term_errors(self, order: Order, now: float) -> Iterator[Message]:
         terms = order.terms

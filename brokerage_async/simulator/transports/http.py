@@ -21,8 +21,6 @@ from ..faults import ConnectionAction
 from ..streams.session import Session
 from .pump import Pump
 
-__all__ = ["LoopbackServer", "listen", "page_behind", "serve_socket", "server_log"]
-
 
 def _without_request(record: logging.LogRecord) -> bool:
     """Drop the description of a malformed request, which quotes the line that is wrong."""
@@ -205,15 +203,15 @@ class LoopbackServer:
         self._answering.add(task)
         try:
             foreign = page_behind(http.headers.get("Host"), http.headers.get("Origin"), self._bound, self._names)
-            return self._refuse(http, foreign) if foreign else await self._serve(http)
+            if not foreign:
+                return await self._serve(http)
+            # A request of a web page: the brokerage never sees it.
+            logger.warning("refused %s %s: %s", http.method, http.path, foreign)
+            refused = RefusedError.not_permitted(f"{foreign}: web pages are not served").response(http.path)
+            dates = dated(refused, self._clock.now()).headers
+            return web.Response(status=refused.status, body=refused.body, headers=dates)
         finally:
             self._answering.discard(task)
-
-    def _refuse(self, http: web.BaseRequest, reason: str) -> web.Response:
-        """Refuse a request of a web page. The brokerage never sees it."""
-        logger.warning("refused %s %s: %s", http.method, http.path, reason)
-        refused = RefusedError.not_permitted(f"{reason}: web pages are not served").response(http.path)
-        return web.Response(status=refused.status, body=refused.body, headers=dated(refused, self._clock.now()).headers)
 
     async def _serve(self, http: web.BaseRequest) -> web.StreamResponse:
         if http.headers.get("Upgrade", "").lower() == "websocket":

@@ -22,8 +22,6 @@ from ..faults import ConnectionAction, Fault
 from ..streams.session import Session
 from .pump import Pump
 
-__all__ = ["InMemoryTransport", "Latency", "MemorySocket", "open_socket"]
-
 
 class MemorySocket:
     """Connection to a session; messages arrive in the loop's next turn, or after their delay."""

@@ -7,8 +7,6 @@ import asyncio
 from ..api.brokerage import Brokerage
 from ..clock import Clock
 
-__all__ = ["Pump"]
-
 MAX_NAP = 60.0
 """Longest wait in seconds between two looks at the clock."""
 

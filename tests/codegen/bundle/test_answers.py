@@ -35,11 +35,8 @@ def test_answer_refers_to_components(path: str, method: str, status: str, names:
     assert [each["$ref"].rpartition("/")[2] for each in schema.get("anyOf", [schema])] == names
 
 
-def test_answer_without_a_body_has_no_content() -> None:
+def test_envelopes_require_their_data_and_share_lists() -> None:
     assert answer("/beds/{bed_number}", "delete", "204") == {"description": "Bed removed."}
-
-
-def test_item_envelope_requires_its_data() -> None:
     assert {key: value for key, value in SCHEMAS["BedItemEnvelope"].items() if key != "examples"} == {
         "type": "object",
         "x-section": "Conventions",
@@ -50,9 +47,6 @@ def test_item_envelope_requires_its_data() -> None:
             "context": {"type": ["string", "null"], "description": "Shape of the request path."},
         },
     }
-
-
-def test_list_envelopes_share_the_list_of_a_component() -> None:
     page = SCHEMAS["PlantPageEnvelope"]["properties"]
     assert page["data"]["$ref"] == "#/components/schemas/PlantList"
     assert page["pagination"]["anyOf"] == [{"$ref": "#/components/schemas/Pagination"}, {"type": "null"}]

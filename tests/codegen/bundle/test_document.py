@@ -18,30 +18,18 @@ def garden() -> dict[str, Any]:
     return bundle(Document(TOY))
 
 
-def test_render_gives_the_same_json_each_time() -> None:
+def test_bundle_is_whole_shared_and_typed(garden: dict[str, Any]) -> None:
     assert render(Document(TOY)) == render(Document(TOY))
     assert json.loads(render(Document(TOY))) == bundle(Document(TOY))
-
-
-def test_bundle_has_no_references_to_files(garden: dict[str, Any]) -> None:
     assert ".yaml" not in json.dumps(garden)
     assert list(garden) == ["openapi", "info", "tags", "paths", "components"]
-
-
-def test_bundle_shares_parameters_and_responses(garden: dict[str, Any]) -> None:
     bed = garden["paths"]["/beds/{bed_number}"]
     assert bed["patch"]["parameters"] == bed["delete"]["parameters"] == [{"$ref": "#/components/parameters/BedNumber"}]
     assert bed["patch"]["responses"]["404"] == {"$ref": "#/components/responses/NotFound"}
     assert garden["components"]["responses"]["NotFound"] == {"description": "Resource not found."}
-
-
-def test_bundle_replaces_envelopes_by_typed_ones(garden: dict[str, Any]) -> None:
     names = garden["components"]["schemas"].keys()
     assert {"BedItemEnvelope", "BedListEnvelope", "BedList", "PlantPageEnvelope", "PlantList"} <= names
     assert {"ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList"} & names == set()
-
-
-def test_bundle_adds_aliases_as_properties(garden: dict[str, Any]) -> None:
     properties = garden["components"]["schemas"]["Bed"]["properties"]
     assert properties["crop"]["items"] == properties["plants"]["items"]
     assert {key: properties["crop"][key] for key in ("type", "x-alias-of", "description")} == {
@@ -50,9 +38,6 @@ def test_bundle_adds_aliases_as_properties(garden: dict[str, Any]) -> None:
         "description": "Another key of `plants`.",
     }
     assert "x-aliases" not in properties["crop"]
-
-
-def test_components_of_request_bodies_are_strict(garden: dict[str, Any]) -> None:
     schemas = garden["components"]["schemas"]
     assert schemas["NewPlant"]["properties"]["season"]["$ref"] == "#/components/schemas/Season"
     assert schemas["NewLabel"]["properties"]["text"]["type"] == "string"

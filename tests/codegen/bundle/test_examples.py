@@ -56,25 +56,16 @@ def test_suggested_value_is_for_strings(schema: dict[str, Any], expected: Any) -
     assert example(schema, {"key": "suggested"}) == expected
 
 
-def test_suggestion_for_a_component_comes_first() -> None:
+def test_suggestions_come_before_invented_values() -> None:
     assert example({"type": "string"}, {"key": "general", "Plant.key": "own"}) == "own"
-
-
-def test_unknown_suggestions_are_those_without_a_property() -> None:
     schemas = {"Plant": {"properties": {"name": {}}}}
     assert unknown_suggestions(schemas, {"name": "", "Plant.name": "", "height": "", "Bed.name": ""}) == [
         "height",
         "Bed.name",
     ]
-
-
-def test_suggested_component_is_the_whole_example() -> None:
     schemas = {"Bed": {"type": "object", "properties": {"width": {"type": "integer"}}}}
     assert with_examples(schemas, {"Bed": {"width": 3}})["Bed"]["examples"] == [{"width": 3}]
     assert unknown_suggestions(schemas, {"Bed": {}}) == []
-
-
-def test_parameters_of_paths_have_examples_and_others_under_their_name() -> None:
     number: dict[str, Any] = {"name": "bed_number", "in": "path", "schema": {"type": "integer"}}
     names: dict[str, Any] = {"name": "plants[]", "in": "query", "schema": {"type": "array", "items": {}}}
     name: dict[str, Any] = {"name": "name", "in": "query", "schema": {"type": "string"}}

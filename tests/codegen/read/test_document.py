@@ -81,23 +81,17 @@ def test_document_objects_yields_every_object(tmp_path: Path) -> None:
     assert found == {"$", "$.a", "$.a.b[0]", "$.d"}
 
 
-def test_node_string_folds_lines_and_keeps_blanks(tmp_path: Path) -> None:
+def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> None:
     root = document(tmp_path, "a: |\n  one\n  two  three\nb: 7\n").root()
     assert root.string("a") == "one two  three"
     assert root.string("b") == "7"
     assert root.string("c", "none") == "none"
-
-
-def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> None:
     schemas = "schemas: {A: {type: string, description: old}}"
     root = document(tmp_path, 'a: {$ref: "common.yaml#/schemas/A", description: new}', common=schemas).root()
     node = root.get("a")
     assert node is not None
     assert (node.file, node.json_path, node.component) == ("common.yaml", "$.schemas.A", "A")
     assert node.value == {"type": "string", "description": "new"}
-
-
-def test_node_unresolved_keeps_the_reference(tmp_path: Path) -> None:
     root = document(tmp_path, 'a: {$ref: "#/b"}\nb: {}').root()
     node = root.unresolved("a")
     assert node is not None

@@ -27,15 +27,9 @@ def test_load_models_follow_the_list_of_components() -> None:
     assert [name for name, model in spec.models.items() if model.shared] == ["Harvest"]
     assert {field.wire for field in spec.models["NewPlant"].fields if field.required} == {"name", "labels"}
     assert spec.models["BedEdit"].restates == Restatement(sources=("Plant", "NewPlant"), names=("season",))
-
-
-def test_load_enumeration_has_python_names_and_observed_values() -> None:
     [season] = load(TOY).enums.values()
     assert season.members == (("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"))
     assert season.observed_values == ("?",)
-
-
-def test_load_description_of_a_reference_overrides_its_target() -> None:
     fields = {field.wire: field.description for field in load(TOY).models["BedEdit"].fields}
     assert fields["season"] == "Season of the bed."
 

@@ -15,13 +15,10 @@ PLANTS = "garden.yaml: $.paths.Plants.get"
 BEDS = "garden.yaml: $.paths.Beds.get"
 
 
-def test_read_operations_follow_the_order_of_the_paths() -> None:
+def test_read_operations_follow_paths_responses_and_extensions() -> None:
     assert [operation.name for operation in load(TOY).operations] == [
         "garden.plants", "garden.plant", "garden.edit_bed", "garden.remove", "garden.list",
     ]  # fmt: skip
-
-
-def test_read_operations_shape_and_result_follow_the_response() -> None:
     assert {each.name: (each.status, each.shape, each.result) for each in load(TOY).operations} == {
         "garden.plants": (200, "page", "Plant"),
         "garden.plant": (201, "bare", "Plant"),
@@ -29,9 +26,6 @@ def test_read_operations_shape_and_result_follow_the_response() -> None:
         "garden.remove": (204, "none", None),
         "garden.list": (200, "many", "Bed"),
     }
-
-
-def test_read_operations_attributes_follow_the_extensions() -> None:
     by_name = {operation.name: operation for operation in load(TOY).operations}
     plant, edit_bed = by_name["garden.plant"], by_name["garden.edit_bed"]
     assert (plant.method, plant.path, plant.effect, plant.scope) == (
@@ -44,9 +38,6 @@ def test_read_operations_attributes_follow_the_extensions() -> None:
     assert (plant.production_only, plant.provenance, plant.flatten_body) == (True, "documented", False)
     assert (edit_bed.production_only, edit_bed.provenance, edit_bed.flatten_body) == (False, "recorded", True)
     assert edit_bed.errors == (404,)
-
-
-def test_read_operations_parameters_have_python_names() -> None:
     [plants] = [operation for operation in load(TOY).operations if operation.name == "garden.plants"]
     assert [(each.name, each.wire, each.location, each.required) for each in plants.parameters] == [
         ("bed_number", "bed_number", "path", True),

@@ -11,47 +11,30 @@ from tests.codegen.support import Package
 from tests.tables import for_each
 
 
-def test_fill_long_paragraph_is_wrapped_with_a_hanging_indent() -> None:
-    lines = fill("word " * 60, "    ", "        ").splitlines()
-    assert len(lines) == 3
-    assert max(map(len, lines)) <= WIDTH
-    assert lines[0].startswith("    word")
-    assert all(line.startswith("        word") for line in lines[1:])
-
-
 @for_each("word", ["`AAPL  260612C00110000`", "start-date"])
 def test_fill_literals_and_wire_names_are_not_broken(word: str) -> None:
     for length in range(WIDTH - len(word), WIDTH + 1):
         assert word in fill(f"{'x' * length} {word} end")
 
 
-def test_with_provenance_notes_a_provenance_that_differs() -> None:
+def test_docstrings_name_section_provenance_and_observed_values(garden: Package) -> None:
     assert with_provenance("Name.", "documented") == "Name."
     assert with_provenance("Name.", "recorded") == "Name. Recorded, not documented."
     assert with_provenance("Name.", "published", "recorded") == "Name. Published, not recorded."
     assert with_provenance("Name.", "client") == "Name. Known from other clients only."
     assert with_provenance("Name.", "client", "client") == "Name."
-
-
-def test_source_of_operation_names_section_or_provenance() -> None:
     of = source_of_operation
     assert of("``GET /beds``", "Beds", "documented") == "``GET /beds``: section Beds of the service document."
     assert of("``GET /beds``", "Beds", "published").endswith("document. Published by the service, not described there.")
     assert (
         of("``GET /beds``", "", "recorded") == "``GET /beds``: recorded from the service, not in the service document."
     )
-
-
-def test_class_docstring_first_sentence_is_the_summary() -> None:
     assert class_docstring("Bed of a garden. A bed holds plants. Many.", "Beds") == (
         "Bed of a garden.\n\nA bed holds plants. Many.\n\nSee section Beds of the service document."
     )
     assert class_docstring("Bed of a garden.", "Beds") == (
         "Bed of a garden.\n\nSee section Beds of the service document."
     )
-
-
-def test_class_docstring_observed_class_and_values_are_marked() -> None:
     recorded = "See section Beds of the service document. Recorded from the service, not described there."
     assert class_docstring("Bed.", "Beds", provenance="recorded") == f"Bed.\n\n{recorded}"
     assert class_docstring("Bed.", "Beds", provenance="recorded", observed_values=("a",)) == f"Bed.\n\n{recorded}"
@@ -61,11 +44,13 @@ def test_class_docstring_observed_class_and_values_are_marked() -> None:
     assert class_docstring("Bed.", "Beds", observed_values=("a", "b")) == (
         "Bed.\n\nNot in the service document: `a`, `b`.\n\nSee section Beds of the service document."
     )
-
-
-def test_examples_keep_their_blanks_in_help(garden: Package) -> None:
-    """Two blanks are part of a symbol such as AAPL  260612C00110000: without one it is another."""
+    # Two blanks are part of a symbol such as AAPL  260612C00110000: without one it is another.
     for documented in (garden.endpoints.Garden.plants, garden.models.Plant):
         assert "`Rosa  canina`" in pydoc.render_doc(documented, renderer=pydoc.plaintext)
     assert "Name of the plant, such as `Rosa  canina`." in inspect.getsource(garden.models.Plant)
     assert "`AAPL  260612C00110000`" in pydoc.render_doc(Instruments.equity_options, renderer=pydoc.plaintext)
+    lines = fill("word " * 60, "    ", "        ").splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[0].startswith("    word")
+    assert all(line.startswith("        word") for line in lines[1:])

@@ -46,7 +46,19 @@ async def test_method_passes_arguments_by_wire_name(garden: Package) -> None:
     ]
 
 
-async def test_method_flattened_enumeration_converts_only_a_str(garden: Package) -> None:
+async def test_method_takes_filters_by_keyword_and_returns_a_pager(garden: Package) -> None:
+    parameters = inspect.signature(garden.endpoints.Garden.plants).parameters
+    kinds = {name: parameter.kind for name, parameter in parameters.items()}
+    assert kinds["bed_number"] is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert {kinds[name] for name in ("seasons", "sown_after", "sown_before")} == {inspect.Parameter.KEYWORD_ONLY}
+    docstring = inspect.getdoc(garden.endpoints.Garden.edit_bed) or ""
+    assert docstring.startswith("Change a bed.\n\nOmitted measures are unchanged.\n")
+    assert docstring.endswith("Recorded from the service, not described\nthere.")
+    assert (
+        inspect.signature(garden.endpoints.Garden.plants, eval_str=True).return_annotation == Pager[garden.models.Plant]
+    )
+    assert not inspect.iscoroutinefunction(garden.endpoints.Garden.plants)
+    assert inspect.iscoroutinefunction(garden.endpoints.Garden.list)
     recorder = Recorder()
     beds = garden.endpoints.Endpoints(recorder).garden
     for given in (None, 5, "Spring", "Monsoon"):
@@ -54,13 +66,6 @@ async def test_method_flattened_enumeration_converts_only_a_str(garden: Package)
     seasons = [call.body.season for call in recorder.calls]
     assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
     assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
-
-
-def test_method_filters_are_keyword_only(garden: Package) -> None:
-    parameters = inspect.signature(garden.endpoints.Garden.plants).parameters
-    kinds = {name: parameter.kind for name, parameter in parameters.items()}
-    assert kinds["bed_number"] is inspect.Parameter.POSITIONAL_OR_KEYWORD
-    assert {kinds[name] for name in ("seasons", "sown_after", "sown_before")} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 PLANTS_DOCSTRING = """\
@@ -117,12 +122,6 @@ def test_method_docstring_covers_arguments_result_and_errors(name: str, docstrin
     assert inspect.getdoc(getattr(garden.endpoints.Garden, name)) == docstring
 
 
-def test_method_observed_operation_is_marked_in_its_docstring(garden: Package) -> None:
-    docstring = inspect.getdoc(garden.endpoints.Garden.edit_bed) or ""
-    assert docstring.startswith("Change a bed.\n\nOmitted measures are unchanged.\n")
-    assert docstring.endswith("Recorded from the service, not described\nthere.")
-
-
 ANIMALS_PATHS = """\
   Animals:
     get:
@@ -168,11 +167,3 @@ async def test_render_new_path_in_the_schema_adds_an_endpoint(toy: Path, tmp_pat
         assert (call.path, call.query, call.body) == ({}, {"legs": 4}, None)
         row = package.converters.AnimalWire(name="Fox").build()
         assert row == package.models.Animal(name="Fox")
-
-
-def test_method_paginated_operation_returns_a_pager(garden: Package) -> None:
-    assert (
-        inspect.signature(garden.endpoints.Garden.plants, eval_str=True).return_annotation == Pager[garden.models.Plant]
-    )
-    assert not inspect.iscoroutinefunction(garden.endpoints.Garden.plants)
-    assert inspect.iscoroutinefunction(garden.endpoints.Garden.list)

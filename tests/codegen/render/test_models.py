@@ -22,16 +22,13 @@ def models(garden: Package) -> ModuleType:
     return garden.models
 
 
-def test_model_is_frozen_keyword_only_and_slotted(models: ModuleType) -> None:
+def test_models_have_the_fields_of_the_schema(models: ModuleType) -> None:
     plant = models.Plant(name="Rose")
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         plant.name = "Rye"
     with pytest.raises(TypeError):
         models.Plant("Rose")
     assert not hasattr(plant, "__dict__")
-
-
-def test_model_fields_keep_the_order_and_types_of_the_schema(models: ModuleType) -> None:
     hints = get_type_hints(models.Plant)
     assert [field.name for field in attrs.fields(models.Plant)] == [
         "name", "season", "height", "price", "weight", "rows", "perennial", "sown", "frost_days", "watered_at",
@@ -40,21 +37,9 @@ def test_model_fields_keep_the_order_and_types_of_the_schema(models: ModuleType)
     assert hints["season"] == models.Season | None
     assert hints["frost_days"] == tuple[date, ...] | None
     assert hints["harvests"] == tuple[models.Harvest, ...] | None
-
-
-def test_model_of_a_request_requires_documented_fields_only(models: ModuleType) -> None:
     required = {field.name for field in attrs.fields(models.NewPlant) if field.default is attrs.NOTHING}
     assert required == {"name", "labels"}
     assert all(field.default is not attrs.NOTHING for field in attrs.fields(models.Plant))
-
-
-@for_each("sequence", [list, tuple, iter])
-def test_model_array_is_stored_as_a_tuple(sequence: Any, models: ModuleType) -> None:
-    assert models.Plant(neighbours=sequence(["a", "b"])).neighbours == ("a", "b")
-    assert models.Plant(neighbours=None).neighbours is None
-
-
-def test_model_docstrings_describe_class_and_fields(models: ModuleType) -> None:
     bed, harvest = (inspect.getdoc(model) or "" for model in (models.Bed, models.Harvest))
     assert bed == ("Bed of a garden.\n\nA bed holds many plants.\n\nSee section Beds of the service document.")
     assert harvest == (
@@ -64,15 +49,23 @@ def test_model_docstrings_describe_class_and_fields(models: ModuleType) -> None:
     source = inspect.getsource(models.Plant)
     assert '    secret_recipe: str | None = attrs.field(default=None, repr=False)\n    """Secret recipe."""' in source
     assert '"""Harvests of the plant. Recorded, not documented."""' in source
-
-
-def test_model_restates_fields_of_others(models: ModuleType) -> None:
     spring, summer = models.Season.SPRING, models.Season.HIGH_SUMMER
     rose = models.Plant(name="Rose", season=spring)
     assert models.BedEdit.of(rose) == models.BedEdit(season=spring)
     assert models.BedEdit.of(rose, season=summer) == models.BedEdit(season=summer)
     assert models.BedEdit.of(models.NewPlant(name="Rose", labels=[])) == models.BedEdit()
     assert not hasattr(models.NewPlant, "of")
+    assert [(member.name, member.value) for member in models.Season] == [
+        ("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"),
+    ]  # fmt: skip
+    assert not models.Season("Monsoon").is_known
+    assert "Not in the service document: `?`." in (inspect.getdoc(models.Season) or "")
+
+
+@for_each("sequence", [list, tuple, iter])
+def test_model_array_is_stored_as_a_tuple(sequence: Any, models: ModuleType) -> None:
+    assert models.Plant(neighbours=sequence(["a", "b"])).neighbours == ("a", "b")
+    assert models.Plant(neighbours=None).neighbours is None
 
 
 def test_enumeration_that_ignores_case_reads_known_values_in_any_case(toy: Path) -> None:
@@ -80,11 +73,3 @@ def test_enumeration_that_ignores_case_reads_known_values_in_any_case(toy: Path)
     source = render(load(toy), "")
     assert "class Season(AnyCaseStrEnum):" in source
     assert "(OpenStrEnum)" not in source
-
-
-def test_enumeration_is_open_and_lists_observed_values(models: ModuleType) -> None:
-    assert [(member.name, member.value) for member in models.Season] == [
-        ("SPRING", "Spring"), ("HIGH_SUMMER", "High Summer"), ("UNKNOWN", "?"),
-    ]  # fmt: skip
-    assert not models.Season("Monsoon").is_known
-    assert "Not in the service document: `?`." in (inspect.getdoc(models.Season) or "")

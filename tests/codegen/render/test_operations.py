@@ -43,9 +43,6 @@ def test_operation_holds_the_data_of_the_schema(garden: Package) -> None:
         "sown is required for Spring: set the date of sowing.",
         "text must be distinct for each label: remove duplicates.",
     ]
-
-
-def test_body_field_says_which_decimals_are_numbers() -> None:
     fields = REQUEST_MODELS[BacktestLeg].fields
     numbers = [field.wire for field in fields if field.number]
     assert numbers == ["delta", "percentageOTM", "currentPriceOffset", "premium"]

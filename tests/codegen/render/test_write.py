@@ -9,9 +9,11 @@ import pytest
 from codegen.render.write import formatted, stale_files, write
 
 
-def test_formatted_sorts_imports_removes_unused_ones_and_formats() -> None:
+def test_formatted_sorts_formats_and_rejects_invalid_source() -> None:
     source = "import sys\nimport os\nfrom datetime import date, datetime\nx = [os.name,sys.path,   date]\n"
     assert formatted(source) == ("import os\nimport sys\nfrom datetime import date\n\nx = [os.name, sys.path, date]\n")
+    with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
+        formatted("def broken(:\n")
 
 
 def test_formatted_ignores_the_settings_of_the_working_directory(
@@ -21,11 +23,6 @@ def test_formatted_ignores_the_settings_of_the_working_directory(
     monkeypatch.chdir(tmp_path)
     line = "x = [" + ", ".join(f'"{number}"' for number in range(15)) + "]\n"
     assert formatted(line) == line
-
-
-def test_formatted_invalid_source_raises() -> None:
-    with pytest.raises(RuntimeError, match="ruff rejected the generated code: "):
-        formatted("def broken(:\n")
 
 
 def test_stale_files_reports_different_missing_and_left_over_files(tmp_path: Path) -> None:

@@ -19,11 +19,8 @@ def test_cell_escapes_prose_but_not_literals(prose: str, expected: str) -> None:
     assert cell(prose) == expected
 
 
-def test_code_keeps_a_bar_inside_its_cell() -> None:
+def test_code_keeps_a_bar_inside_its_cell_and_a_table_its_rows() -> None:
     assert code("a|b") == "`a\\|b`"
     assert reference("models.Order") == "{py:obj}`~brokerage_async.models.Order`"
-
-
-def test_table_without_rows_is_empty() -> None:
     assert table(("a", "b"), [("1", "2")]) == "| a | b |\n|---|---|\n| 1 | 2 |\n"
     assert table(("a", "b"), []) == ""

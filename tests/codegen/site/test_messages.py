@@ -27,9 +27,6 @@ def test_messages_of_a_package_are_read_from_its_code(tmp_path: Path) -> None:
         Message("… must be at least …, got …", "ConfigurationError", ("http",)),
         Message("the client is closed", "ConfigurationError", ("http", "top")),
     ]
-
-
-def test_page_lists_the_messages_of_this_package() -> None:
     page = render(ROOT / "brokerage_async", ERRORS)
     assert "| the client is closed | {py:obj}`~brokerage_async.errors.ConfigurationError` |" in page
     assert "{py:obj}`~brokerage_async.journal.JournalError`" in page

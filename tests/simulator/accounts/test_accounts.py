@@ -45,7 +45,7 @@ def test_closing_a_future_pays_its_gain(plan: list[tuple[int, Decimal]], last: D
     assert abs(held.cash - 1000 - gained) < Decimal("0.0001") or not plan
 
 
-def test_average_price_follows_openings_only() -> None:
+def test_trades_move_cash_and_positions_by_their_price() -> None:
     held = account()
     held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
     held.trade(SHARE, Decimal(10), Decimal(20), Decimal(0), NOON)
@@ -54,9 +54,6 @@ def test_average_price_follows_openings_only() -> None:
     assert held.positions["X"].average_price == 15
     held.trade(SHARE, Decimal(-20), Decimal(40), Decimal(0), NOON)
     assert (held.held("X"), held.positions["X"].average_price) == (-5, 40)
-
-
-def test_a_position_adds_up_the_gains_of_one_day() -> None:
     held = account()
     held.trade(SHARE, Decimal(10), Decimal(10), Decimal(0), NOON)
     position = held.positions["X"]
@@ -67,9 +64,6 @@ def test_a_position_adds_up_the_gains_of_one_day() -> None:
     held.trade(SHARE, Decimal(-1), Decimal(11), Decimal(0), NOON + DAY)
     assert position.realized_on(local_date(NOON + DAY)) == 1
     assert position.opened_at == NOON
-
-
-def test_a_position_that_changes_sides_is_a_new_one() -> None:
     held = account()
     held.trade(SHARE, Decimal(1), Decimal(10), Decimal(0), NOON)
     held.trade(SHARE, Decimal(-3), Decimal(14), Decimal(0), NOON + 60)
@@ -78,7 +72,7 @@ def test_a_position_that_changes_sides_is_a_new_one() -> None:
     assert position.realized_on(local_date(NOON)) == 4
 
 
-def test_gains_are_booked_to_the_cent_and_add_up() -> None:
+def test_future_books_its_gain_to_the_cent() -> None:
     held = account()
     for price in ("10", "10", "11"):
         held.trade(FUTURE, Decimal(1), Decimal(price), Decimal(0), NOON)
@@ -86,9 +80,6 @@ def test_gains_are_booked_to_the_cent_and_add_up() -> None:
     gains = [held.trade(FUTURE, Decimal(-1), Decimal(11), Decimal(0), NOON) for _ in range(3)]
     assert gains == [Decimal("33.33"), Decimal("33.34"), Decimal("33.33")]
     assert held.cash == 1100
-
-
-def test_open_future_is_worth_its_gain() -> None:
     held = account()
     held.trade(FUTURE, Decimal(-2), Decimal(100), Decimal(0), NOON)
     assert held.positions["/ESZ6"].worth(Decimal("99.5")) == 50

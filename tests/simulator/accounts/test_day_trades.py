@@ -17,7 +17,7 @@ def trade(harness: Harness, action: str, symbol: str = "AAPL") -> None:
     harness.wait(10)
 
 
-def test_position_opened_and_closed_on_one_day_counts_once_per_instrument(harness: Harness) -> None:
+def test_day_trades_are_counted_per_day_and_forgotten_after_a_week(harness: Harness) -> None:
     assert count(harness) == 0
     for _ in range(2):
         trade(harness, "Buy to Open")
@@ -27,19 +27,17 @@ def test_position_opened_and_closed_on_one_day_counts_once_per_instrument(harnes
     assert count(harness) == 1
     trade(harness, "Sell to Close", "MSFT")
     assert count(harness) == 2
+    harness = Harness().login()
+    trade(harness, "Buy to Open")
+    trade(harness, "Sell to Close")
+    harness.wait_until("2026-06-16T15:00:00+00:00")
+    assert count(harness) == 1
+    harness.wait_until("2026-06-17T15:00:00+00:00")
+    assert count(harness) == 0
 
 
 def test_position_held_overnight_is_no_day_trade(harness: Harness) -> None:
     trade(harness, "Buy to Open")
     harness.wait_until("2026-06-11T15:00:00+00:00")
     trade(harness, "Sell to Close")
-    assert count(harness) == 0
-
-
-def test_day_trade_is_forgotten_after_a_week(harness: Harness) -> None:
-    trade(harness, "Buy to Open")
-    trade(harness, "Sell to Close")
-    harness.wait_until("2026-06-16T15:00:00+00:00")
-    assert count(harness) == 1
-    harness.wait_until("2026-06-17T15:00:00+00:00")
     assert count(harness) == 0

@@ -33,7 +33,7 @@ def test_replay_to_the_end_gives_the_present_state() -> None:
     assert past is not account
 
 
-def test_replay_stops_at_each_time(harness: Harness) -> None:
+def test_replay_stops_at_each_time_and_reserves_nothing(harness: Harness) -> None:
     harness.place(market(leg(quantity="1")))
     harness.wait(10)
     account = account_of(harness, harness.account)
@@ -42,9 +42,6 @@ def test_replay_stops_at_each_time(harness: Harness) -> None:
     times = [deposit.executed_at - 1, deposit.executed_at, fill.executed_at - 0.001, fill.executed_at]
     states = [(past.cash, past.held("AAPL")) for past in replay(account, times)]
     assert states == [(0, 0), (10_000_000, 0), (10_000_000, 0), (account.cash, 1)]
-
-
-def test_replay_reserves_nothing(harness: Harness) -> None:
     harness.place(market(leg(quantity="5")))
     account = account_of(harness, harness.account)
     assert account.reserved > 0

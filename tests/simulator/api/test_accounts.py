@@ -12,29 +12,20 @@ def decoded(harness: Harness, operation: str, target: str) -> object:
     return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
 
 
-def test_list_holds_every_account_of_the_owner(harness: Harness) -> None:
-    accounts = decoded(harness, "accounts.list", "/customers/me/accounts")
-    assert isinstance(accounts, list)
-    assert [each.account.account_number for each in accounts] == [*harness.accounts]
-    assert [each.account.margin_or_cash for each in accounts] == ["Margin", "Margin", "Cash"]
-    assert {each.authority_level for each in accounts} == {"owner"}
-
-
-def test_get_returns_one_account(harness: Harness) -> None:
-    account = decoded(harness, "accounts.get", f"/customers/me/accounts/{harness.account}")
-    assert getattr(account, "account_number", None) == harness.account
-    assert harness.ask("GET", "/customers/me/accounts/5WT99999").status == 404
-
-
-def test_customer_is_the_owner_of_the_token(harness: Harness) -> None:
+def test_customer_accounts_and_trading_status(harness: Harness) -> None:
     customer = decoded(harness, "accounts.customer", "/customers/me")
     assert getattr(customer, "id", None) == "me"
     stranger = harness.state.other_customer.number
     assert harness.ask("GET", f"/customers/{stranger}").status == 403
     assert harness.ask("GET", "/customers/1").status == 404
-
-
-def test_trading_status_follows_the_kind_of_account(harness: Harness) -> None:
+    accounts = decoded(harness, "accounts.list", "/customers/me/accounts")
+    assert isinstance(accounts, list)
+    assert [each.account.account_number for each in accounts] == [*harness.accounts]
+    assert [each.account.margin_or_cash for each in accounts] == ["Margin", "Margin", "Cash"]
+    assert {each.authority_level for each in accounts} == {"owner"}
+    account = decoded(harness, "accounts.get", f"/customers/me/accounts/{harness.account}")
+    assert getattr(account, "account_number", None) == harness.account
+    assert harness.ask("GET", "/customers/me/accounts/5WT99999").status == 404
     margin, cash = (
         decoded(harness, "accounts.trading_status", f"/accounts/{number}/trading-status")
         for number in (harness.accounts[0], harness.accounts[2])

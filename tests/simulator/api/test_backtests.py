@@ -42,12 +42,6 @@ def read(harness: Harness, identifier: str) -> dict[str, Any]:
     return backtest
 
 
-def test_available_dates_name_each_symbol(harness: Harness) -> None:
-    assert harness.get(f"{HOST}/available-dates") == [
-        {"symbol": "AAPL", "startDate": "2021-01-04", "endDate": "2026-06-09"}
-    ]
-
-
 def test_backtest_has_results_once_it_is_complete(harness: Harness) -> None:
     identifier = harness.backtest()
     states = []
@@ -68,16 +62,12 @@ def test_backtest_has_results_once_it_is_complete(harness: Harness) -> None:
     assert figures["Number of trials"] == len(backtest["trials"]) == 19
 
 
-def test_short_backtest_is_complete_in_the_answer(harness: Harness) -> None:
-    response = harness.ask("POST", f"{HOST}/backtests", strategy(endDate="2026-03-04"))
-    assert (response.status, json.loads(response.body)["status"]) == (200, "completed")
-    response = harness.ask("POST", f"{HOST}/backtests", strategy())
-    assert (response.status, json.loads(response.body)["status"]) == (201, "pending")
-
-
 def test_list_names_the_backtests_of_the_user(harness: Harness) -> None:
     created = [harness.backtest() for _ in range(2)]
     assert harness.get(f"{HOST}/backtests") == created
+    assert harness.get(f"{HOST}/available-dates") == [
+        {"symbol": "AAPL", "startDate": "2021-01-04", "endDate": "2026-06-09"}
+    ]
 
 
 @for_each("seconds", [0, 1.2])
@@ -90,11 +80,15 @@ def test_cancelled_backtest_is_gone(harness: Harness, seconds: float) -> None:
     assert harness.get(f"{HOST}/backtests") == []
 
 
-def test_complete_backtest_is_not_cancelled(harness: Harness) -> None:
+def test_complete_backtest_is_not_cancelled_and_a_short_one_complete_at_once(harness: Harness) -> None:
     identifier = harness.backtest()
     harness.wait(2)
     assert harness.ask("POST", f"{HOST}/backtests/{identifier}/cancel").status == 400
     assert read(harness, identifier)["status"] == "completed"
+    response = harness.ask("POST", f"{HOST}/backtests", strategy(endDate="2026-03-04"))
+    assert (response.status, json.loads(response.body)["status"]) == (200, "completed")
+    response = harness.ask("POST", f"{HOST}/backtests", strategy())
+    assert (response.status, json.loads(response.body)["status"]) == (201, "pending")
 
 
 def test_backtest_of_another_customer_is_not_found(harness: Harness) -> None:
@@ -127,15 +121,24 @@ def test_invalid_backtest_is_refused(harness: Harness, body: dict[str, Any], sta
     assert harness.get(f"{HOST}/backtests") == []
 
 
-def test_shares_are_priced_every_15_minutes(harness: Harness) -> None:
+def test_shares_are_priced_every_15_minutes_or_at_each_close(harness: Harness) -> None:
     rows = simulated(harness)
     assert [row["dateTime"][11:16] for row in rows] == ["13:30", "13:45", "14:00", "14:15", "14:30", "14:45", "15:00"]
     assert {(row["effect"], row["delta"]) for row in rows} == {("debit", "1.0000")}
     assert all(row["price"] == row["underlyingPrice"] for row in rows)
     assert len({row["price"] for row in rows}) > 1
-
-
-def test_price_is_that_of_the_smallest_unit(harness: Harness) -> None:
+    rows = simulated(harness, startTime="2026-01-01T00:00:00Z", endTime="2026-06-01T00:00:00Z")
+    assert [row["dateTime"][:16] for row in rows[:2]] == ["2026-01-02T21:00", "2026-01-05T21:00"]
+    assert len(rows) == 102
+    expired = {"symbol": "AAPL  260515C00200000", "direction": "long", "quantity": 1}
+    open_end = {"startTime": "2026-05-11T00:00:00Z", "endTime": None}
+    assert simulated(harness, expired, COVER, **open_end)[-1]["dateTime"][:16] == "2026-05-15T20:00"
+    assert simulated(harness, COVER, **open_end)[-1]["dateTime"][:16] == "2026-06-10T14:00"
+    later = simulated(harness, COVER, startTime="2026-06-09T00:00:00Z", endTime="2030-01-01T00:00:00Z")
+    assert later[-1]["dateTime"][:16] == "2026-06-10T14:00"
+    rows = simulated(harness, startTime=None, endTime=None)
+    assert (rows[0]["dateTime"][:10], rows[-1]["dateTime"][:10]) == ("2026-04-13", "2026-06-10")
+    assert simulated(harness, startTime="1970-01-01T00:00:00Z")[0]["dateTime"][:10] == "2021-01-04"
     one = simulated(harness, SHARES, COVER)
     three = simulated(harness, {**SHARES, "quantity": 300}, {**COVER, "quantity": 3})
     assert one == three
@@ -143,27 +146,6 @@ def test_price_is_that_of_the_smallest_unit(harness: Harness) -> None:
     assert (put["effect"], both["effect"]) == ("credit", "debit")
     assert Decimal(both["price"]) == Decimal(both["underlyingPrice"]) - Decimal(put["price"])
     assert 0 < Decimal(put["delta"]) < 1 < Decimal(both["delta"]) < 2
-
-
-def test_long_trade_is_priced_at_each_close(harness: Harness) -> None:
-    rows = simulated(harness, startTime="2026-01-01T00:00:00Z", endTime="2026-06-01T00:00:00Z")
-    assert [row["dateTime"][:16] for row in rows[:2]] == ["2026-01-02T21:00", "2026-01-05T21:00"]
-    assert len(rows) == 102
-
-
-def test_trade_ends_with_its_first_expiration_or_now(harness: Harness) -> None:
-    expired = {"symbol": "AAPL  260515C00200000", "direction": "long", "quantity": 1}
-    open_end = {"startTime": "2026-05-11T00:00:00Z", "endTime": None}
-    assert simulated(harness, expired, COVER, **open_end)[-1]["dateTime"][:16] == "2026-05-15T20:00"
-    assert simulated(harness, COVER, **open_end)[-1]["dateTime"][:16] == "2026-06-10T14:00"
-    later = simulated(harness, COVER, startTime="2026-06-09T00:00:00Z", endTime="2030-01-01T00:00:00Z")
-    assert later[-1]["dateTime"][:16] == "2026-06-10T14:00"
-
-
-def test_trade_without_times_starts_60_days_back(harness: Harness) -> None:
-    rows = simulated(harness, startTime=None, endTime=None)
-    assert (rows[0]["dateTime"][:10], rows[-1]["dateTime"][:10]) == ("2026-04-13", "2026-06-10")
-    assert simulated(harness, startTime="1970-01-01T00:00:00Z")[0]["dateTime"][:10] == "2021-01-04"
 
 
 @for_each(

@@ -31,14 +31,11 @@ def test_request_without_valid_token_is_unauthorized(harness: Harness, authoriza
     assert harness.ask("GET", "/watchlists", authorization=authorization).status == 401
 
 
-def test_public_operation_needs_no_token(harness: Harness) -> None:
+def test_public_operation_needs_no_token_and_an_unknown_address_does(harness: Harness) -> None:
     target = "/margin-requirements-public-configuration"
     assert harness.ask("GET", target, authorization=None).status == 200
     assert harness.ask("GET", target).status == 200
     assert harness.ask("GET", target, authorization="Bearer x.y.z").status == 401
-
-
-def test_unknown_address_is_not_found(harness: Harness) -> None:
     assert harness.ask("GET", "/nowhere").status == 404
     assert harness.ask("GET", "/nowhere", authorization=None).status == 401
 

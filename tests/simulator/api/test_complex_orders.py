@@ -22,15 +22,7 @@ def test_edit_of_a_released_pair_is_rejected(harness: Harness) -> None:
     assert harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "zero"}).status == 422
 
 
-def test_unknown_complex_order_is_not_found(harness: Harness) -> None:
-    component = harness.complex_order("OCO")["orders"][0]["id"]
-    for identifier in ("1", "x", "9" * 5000, component):
-        assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404
-    identifier = harness.sim.complex_order_ids["OCO"]
-    assert harness.ask("GET", f"/accounts/{harness.account}/complex-orders/{identifier}").status == 404
-
-
-def test_list_and_live_hold_every_complex_order_newest_first(harness: Harness) -> None:
+def test_list_live_and_single_complex_orders(harness: Harness) -> None:
     account = harness.accounts[1]
     response = harness.ask("GET", f"/accounts/{account}/complex-orders")
     listed = codec.decode(OPERATIONS["complex_orders.list"], response.body, strict=True)
@@ -41,6 +33,11 @@ def test_list_and_live_hold_every_complex_order_newest_first(harness: Harness) -
     assert codec.decode(OPERATIONS["complex_orders.live"], body, strict=True).value == listed.value
     assert len(harness.rows(f"/accounts/{account}/complex-orders?per-page=2&page-offset=1")) == 1
     assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
+    component = harness.complex_order("OCO")["orders"][0]["id"]
+    for identifier in ("1", "x", "9" * 5000, component):
+        assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404
+    identifier = harness.sim.complex_order_ids["OCO"]
+    assert harness.ask("GET", f"/accounts/{harness.account}/complex-orders/{identifier}").status == 404
 
 
 def test_complex_order_of_an_evening_is_of_today_until_midnight_in_new_york(harness: Harness) -> None:

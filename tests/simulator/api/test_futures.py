@@ -19,36 +19,24 @@ def options(harness: Harness, query: str) -> Any:
     return harness.decoded("instruments.future_options", f"{BASE}/future-options?{query}")
 
 
-def test_futures_of_a_product_with_and_without_the_expired_one(harness: Harness) -> None:
+def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> None:
     active = ["/ESM6", "/ESU6", "/ESZ6", "/ESH7", "/ESM7", "/ESU7", "/ESZ7"]
     assert futures(harness, "product-code[]=ES") == active
     assert futures(harness, "product-code[]=%2FES&only-active-futures=false") == ["/ESH6", *active]
     assert len(futures(harness)) == 83 * 7
-
-
-def test_symbols_win_over_products_with_or_without_slash(harness: Harness) -> None:
     assert futures(harness, "symbol[]=%2FESZ6&symbol[]=CLM6&symbol[]=NOPE&product-code[]=NQ") == ["/ESZ6", "/CLM6"]
     assert futures(harness, "symbol[]=%2FESH6") == []
-
-
-def test_security_id_names_one_future(harness: Harness) -> None:
     row = harness.decoded("instruments.future", f"{BASE}/futures/ESZ6")
     assert futures(harness, f"security-id[]={row.security_id}") == ["/ESZ6"]
     assert futures(harness, f"security-id[]={row.security_id}&exchange=CFE") == []
-
-
-def test_futures_roll_with_the_clock(harness: Harness) -> None:
-    harness.wait_until("2026-06-19T14:00:00+00:00")
-    assert futures(harness, "product-code[]=ES")[0] == "/ESU6"
-    assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
-
-
-def test_expired_future_cannot_be_traded(harness: Harness) -> None:
     legs = [{"symbol": "/ESH6", "instrument-type": "Future", "action": "Buy to Open", "quantity": "1"}]
     body = {"order-type": "Market", "time-in-force": "Day", "legs": legs}
     response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
     assert response.status == 422
     assert b"instrument_expired" in response.body
+    harness.wait_until("2026-06-19T14:00:00+00:00")
+    assert futures(harness, "product-code[]=ES")[0] == "/ESU6"
+    assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
 
 
 @for_each("symbol", ["%2FESZ6", "ESZ6"])
@@ -61,7 +49,7 @@ def test_one_future_embeds_its_product(harness: Harness, symbol: str) -> None:
     assert harness.ask("GET", f"{BASE}/futures/%2FESN6").status == 404
 
 
-def test_products_and_option_products_embed_each_other_once(harness: Harness) -> None:
+def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
     products = harness.decoded("instruments.future_products", f"{BASE}/future-products")
     assert len(products) == 83
     assert {product.exchange for product in products} == {"CME", "CFE", "SMALLS"}
@@ -73,6 +61,8 @@ def test_products_and_option_products_embed_each_other_once(harness: Harness) ->
     assert {row.future_product.code for row in rows} == {"ES"}
     assert {row.future_product.option_products for row in rows} == {None}
     assert harness.ask("GET", f"{BASE}/future-products/CFE/ES").status == 404
+    pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
+    assert [len(page) for page in pages] == [40, 40, 3, 0]
 
 
 @for_each("path", ["ES3", "CME/ES3"])
@@ -84,19 +74,11 @@ def test_one_option_product(harness: Harness, path: str) -> None:
     assert harness.ask("GET", f"{BASE}/future-option-products/CFE/ES3").status == 404
 
 
-def test_products_are_paged(harness: Harness) -> None:
-    pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
-    assert [len(page) for page in pages] == [40, 40, 3, 0]
-
-
-def test_one_option_is_the_row_of_the_chain(harness: Harness) -> None:
+def test_options_are_found_filtered_and_paged(harness: Harness) -> None:
     row = harness.rows("/futures-option-chains/CL")[7]
     assert harness.get(f"{BASE}/future-options/{quote(row['symbol'], safe='')}")["data"] == row
     for symbol in (row["symbol"].replace(" ", "  "), "./ESZ6 EW3U6 260918P9100", "./NOPE", "x"):
         assert harness.ask("GET", f"{BASE}/future-options/{quote(symbol, safe='')}").status == 404
-
-
-def test_options_are_filtered_by_every_parameter(harness: Harness) -> None:
     [row] = options(harness, "option-root-symbol=ES2&strike-price=5525&option-type=P")
     assert row.symbol == "./ESM6 ES2M6 260612P5525"
     for query in (
@@ -113,9 +95,6 @@ def test_options_are_filtered_by_every_parameter(harness: Harness) -> None:
         "symbol[]=.%2FXXM6%20XX2M6%20260612P5525",
     ):
         assert options(harness, query) == []
-
-
-def test_options_are_paged_without_expired_ones(harness: Harness) -> None:
     body = harness.get(f"{BASE}/future-options?per-page=60&page-offset=1")
     assert body["pagination"]["total-items"] == 83 * 50
     every = harness.rows("/futures-option-chains/ES") + harness.rows("/futures-option-chains/NQ")

@@ -84,20 +84,6 @@ def test_pages_partition_the_list(size: int, etfs_only: bool) -> None:
     assert harness.rows(f"/instruments/equities?per-page={size}&page-offset={offset}{condition}") == []
 
 
-def test_chain_of_each_product(harness: Harness) -> None:
-    for product in ("ES", "CL", "6E"):
-        rows = harness.rows(f"/futures-option-chains/{product}")
-        assert len({row["symbol"] for row in rows}) == len(rows) == 50
-        assert {row["product-code"] for row in rows} == {product}
-    assert harness.ask("GET", "/futures-option-chains/NOPE").status == 404
-
-
-def test_warrant_by_symbol(harness: Harness) -> None:
-    row = harness.get("/instruments/warrants/AAPLW")["data"]
-    assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
-    assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404
-
-
 @pytest.mark.parametrize(
     ("operation", "target"),
     [
@@ -112,13 +98,28 @@ def test_single_and_further_rows_match_the_schema(harness: Harness, operation: s
     assert codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
 
 
-def test_single_rows_are_those_of_the_lists(harness: Harness) -> None:
+def test_lists_hold_the_rows_of_their_instruments(harness: Harness) -> None:
     option = harness.rows("/instruments/equity-options")[0]
     symbol = option["symbol"].replace(" ", "%20")
     assert harness.get(f"/instruments/equity-options/{symbol}")["data"] == option
     assert harness.get("/instruments/equities/AAPL")["data"] == harness.rows("/instruments/equities?symbol[]=AAPL")[0]
     for target in ("equities", "equity-options", "cryptocurrencies", "warrants"):
         assert harness.ask("GET", f"/instruments/{target}/NOSUCH").status == 404
+    active = harness.rows("/instruments/equities/active?per-page=5000")
+    assert active == [row for row in harness.rows("/instruments/equities") if not row["is-index"]]
+    filtered = harness.rows("/instruments/equities/active?lendability=Preborrow")
+    assert {row["lendability"] for row in filtered} == {"Preborrow"}
+    assert len(harness.rows("/instruments/cryptocurrencies?symbol[]=BTC/USD&symbol[]=NOSUCH")) == 1
+    warrant = harness.rows("/instruments/warrants")[0]
+    assert harness.rows(f"/instruments/warrants?symbol[]={warrant['symbol']}") == [warrant]
+    for product in ("ES", "CL", "6E"):
+        rows = harness.rows(f"/futures-option-chains/{product}")
+        assert len({row["symbol"] for row in rows}) == len(rows) == 50
+        assert {row["product-code"] for row in rows} == {product}
+    assert harness.ask("GET", "/futures-option-chains/NOPE").status == 404
+    row = harness.get("/instruments/warrants/AAPLW")["data"]
+    assert (row["symbol"], row["instrument-type"]) == ("AAPLW", "Warrant")
+    assert harness.ask("GET", "/instruments/warrants/NOPE").status == 404
 
 
 def test_inactive_option_is_not_found_among_active_ones() -> None:
@@ -128,27 +129,11 @@ def test_inactive_option_is_not_found_among_active_ones() -> None:
     assert (harness.ask("GET", target).status, harness.ask("GET", f"{target}?active=true").status) == (200, 404)
 
 
-def test_active_equities_are_those_that_trade(harness: Harness) -> None:
-    active = harness.rows("/instruments/equities/active?per-page=5000")
-    assert active == [row for row in harness.rows("/instruments/equities") if not row["is-index"]]
-    filtered = harness.rows("/instruments/equities/active?lendability=Preborrow")
-    assert {row["lendability"] for row in filtered} == {"Preborrow"}
-
-
-def test_lists_filter_by_symbol(harness: Harness) -> None:
-    assert len(harness.rows("/instruments/cryptocurrencies?symbol[]=BTC/USD&symbol[]=NOSUCH")) == 1
-    warrant = harness.rows("/instruments/warrants")[0]
-    assert harness.rows(f"/instruments/warrants?symbol[]={warrant['symbol']}") == [warrant]
-
-
-def test_currency_pairs_are_listed_but_not_traded(harness: Harness) -> None:
+def test_currency_pairs_and_precisions_of_quantities(harness: Harness) -> None:
     rows = harness.decoded("instruments.currency_pairs", "/instruments/currency-pairs")
     assert [row.symbol for row in rows][:2] == ["EUR/USD", "GBP/USD"]
     assert {row.instrument_type for row in rows} == {InstrumentType.CURRENCY_PAIR}
     assert all(row.symbol == row.dx_symbol and row.description for row in rows)
-
-
-def test_quantity_precisions_cover_types_and_cryptocurrencies(harness: Harness) -> None:
     rows = harness.decoded("instruments.quantity_decimal_precisions", "/instruments/quantity-decimal-precisions")
     assert len(rows) == 48
     coins = [row.symbol for row in harness.decoded("instruments.cryptocurrencies", "/instruments/cryptocurrencies")]

@@ -25,17 +25,14 @@ def test_requirements_report_adds_up(production: Harness) -> None:
     )
     entries = report["groups"][0]["groups"][0]["position-entries"]
     assert [entry["quantity"] for entry in entries] == ["100", "-1"]
+    report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
+    assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
 
 def reserved(harness: Harness, number: str) -> Decimal:
     account = harness.state.accounts.get(number)
     assert account is not None
     return account.reserved
-
-
-def test_requirements_of_an_empty_account_are_zero(production: Harness) -> None:
-    report = production.get(f"/margin/accounts/{production.account}/requirements")["data"]
-    assert (report["groups"], report["margin-requirement"]) == ([], "0.00")
 
 
 def margin_order(account: str, **change: Any) -> dict[str, Any]:
@@ -82,9 +79,6 @@ def test_dry_run_compares_before_and_after(production: Harness) -> None:
     assert signed(after, "margin-requirement") < signed(before, "margin-requirement")
     assert production.sim.ledger.count("orders.submit") == 0
     assert production.ask("POST", target, margin_order(account, legs=None)).status == 200
-
-
-def test_dry_run_includes_existing_positions(production: Harness) -> None:
     account = production.accounts[1]
     legs = [
         leg(quantity="100", action="Sell to Close"),
@@ -94,6 +88,11 @@ def test_dry_run_includes_existing_positions(production: Harness) -> None:
     report = json.loads(production.ask("POST", f"/margin/accounts/{account}/dry-run", body).body)["data"]
     assert signed(report["base-results"], "margin-requirement") < 0
     assert report["new-order-results"]["margin-requirement"] == "0.00"
+    target = f"/margin/accounts/{production.account}/dry-run"
+    assert production.ask("POST", target, margin_order("other")).status == 422
+    assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422
+    assert production.ask("POST", target, {}).status == 422
+    assert production.ask("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE")).status == 404
 
 
 def call_held(harness: Harness) -> str:
@@ -110,15 +109,7 @@ def test_dry_run_without_quantity_is_rejected(production: Harness, quantity: str
     assert [entry["code"] for entry in json.loads(response.body)["error"]["errors"]] == ["invalid_quantity"]
 
 
-def test_dry_run_rejects_invalid_orders(production: Harness) -> None:
-    target = f"/margin/accounts/{production.account}/dry-run"
-    assert production.ask("POST", target, margin_order("other")).status == 422
-    assert production.ask("POST", target, margin_order(production.account, legs=[leg("NOTTHERE")])).status == 422
-    assert production.ask("POST", target, {}).status == 422
-    assert production.ask("POST", "/margin/accounts/NOPE/dry-run", margin_order("NOPE")).status == 404
-
-
-def test_effective_requirement_is_the_rate_of_the_calculator(harness: Harness) -> None:
+def test_rates_of_the_calculator_are_shown(harness: Harness) -> None:
     margin, cash = (
         codec.decode(OPERATIONS["margin.effective_requirement"], harness.ask("GET", target).body, strict=True).value
         for target in (
@@ -130,8 +121,5 @@ def test_effective_requirement_is_the_rate_of_the_calculator(harness: Harness) -
     assert margin.long_equity_maintenance == Decimal("0.3")
     assert cash.long_equity_initial == 1
     assert harness.ask("GET", f"/accounts/{harness.account}/margin-requirements/NOSUCH/effective").status == 404
-
-
-def test_public_configuration_has_the_rate(harness: Harness) -> None:
     body = harness.ask("GET", "/margin-requirements-public-configuration").body
     assert codec.decode(OPERATIONS["margin.public_configuration"], body, strict=True).value.risk_free_rate > 0

@@ -31,20 +31,18 @@ def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness
         assert row.instrument_type == "Index" or row.bid <= row.last <= row.ask
         assert row.instrument_type == "Index" or row.bid < row.ask
     assert rows["SPX"].bid is None
-
-
-def test_kinds_of_closing_prices_are_written_as_recorded(production: Harness) -> None:
     target = "/market-data/Equity/AAPL"
     row = production.get(target)["data"]
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
     assert decoded(production, "market_data.get", target).close_price_type == "REGULAR"  # as streams write it
-
-
-def test_get_returns_one_row(production: Harness) -> None:
     row = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
     assert row.symbol == "AAPL"
     assert production.ask("GET", "/market-data/Equity/NOSUCH").status == 404
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404
+    before = decoded(production, "market_data.get", "/market-data/Equity/AAPL").prev_close
+    production.state.prices.set_price("AAPL", before * 2, production.now)
+    after = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
+    assert (after.prev_close, after.last) == (before, before * 2)
 
 
 @for_each("query", ["", "equity=" + ",".join(f"A{n}" for n in range(101))])
@@ -63,20 +61,3 @@ def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
     assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_400) is None
-
-
-def test_previous_close_is_not_changed_by_a_price_set_today(production: Harness) -> None:
-    before = decoded(production, "market_data.get", "/market-data/Equity/AAPL").prev_close
-    production.state.prices.set_price("AAPL", before * 2, production.now)
-    after = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
-    assert (after.prev_close, after.last) == (before, before * 2)
-
-
-def test_quote_token_has_the_level_of_its_environment() -> None:
-    cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({}, "demo"),
-        ({"without": ["quote_token_level"]}, "api"),
-        ({"environment": "production"}, "api"),
-    )
-    found = [Harness(**options).login().get("/api-quote-tokens")["data"]["level"] for options, _ in cases]
-    assert found == [level for _, level in cases]

@@ -14,15 +14,9 @@ def test_earnings_are_within_the_range(harness: Harness) -> None:
     assert [row for row in every if row in some] == some
     assert every[-1]["occurred-date"] <= "2026-06-10"
     assert all(Decimal(row["eps"]).is_finite() for row in every)
-
-
-def test_fund_has_no_earnings_and_unknown_symbol_is_not_found(harness: Harness) -> None:
     assert harness.rows(f"{BASE}/earnings-reports/SPY?start-date=2020-01-01") == []
     assert harness.ask("GET", f"{BASE}/earnings-reports/NOPE?start-date=2020-01-01").status == 404
     assert harness.ask("GET", f"{BASE}/dividends/NOPE").status == 404
-
-
-def test_dividends_are_in_order_of_date(harness: Harness) -> None:
     payers = 0
     for definition in harness.state.catalogue.equities.definitions[:30]:
         rows = harness.rows(f"{BASE}/dividends/{definition.symbol.replace('/', '%2F')}")
@@ -37,13 +31,10 @@ def metrics(harness: Harness, symbols: str) -> Any:
     return harness.decoded("market_metrics.list", f"/market-metrics?symbols={symbols}")
 
 
-def test_metrics_of_known_symbols_in_the_order_asked_for(production: Harness) -> None:
+def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None:
     rows = metrics(production, "MSFT,NOSUCH,AAPL,BRK%2FB,MSFT")
     assert [row.symbol for row in rows] == ["MSFT", "AAPL", "BRK/B"]
     assert production.ask("GET", "/market-metrics").status == 422
-
-
-def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None:
     [row] = metrics(production, "AAPL")
     price = production.state.prices.underlying_price("AAPL", production.now)
     earnings = [Decimal(one["eps"]) for one in production.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")]
@@ -60,6 +51,10 @@ def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None
     assert (row.lendability, row.borrow_rate, row.listed_market) == (
         later.lendability, later.borrow_rate, later.listed_market,
     )  # fmt: skip
+    fund, index = metrics(production, "SPY,SPX")
+    assert fund.earnings is None
+    assert fund.market_cap > 0
+    assert (index.market_cap, index.earnings_per_share, index.dividend_yield) == (None, None, None)
 
 
 def test_announced_earnings_are_those_that_come(production: Harness) -> None:
@@ -69,10 +64,3 @@ def test_announced_earnings_are_those_that_come(production: Harness) -> None:
     [reported] = production.rows(f"{BASE}/earnings-reports/MSFT?start-date=2026-06-11")
     assert reported["occurred-date"] == str(expected.expected_report_date)
     assert Decimal(reported["eps"]) == expected.consensus_estimate
-
-
-def test_funds_and_indices_lack_the_figures_of_companies(production: Harness) -> None:
-    fund, index = metrics(production, "SPY,SPX")
-    assert fund.earnings is None
-    assert fund.market_cap > 0
-    assert (index.market_cap, index.earnings_per_share, index.dividend_yield) == (None, None, None)

@@ -25,11 +25,8 @@ def test_token_errors_are_flat(harness: Harness, change: dict[str, str], code: s
     assert body["error_code"] == code
 
 
-def test_unknown_field_is_ignored(harness: Harness) -> None:
+def test_incomplete_token_request_is_a_flat_error_and_unknown_fields_are_ignored(harness: Harness) -> None:
     assert harness.token(surprise="1").status == 200
-
-
-def test_missing_token_fields_are_flat_errors(harness: Harness) -> None:
     response = harness.ask("POST", "/oauth/token", {"grant_type": "refresh_token"}, authorization=None)
     assert (response.status, json.loads(response.body)["error_code"]) == (400, "invalid_request")
     assert harness.ask("POST", "/oauth/token", None, authorization=None).status == 400

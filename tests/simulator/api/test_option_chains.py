@@ -22,11 +22,18 @@ def decoded(harness: Harness, operation: str, symbol: str = "AAPL") -> Any:
     return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
 
 
-def test_flat_chain_holds_the_options_that_have_not_expired(chains: Harness) -> None:
+def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: Harness) -> None:
     flat = decoded(chains, "option_chains.flat")
     listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
     assert {option.symbol for option in flat} == listed
     assert len(listed) > 10
+    standard = next(row for row in decoded(chains, "option_chains.nested") if row.option_chain_type == "Standard")
+    days = [expiration.expiration_date for expiration in standard.expirations]
+    assert days == sorted(set(days))
+    strike = standard.expirations[0].strikes[0]
+    assert strike.call[:12] == strike.put[:12]
+    assert (strike.call[12], strike.put[12]) == ("C", "P")
+    assert standard.deliverables[0].symbol == "AAPL"
 
 
 @for_each("form", ["compact", "nested"])
@@ -41,16 +48,6 @@ def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
         found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
         found.pop(None, None)
     assert found == flat
-
-
-def test_nested_chain_orders_expirations_and_pairs_call_with_put(chains: Harness) -> None:
-    standard = next(row for row in decoded(chains, "option_chains.nested") if row.option_chain_type == "Standard")
-    days = [expiration.expiration_date for expiration in standard.expirations]
-    assert days == sorted(set(days))
-    strike = standard.expirations[0].strikes[0]
-    assert strike.call[:12] == strike.put[:12]
-    assert (strike.call[12], strike.put[12]) == ("C", "P")
-    assert standard.deliverables[0].symbol == "AAPL"
 
 
 @for_each("form", ["", "/compact", "/nested"])

@@ -73,11 +73,8 @@ def test_search_filters(busy: Harness, condition: str, expected: list[tuple[str,
     assert search(busy, condition) == expected
 
 
-def test_search_over_several_accounts(busy: Harness) -> None:
+def test_lists_over_one_and_several_accounts(busy: Harness) -> None:
     assert search(busy, accounts=2) == [("F", "Live"), *ALL]
-
-
-def test_list_of_one_account(busy: Harness) -> None:
     target = f"/accounts/{busy.account}/orders"
     assert [row["legs"][0]["symbol"] for row in busy.rows(target)] == [symbol for symbol, _ in ALL]
     assert len(busy.rows(f"{target}?status[]=Filled&start-date=2026-06-11")) == 1
@@ -162,9 +159,6 @@ def test_get_returns_the_order_of_the_list(harness: Harness) -> None:
     target = f"/accounts/{harness.account}/orders/{identifier}"
     assert harness.get(target)["data"] == harness.order(identifier)
     assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/orders/{identifier}").status == 404
-
-
-def test_condition_with_an_unknown_key_is_accepted_without_it(harness: Harness) -> None:
     condition = {
         "action": "route",
         "symbol": "AAPL",

@@ -29,6 +29,11 @@ def test_fills_open_and_close_a_position(harness: Harness) -> None:
     harness.place(market(leg(quantity="30", action="Sell to Close")))
     harness.wait(5)
     assert positions(harness, harness.account) == []
+    harness.place(market(leg("/ESZ6", "1", "Buy", "Future")))
+    harness.wait(5)
+    [held] = positions(harness, harness.account, "underlying-product-code=ES")
+    assert (held.symbol, held.multiplier) == ("/ESZ6", 50)
+    assert positions(harness, harness.account, "underlying-product-code=NQ") == []
 
 
 def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
@@ -54,14 +59,6 @@ def test_short_option_is_unsigned_and_costs_a_debit(harness: Harness) -> None:
 )
 def test_filters(harness: Harness, query: str, count: int) -> None:
     assert len(positions(harness, harness.accounts[1], query)) == count
-
-
-def test_product_code_finds_futures(harness: Harness) -> None:
-    harness.place(market(leg("/ESZ6", "1", "Buy", "Future")))
-    harness.wait(5)
-    [held] = positions(harness, harness.account, "underlying-product-code=ES")
-    assert (held.symbol, held.multiplier) == ("/ESZ6", 50)
-    assert positions(harness, harness.account, "underlying-product-code=NQ") == []
 
 
 def test_position_expires_when_its_instrument_does(harness: Harness) -> None:

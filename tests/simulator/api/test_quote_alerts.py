@@ -13,12 +13,9 @@ def test_cancel_is_idempotent(harness: Harness) -> None:
     assert harness.rows("/quote-alerts") == []
 
 
-def test_rows_match_the_schema(harness: Harness) -> None:
+def test_alerts_are_listed_cancelled_and_checked(harness: Harness) -> None:
     harness.alert()
     codec.decode(OPERATIONS["quote_alerts.list"], harness.ask("GET", "/quote-alerts").body, strict=True)
-
-
-def test_invalid_alert_is_rejected(harness: Harness) -> None:
     for change in ({"operator": ">="}, {"threshold": 5}, {"symbol": None}):
         body = {"field": "Last", "operator": ">", "symbol": "AAPL", "threshold": "1", **change}
         assert harness.ask("POST", "/quote-alerts", body).status == 422

@@ -12,13 +12,10 @@ def span(harness: Harness, query: str) -> Any:
     return harness.decoded("risk.span_rows", f"/span/rows?{query}")
 
 
-def test_limits_of_an_account(harness: Harness) -> None:
+def test_limits_of_an_account_and_span_file_of_each_future(harness: Harness) -> None:
     limits = harness.decoded("risk.position_limit", f"/accounts/{harness.account}/position-limit")
     assert limits.account_number == harness.account
     assert limits.equity_order_size < limits.equity_position_size
-
-
-def test_file_has_a_header_and_a_line_for_each_future(harness: Harness) -> None:
     header, *rows = span(harness, "date=2026-06-09&exchange=CFE")
     assert header.row_data.startswith("0 CFE   20260609")
     futures = [row for row in harness.rows("/instruments/futures") if row["exchange"] == "CFE"]
@@ -27,9 +24,6 @@ def test_file_has_a_header_and_a_line_for_each_future(harness: Harness) -> None:
     assert {len(row.row_data) for row in (header, *rows)} == {80}
     close = harness.state.prices.underlying_price("/VXM6", harness.now - 17.75 * 3600)  # 16:15 of the day before.
     assert f"FUT202606{close:>20f}" in rows[0].row_data
-
-
-def test_file_is_paged(harness: Harness) -> None:
     body = harness.get("/span/rows?date=2026-06-09&exchange=CME&per-page=100&page-offset=1")
     assert body["pagination"]["total-items"] == 1 + 7 * 80
     assert [row["row-index"] for row in body["data"]["items"]] == list(range(100, 200))

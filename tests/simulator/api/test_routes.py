@@ -17,26 +17,17 @@ def test_router_finds_every_operation_with_its_values(name: str, value: str) -> 
     assert found == (operation, values)
 
 
-def test_fixed_segment_wins_over_variable() -> None:
+def test_router_prefers_fixed_segments_and_knows_hosts_and_methods() -> None:
     found = ROUTER.find("GET", "/accounts/A/orders/live")
     assert found is not None
     assert found[0].name == "orders.list_live"
-
-
-def test_operation_of_another_host_has_its_name_as_first_segment() -> None:
     other = Operation(name="a.b", method="GET", path="/watchlists", effect=Effect.READ, shape=Shape.NONE, host="lab")
     router = Router([other])
     assert router.find("GET", "/lab/watchlists") == (other, {})
     assert router.find("GET", "/watchlists") is None
-
-
-def test_unknown_path_is_not_found() -> None:
     assert ROUTER.find("GET", "/") is None
     assert ROUTER.find("PUT", "/watchlists") is None
     assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
-
-
-def test_methods_of_a_path() -> None:
     assert ROUTER.methods("/watchlists") == ["GET", "POST"]
     assert ROUTER.methods("/accounts/X/orders/live") == ["GET"]
     assert ROUTER.methods("/nowhere") == []

@@ -25,22 +25,19 @@ def test_snapshots_are_those_that_were_taken() -> None:
         ("09", TimeOfDay.BOD), ("09", TimeOfDay.EOD), ("10", TimeOfDay.BOD),
     ]  # fmt: skip
     assert (taken[0].at, taken[1].at) == (at("2026-06-05T12:00"), at("2026-06-05T20:00"))
-
-
-def test_no_snapshot_is_older_than_the_account() -> None:
     first = next(snapshots(date.min, date.max, OPENED + 1, NOW))
     assert (first.day, first.time_of_day) == (date(2025, 6, 2), TimeOfDay.EOD)
 
 
-def test_times_of_an_interval_include_both_ends() -> None:
+def test_intervals_begin_at_the_opening_or_at_the_start_asked_for() -> None:
     assert list(Interval(0, 180, 60).times()) == [0, 60, 120, 180]
     assert list(Interval(0, 150, 60).times()) == [0, 60, 120, 150]
-
-
-def test_a_day_has_five_minutes_since_the_opening() -> None:
     rows = list(intervals({"time_back": NetLiqRange.DAY}, OPENED, NOW))
     assert (rows[0].start, rows[0].end, rows[0].step) == (at("2026-06-10T13:30"), at("2026-06-10T13:35"), 60)
     assert (rows[-1].start, rows[-1].end, len(rows)) == (at("2026-06-10T14:00"), NOW, 7)
+    query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
+    assert [row.start for row in intervals(query, OPENED, NOW)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
+    assert list(intervals({"start_time": NOW + 60}, OPENED, NOW)) == []
 
 
 @for_each("now", ["2026-06-10T13:00", "2026-06-09T23:00"])
@@ -58,9 +55,3 @@ def test_longer_ranges_have_hours_or_sessions(time_back: str, count: int, length
     assert (len(rows), rows[0].end - rows[0].start) == (count, length)
     assert rows[-1].end == NOW
     assert rows == sorted(rows, key=lambda row: row.start)
-
-
-def test_a_start_takes_precedence_and_the_future_is_empty() -> None:
-    query = {"time_back": NetLiqRange.YEAR, "start_time": at("2026-06-09T13:30"), "end_time": at("2026-06-09T13:45")}
-    assert [row.start for row in intervals(query, OPENED, NOW)] == [at(f"2026-06-09T13:{m}") for m in (30, 35, 40)]
-    assert list(intervals({"start_time": NOW + 60}, OPENED, NOW)) == []

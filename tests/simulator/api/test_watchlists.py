@@ -53,31 +53,19 @@ def test_public_lists_name_instruments_of_the_catalogue(harness: Harness) -> Non
         for entry in one.watchlist_entries:
             assert harness.state.prices.is_known(entry.symbol)
             assert entry.instrument_type is not None
-
-
-def test_one_public_list_is_that_of_the_full_list(harness: Harness) -> None:
     [found] = [one for one in harness.decoded("watchlists.list_public", "/public-watchlists") if "'" in one.name]
     assert harness.decoded("watchlists.get_public", "/public-watchlists/Trader%27s%20ETFs") == found
     assert harness.ask("GET", "/public-watchlists/NOSUCH").status == 404
-
-
-def test_key_of_the_instrument_type_differs_in_the_full_list(harness: Harness) -> None:
     [first, *_] = harness.rows("/public-watchlists")
     assert set(first["watchlist-entries"][0]) == {"symbol", "instrument_type"}
     [documented, *_] = Harness(wire="documented").login().rows("/public-watchlists")
     assert set(documented["watchlist-entries"][0]) == {"symbol", "instrument-type"}
     one = harness.get(f"/public-watchlists/{first['name'].replace(' ', '%20')}")["data"]
     assert set(one["watchlist-entries"][0]) == {"symbol", "instrument-type"}
-
-
-def test_counts_come_without_entries(harness: Harness) -> None:
     full = harness.decoded("watchlists.list_public", "/public-watchlists")
     rows = harness.rows("/public-watchlists?counts-only=true")
     assert [set(row) for row in rows] == [{"name", "id", "watchlist-entry-count"}] * len(full)
     assert [row["watchlist-entry-count"] for row in rows] == [len(one.watchlist_entries) for one in full]
-
-
-def test_pairs_are_read_together_and_one_by_one(harness: Harness) -> None:
     lists = harness.decoded("watchlists.list_pairs", "/pairs-watchlists")
     assert [one.order_index for one in lists] == [1, 2, 3]
     assert harness.decoded("watchlists.get_pairs", "/pairs-watchlists/Tech%20Pairs") == lists[1]

@@ -32,10 +32,6 @@ def test_money_is_lossless(amount: Decimal) -> None:
     assert Decimal(money(amount)) == amount
 
 
-def test_timestamp_has_milliseconds_and_offset() -> None:
-    assert timestamp(1_781_100_000.1234) == "2026-06-10T14:00:00.123+00:00"
-
-
 def test_dialect_chooses_the_json_type() -> None:
     observed, documented = Dialect("observed"), Dialect("documented")
     assert (observed.identifier(7), documented.identifier(7), observed.identifier(None)) == (7, "7", None)
@@ -43,6 +39,7 @@ def test_dialect_chooses_the_json_type() -> None:
     assert (documented.quantity(Decimal("10.0")), documented.quantity(Decimal("0.50"))) == ("10", "0.5")
     assert (observed.moment(None), observed.moment(1.5)) == (0, 1500)
     assert documented.moment(None) == "1970-01-01T00:00:00.000+00:00"
+    assert timestamp(1_781_100_000.1234) == "2026-06-10T14:00:00.123+00:00"
 
 
 def test_envelopes() -> None:

@@ -42,6 +42,9 @@ def test_clock_is_advanced_stopped_and_sped_up(remote: Remote) -> None:
     assert remote.call("PATCH", "/clock", {"speed": 60})["speed"] == 60
     assert remote.refused("PATCH", "/clock", {"advance": -1})[0] == 422
     assert remote.refused("PATCH", "/clock", {"speed": 1e9})[0] == 422
+    identifier = remote.harness.place(market())
+    remote.call("PATCH", "/clock", {"advance": 30})
+    assert remote.harness.history(identifier)[-1] == "Filled"
 
 
 @for_each("seconds", [1e300, 1e10, 31 * 86400 + 1])
@@ -67,25 +70,21 @@ def test_fault_has_a_status_that_can_be_sent(remote: Remote, code: int) -> None:
         assert (status, message) == (422, f"status must be from 200 to 599, got {code}")
 
 
-def test_fault_is_removed_by_name_method_and_path(remote: Remote) -> None:
-    for path in ("/a", "/b", "/a"):
-        remote.call("POST", "/faults", {"fault": "hang", "path": path, "times": None})
-    left = remote.call("POST", "/faults/remove", {"fault": "hang", "path": "/a"})
-    assert [rule["path"] for rule in left] == ["/b"]
-    assert remote.refused("POST", "/faults/remove", {"fault": "hang"}) == (404, "no fault hang is left for * .*")
-
-
-def test_request_is_sent_for_the_caller(remote: Remote) -> None:
+def test_requests_are_sent_refused_and_recorded(remote: Remote) -> None:
     answer = remote.call("POST", "/requests", {"method": "GET", "target": "/customers/me"})
     assert (answer["status"], answer["headers"]["content-type"]) == (200, "application/json")
     assert json.loads(answer["body"])["data"]["id"] == "me"
     assert remote.refused("POST", "/requests", {"method": "GET", "target": "elsewhere"})[0] == 422
-
-
-def test_advanced_clock_runs_what_is_due(remote: Remote) -> None:
-    identifier = remote.harness.place(market())
-    remote.call("PATCH", "/clock", {"advance": 30})
-    assert remote.harness.history(identifier)[-1] == "Filled"
+    assert remote.api.handle("PATCH", "/clock", b"{")[0] == 422
+    remote.call("PUT", "/rate-limit", {"requests_per_second": 0})
+    assert remote.harness.ask("GET", "/watchlists").status == 429
+    remote.call("PUT", "/rate-limit", {"requests_per_second": None})
+    assert remote.harness.ask("GET", "/watchlists").status == 200
+    assert remote.refused("PUT", "/rate-limit", {"requests_per_second": -1})[0] == 422
+    identifier = remote.harness.place(limit("100.00"))
+    ledger = remote.call("GET", "/ledger")
+    assert ledger["requests"][-1]["operation"] == "orders.submit"
+    assert [event["after"] for event in ledger["events"] if event["order_id"] == identifier] == ["Received"]
 
 
 def test_price_is_held_and_given_back(remote: Remote) -> None:
@@ -98,7 +97,7 @@ def test_price_is_held_and_given_back(remote: Remote) -> None:
     assert remote.refused("PUT", "/prices/NO.SUCH", {"price": "1"}) == (404, "unknown underlying NO.SUCH")
 
 
-def test_faults_are_added_listed_and_cleared(remote: Remote) -> None:
+def test_faults_are_added_listed_removed_and_cleared(remote: Remote) -> None:
     rule = {"fault": "status(503)", "method": "GET", "path": "/watchlists", "times": 2}
     assert remote.call("POST", "/faults", rule) == [rule]
     fault = remote.harness.brokerage.faults.take("GET", "/watchlists")
@@ -107,17 +106,14 @@ def test_faults_are_added_listed_and_cleared(remote: Remote) -> None:
     assert remote.call("DELETE", "/faults") == []
     assert remote.refused("POST", "/faults", {"fault": "status(503)", "path": "("})[0] == 422
     assert "unknown fault: 'zap'" in remote.refused("POST", "/faults", {"fault": "zap"})[1]
+    for path in ("/a", "/b", "/a"):
+        remote.call("POST", "/faults", {"fault": "hang", "path": path, "times": None})
+    left = remote.call("POST", "/faults/remove", {"fault": "hang", "path": "/a"})
+    assert [rule["path"] for rule in left] == ["/b"]
+    assert remote.refused("POST", "/faults/remove", {"fault": "hang"}) == (404, "no fault hang is left for * .*")
 
 
-def test_rate_limit_is_set_and_lifted(remote: Remote) -> None:
-    remote.call("PUT", "/rate-limit", {"requests_per_second": 0})
-    assert remote.harness.ask("GET", "/watchlists").status == 429
-    remote.call("PUT", "/rate-limit", {"requests_per_second": None})
-    assert remote.harness.ask("GET", "/watchlists").status == 200
-    assert remote.refused("PUT", "/rate-limit", {"requests_per_second": -1})[0] == 422
-
-
-def test_orders_are_held_released_and_removed(remote: Remote) -> None:
+def test_orders_are_held_released_filled_and_removed(remote: Remote) -> None:
     identifier = remote.harness.place(limit("100.00"))
     remote.call("POST", f"/orders/{identifier}/hold", {"status": "In Flight"})
     remote.call("PATCH", "/clock", {"advance": 60})
@@ -129,9 +125,6 @@ def test_orders_are_held_released_and_removed(remote: Remote) -> None:
     assert next(each["status"] for each in after if each["id"] == identifier) == "Removed"
     assert remote.refused("POST", "/orders/*/hold", {})[0] == 422
     assert remote.refused("POST", "/orders/7/remove", {}) == (404, "unknown order 7")
-
-
-def test_orders_are_filled_in_part_rejected_and_expired(remote: Remote) -> None:
     filled, rejected, expired = (remote.harness.place(limit("100.00")) for _ in range(3))
     remote.call("POST", f"/orders/{filled}/fill", {"quantity": "4", "price": "99"})
     remote.call("POST", f"/orders/{rejected}/reject", {"reason": "no"})
@@ -140,13 +133,6 @@ def test_orders_are_filled_in_part_rejected_and_expired(remote: Remote) -> None:
     assert (orders[filled]["filled"], orders[filled]["size"]) == ("4", "10")
     assert remote.refused("POST", f"/orders/{expired}/fill", {})[0] == 422
     assert remote.refused("POST", "/orders/7/fill", {}) == (404, "unknown order 7")
-
-
-def test_ledger_shows_requests_and_transitions(remote: Remote) -> None:
-    identifier = remote.harness.place(limit("100.00"))
-    ledger = remote.call("GET", "/ledger")
-    assert ledger["requests"][-1]["operation"] == "orders.submit"
-    assert [event["after"] for event in ledger["events"] if event["order_id"] == identifier] == ["Received"]
 
 
 def test_tokens_expire_and_the_grant_is_revoked(remote: Remote) -> None:
@@ -181,10 +167,6 @@ def test_state_has_all_of_it(remote: Remote) -> None:
 )
 def test_wrong_request_is_refused(remote: Remote, method: str, path: str, body: Any, status: int) -> None:
     assert remote.refused(method, path, body)[0] == status
-
-
-def test_broken_json_is_refused(remote: Remote) -> None:
-    assert remote.api.handle("PATCH", "/clock", b"{")[0] == 422
 
 
 def test_actions_of_the_api_are_recorded_and_restored(remote: Remote) -> None:

@@ -27,20 +27,11 @@ def test_type_in_words(schema: dict[str, object], expected: str) -> None:
     assert type_text(schema) == expected
 
 
-def test_components_are_found_through_others_once() -> None:
+def test_components_references_provenance_and_prose() -> None:
     assert components_of(DOCUMENT, [None, {"$ref": "#/components/schemas/Bed"}]) == ["Bed", "Plant"]
-
-
-def test_reference_is_resolved() -> None:
     assert resolve(DOCUMENT, {"$ref": "#/components/schemas/Tool"}) == {}
     assert resolve(DOCUMENT, {"type": "null"}) == {"type": "null"}
-
-
-def test_provenance_is_inherited_else_documented() -> None:
     assert provenance({"x-provenance": "client"}, {"x-provenance": "recorded"}) == "client"
     assert provenance({}, {"x-provenance": "recorded"}) == "recorded"
     assert provenance({}) == "documented"
-
-
-def test_prose_is_escaped_with_code() -> None:
     assert prose("`Desc` < all") == "<code>Desc</code> &lt; all"

@@ -9,25 +9,19 @@ from brokerage_async.simulator.control import server
 from brokerage_async.simulator.control.api import CONTROL_ROUTES
 
 
-def test_script_finds_what_it_looks_for_in_the_page() -> None:
+def test_page_has_what_its_script_uses_and_nothing_from_elsewhere() -> None:
     ids = set(re.findall(r'id="([\w-]+)"', server.PAGE))
     used = set(re.findall(r'(?:byId|rows)\("(\w+)"', server.SCRIPT))
     assert used
     assert used <= ids
     forms = set(re.findall(r'data-action="(\w+)"', server.PAGE))
     assert forms == set(re.findall(r"^  (\w+): \(", server.SCRIPT, re.MULTILINE))
-
-
-def test_script_calls_operations_that_exist() -> None:
     routes = {(route.method, re.sub(r"\{\w+\}", "{}", route.path)) for route in CONTROL_ROUTES}
     calls = re.findall(r'"(GET|PUT|POST|PATCH|DELETE)", ["`]([^"`]+)["`]', server.SCRIPT)
     assert len(calls) >= 12
     for method, path in calls:
         plain = re.sub(r"\$\{path\}", "/orders/{}", path)
         assert (method, re.sub(r"\$\{[^}]*\}", "{}", plain)) in routes, path
-
-
-def test_page_is_usable_by_keyboard_and_needs_nothing_from_elsewhere() -> None:
     assert '<html lang="en">' in server.PAGE
     assert 'href="#orders"' in server.PAGE
     assert 'aria-live="polite"' in server.PAGE

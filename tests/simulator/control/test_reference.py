@@ -63,28 +63,16 @@ def test_page_has_parameters_fields_and_answers(name: str) -> None:
     assert ("<textarea" in page) is ("requestBody" in operation)
 
 
-def test_index_lists_every_operation() -> None:
+def test_pages_are_complete_and_load_nothing_from_elsewhere() -> None:
     assert {f"/reference/{name}" for name in OPERATIONS} <= parsed(page_of("")).targets
-
-
-def test_pages_load_nothing_from_elsewhere_and_run_no_inline_script() -> None:
     for name in ("", *OPERATIONS):
         page = page_of(name)
         assert not re.search(r"(src|href)=\"https?:|<script>|\son\w+=", page)
         assert INVENTED_ACCOUNT not in page
-
-
-def test_unknown_operation_has_no_page() -> None:
     assert reference_page("orders.lve", "5WT777") is None
     assert reference_page("../page.css", "5WT777") is None
-
-
-def test_example_body_is_json_with_the_account_of_the_simulator() -> None:
     (body,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page_of("margin.dry_run"), re.DOTALL)
     assert '"account-number": "5WT777"' in unescape(body)
-
-
-def test_provenance_is_that_of_the_operation_unless_a_parameter_has_its_own() -> None:
     assert '<td class="quiet">published</td>' in page_of("orders.list")
     assert '<td class="quiet">documented</td>' in page_of("orders.list")
     assert '<td class="quiet">documented</td>' not in page_of("backtests.get").partition("Answers")[0]

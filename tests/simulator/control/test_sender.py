@@ -7,7 +7,7 @@ from tests.simulator.harness import Harness, limit
 from tests.tables import for_each
 
 
-def test_request_is_sent_as_the_owner(harness: Harness) -> None:
+def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> None:
     sender = Sender(harness.brokerage)
     placed = sender.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
     assert placed.status == 201
@@ -18,15 +18,9 @@ def test_request_is_sent_as_the_owner(harness: Harness) -> None:
         "orders.submit",
         "watchlists.list",
     ]  # the first one is that of the harness
-
-
-def test_expired_token_is_renewed(harness: Harness) -> None:
     sender = Sender(harness.brokerage)
     sender.send("GET", "/watchlists", None, harness.now)
     assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200
-
-
-def test_without_a_grant_the_answer_is_401(harness: Harness) -> None:
     harness.sim.revoke()
     assert Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
 

@@ -50,10 +50,6 @@ async def test_web_page_is_refused_even_with_the_token(simulator: Simulator, hea
     assert (await ask(simulator, "PATCH", "/clock", headers=origin, json={"advance": 1}))[0] == 200
 
 
-async def test_large_body_is_refused(simulator: Simulator) -> None:
-    assert (await ask(simulator, "POST", "/faults", data=b" " * 70_000))[0] == 413
-
-
 async def test_page_needs_no_token_and_holds_no_secret(simulator: Simulator) -> None:
     for path, kind in (("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")):
         status, body, headers = await ask(simulator, "GET", path, headers={"Authorization": ""})
@@ -61,14 +57,12 @@ async def test_page_needs_no_token_and_holds_no_secret(simulator: Simulator) -> 
         assert simulator.control_token.encode() not in body
         assert "default-src 'self'" in headers["Content-Security-Policy"]
     assert simulator.page_url == f"{simulator.control_url}/#{simulator.control_token}"
-
-
-async def test_environ_names_the_service_and_the_control_api(simulator: Simulator) -> None:
     assert simulator.environ["BROKERAGE_CONTROL_URL"] == simulator.control_url
     assert simulator.environ["BROKERAGE_CONTROL_TOKEN"] == simulator.control_token
     assert simulator.environ["BROKERAGE_BASE_URL"] == simulator.base_url
     assert len(Simulator().environ) == 6
     assert Simulator().control_url is Simulator().page_url is None
+    assert (await ask(simulator, "POST", "/faults", data=b" " * 70_000))[0] == 413
 
 
 async def test_port_in_use_raises_and_leaves_nothing_open(simulator: Simulator) -> None:

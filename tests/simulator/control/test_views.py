@@ -39,15 +39,12 @@ def test_fills_have_their_price_and_leg(harness: Harness) -> None:
     assert [fill.at for fill in fills] == sorted((fill.at for fill in fills), reverse=True)
 
 
-def test_requests_have_timings_once_they_are_answered(harness: Harness) -> None:
+def test_ledger_shows_the_newest_requests_with_their_timings(harness: Harness) -> None:
     harness.ask("GET", "/watchlists")
     under_way, answered = harness.brokerage.ledger.requests[-2:]
     under_way.elapsed, answered.elapsed = None, 0.01234
     shown = views.ledger_view(harness.brokerage.ledger).requests[-2:]
     assert [each.milliseconds for each in shown] == [None, 12.3]
-
-
-def test_ledger_shows_the_newest_requests(harness: Harness) -> None:
     ledger = harness.brokerage.ledger
     ledger.requests.clear()
     for number in range(300):

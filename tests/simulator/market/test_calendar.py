@@ -20,7 +20,7 @@ def at(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def test_holidays_match_the_exchange() -> None:
+def test_holidays_and_half_days_match_the_exchange() -> None:
     assert sorted(holidays(2025)) == [
         date(2025, 1, 1),
         date(2025, 1, 20),
@@ -35,16 +35,18 @@ def test_holidays_match_the_exchange() -> None:
     ]
     assert date(2026, 7, 3) in holidays(2026)
     assert date(2021, 12, 24) in holidays(2021)
-
-
-def test_new_year_on_saturday_is_not_observed() -> None:
     assert date(2021, 12, 31) not in holidays(2021) | holidays(2022)
     assert EQUITY.session(date(2021, 12, 31)) is not None
-
-
-def test_half_days_of_two_years() -> None:
     assert sorted(half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
     assert sorted(half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
+    session = EQUITY.session(date(2026, 11, 27))
+    assert session is not None
+    assert session.close == at("2026-11-27T18:00:00+00:00")
+    first, last = date(2026, 1, 1), date(2027, 12, 31)
+    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    expected = [day for day in days if day.weekday() < 5 and day not in holidays(day.year)]
+    assert [session.day for session in EQUITY.between(first, last)] == expected
+    assert len(expected) == 502
 
 
 def test_offsets_agree_with_the_time_zone_database() -> None:
@@ -60,26 +62,21 @@ def test_offsets_agree_with_the_time_zone_database() -> None:
         day += timedelta(days=1)
 
 
-def test_sessions_follow_daylight_saving() -> None:
+def test_sessions_follow_daylight_saving_and_skip_days_without_one() -> None:
     before, after = EQUITY.session(date(2026, 3, 6)), EQUITY.session(date(2026, 3, 9))
     assert before is not None
     assert after is not None
     assert before.open == at("2026-03-06T14:30:00+00:00")
     assert after.open == at("2026-03-09T13:30:00+00:00")
-
-
-def test_half_days_close_early() -> None:
-    session = EQUITY.session(date(2026, 11, 27))
+    session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
     assert session is not None
-    assert session.close == at("2026-11-27T18:00:00+00:00")
-
-
-def test_sessions_are_weekdays_without_holidays() -> None:
-    first, last = date(2026, 1, 1), date(2027, 12, 31)
-    days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
-    expected = [day for day in days if day.weekday() < 5 and day not in holidays(day.year)]
-    assert [session.day for session in EQUITY.between(first, last)] == expected
-    assert len(expected) == 502
+    assert session.day == date(2026, 6, 15)
+    assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
+    assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
+    assert monthly_expiration(2026, 9) == date(2026, 9, 18)
+    assert monthly_expiration(2026, 6) == date(2026, 6, 18)
+    assert expiration_day(date(2026, 4, 3)) == date(2026, 4, 2)
+    assert expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)
 
 
 @pytest.mark.parametrize(
@@ -96,21 +93,3 @@ def test_state_by_time_of_day(moment: str, state: str) -> None:
     session = EQUITY.session(date(2026, 6, 10))
     assert session is not None
     assert session.state(at(moment)) == state
-
-
-def test_evening_session_of_the_next_day_is_current() -> None:
-    session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
-    assert session is not None
-    assert session.day == date(2026, 6, 15)
-
-
-def test_neighbors_skip_weekends_and_holidays() -> None:
-    assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
-    assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
-
-
-def test_monthly_expiration_is_the_third_friday_or_the_day_before() -> None:
-    assert monthly_expiration(2026, 9) == date(2026, 9, 18)
-    assert monthly_expiration(2026, 6) == date(2026, 6, 18)
-    assert expiration_day(date(2026, 4, 3)) == date(2026, 4, 2)
-    assert expiration_day(date(2026, 4, 10)) == date(2026, 4, 10)

@@ -16,7 +16,7 @@ def test_default_sizes() -> None:
     assert len(chain) > 20_000_000
 
 
-def test_listed_options_can_be_traded(harness: Harness) -> None:
+def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: Harness) -> None:
     catalogue = harness.state.catalogue
     for row in harness.rows("/instruments/equity-options"):
         instrument = catalogue.instrument("Equity Option", row["symbol"])
@@ -26,9 +26,6 @@ def test_listed_options_can_be_traded(harness: Harness) -> None:
         instrument = catalogue.instrument("Future Option", row["symbol"])
         assert instrument is not None
         assert instrument.underlying == row["underlying-symbol"]
-
-
-def test_unknown_instrument_is_none(harness: Harness) -> None:
     catalogue = harness.state.catalogue
     for kind, symbol in (
         ("Equity", "NOTTHERE"),
@@ -41,8 +38,5 @@ def test_unknown_instrument_is_none(harness: Harness) -> None:
         ("Liquidity Pool", "AAPL"),
     ):
         assert catalogue.instrument(kind, symbol) is None
-
-
-def test_lists_are_created_lazily() -> None:
     simulator = Simulator()
     assert "equities" not in vars(simulator.brokerage.state.catalogue)

@@ -14,33 +14,24 @@ DAY = 86_400.0
 EQUITIES = known_equities()
 
 
-def test_events_are_in_order_and_past() -> None:
+def test_events_are_past_ordered_and_announced() -> None:
     events = CompanyEvents(KeyedRandom(1))
     for equity in EQUITIES.values():
         for days in (events.earnings(equity, NOW), events.dividends(equity, NOW)):
             assert days == sorted(days)
             assert all(day <= local_date(NOW) for day, _ in days)
             assert len(days) in (0, *range(20, 24))
-
-
-def test_next_report_is_the_one_that_comes() -> None:
+    events = CompanyEvents(KeyedRandom(1))
+    amounts = [amount for equity in EQUITIES.values() for _, amount in events.dividends(equity, NOW)]
+    assert min(amounts) > Decimal(0)
     events = CompanyEvents(KeyedRandom(1))
     expected = events.next_report(EQUITIES["AAPL"], NOW)
     assert expected is not None
     assert expected[0] > local_date(NOW)
     reported = events.earnings(EQUITIES["AAPL"], NOW + 200 * DAY)
     assert expected in reported
-
-
-def test_funds_and_indices_report_nothing() -> None:
     events = CompanyEvents(KeyedRandom(1))
     for symbol in ("SPY", "SPX"):
         assert events.earnings(EQUITIES[symbol], NOW) == []
         assert events.next_report(EQUITIES[symbol], NOW) is None
     assert events.dividends(EQUITIES["SPX"], NOW) == []
-
-
-def test_dividends_are_positive() -> None:
-    events = CompanyEvents(KeyedRandom(1))
-    amounts = [amount for equity in EQUITIES.values() for _, amount in events.dividends(equity, NOW)]
-    assert min(amounts) > Decimal(0)

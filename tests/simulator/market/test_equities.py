@@ -36,26 +36,20 @@ def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
     assert all(one.price > 0 for one in made)
 
 
-def test_seed_changes_invented_equities_only() -> None:
-    first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
-    known = len(known_equities())
-    assert first[:known] == second[:known]
-    assert first[known:] != second[known:]
-    assert [one.symbol for one in first] == [one.symbol for one in second]
-
-
-def test_few_equities_are_restricted() -> None:
+def test_few_equities_are_restricted_and_rows_show_it() -> None:
     traded = {symbol: definition.instrument() for symbol, definition in known_equities().items()}
     assert [symbol for symbol, one in traded.items() if one.halted] == ["HALT"]
     assert [symbol for symbol, one in traded.items() if one.closing_only] == ["GONE"]
     assert not any(one.hard_to_borrow for one in traded.values())
     assert any(one.instrument().hard_to_borrow for one in equities(200, KeyedRandom(0)))
-
-
-def test_row_shows_the_restriction() -> None:
     halted, gone, plain = (equity_row(known_equities()[symbol], START) for symbol in ("HALT", "GONE", "AAPL"))
     assert (halted.halted_at is None, gone.stops_trading_at is None) == (False, False)
     assert (plain.halted_at, plain.stops_trading_at, plain.is_closing_only) == (None, None, False)
+    first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
+    known = len(known_equities())
+    assert first[:known] == second[:known]
+    assert first[known:] != second[known:]
+    assert [one.symbol for one in first] == [one.symbol for one in second]
 
 
 @given(st.dates(date(2000, 1, 1), date(2150, 12, 31)), st.integers(1, 30))
@@ -77,20 +71,14 @@ def test_equity_options_has_the_requested_count(count: int) -> None:
     assert all(one.strike > 0 for one in made)
 
 
-def test_equity_options_without_roots_is_empty() -> None:
-    assert equity_options(10, [], TODAY) == []
-
-
-def test_option_row_has_days_to_expiration() -> None:
+def test_warrants_and_options_are_rows_with_their_terms() -> None:
     definitions = equity_options(60, equities(1, KeyedRandom(0)), TODAY)
     rows = [option_row(definition, TODAY) for definition in definitions]
     assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
     assert rows[0].strike_price == format(definitions[0].strike, ".1f")
     instrument = definitions[0].instrument()
     assert (instrument.multiplier, instrument.strike) == (Decimal(100), definitions[0].strike)
-
-
-def test_warrants_are_named_after_shares() -> None:
+    assert equity_options(10, [], TODAY) == []
     made = warrants(12, equities(20, KeyedRandom(0)))
     assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
     assert b'"symbol":"AAPLW"' in dumps(warrant_row(made[0]))

@@ -54,28 +54,18 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     assert [row["expiration-date"] for row in rows[399::400]] == ["2026-06-12", "2026-06-18"]
 
 
-def test_first_option_of_every_product_is_tradable() -> None:
+def test_options_of_every_product_are_tradable_and_end_before_their_future() -> None:
     for code, product in FUTURES.items():
         [option] = FutureOptionChain(product, 1, TODAY).table.definitions
         instrument = future_option_instrument(option.symbol)
         assert instrument is not None
         assert instrument.underlying == f"/{code}M6"
-
-
-def test_no_option_outlives_its_future() -> None:
     for expiration in FutureOptionChain(FUTURES["ES"], 20_000, TODAY).expirations:
         future = future_instrument(expiration.contract.symbol, TODAY)
         assert future is not None
         assert future.expires is not None
         assert expiration.day <= future.expires
-
-
-def test_chain_without_rows() -> None:
-    chain = FutureOptionChain(FUTURES["ES"], 0, TODAY)
-    assert rows_of(chain) == []
-    assert json.loads(chain.nested)["option-chains"] == [
-        {"underlying-symbol": "/ES", "root-symbol": "/ES", "exercise-style": "European", "expirations": []}
-    ]
+    assert len(option_products()) == 6 * len(FUTURES)
 
 
 def test_nested_chain_has_the_options_of_the_flat_one() -> None:
@@ -93,10 +83,11 @@ def test_nested_chain_has_the_options_of_the_flat_one() -> None:
         ("Weekly", "PM"),
         ("Regular", "AM"),
     ]
-
-
-def test_roots_of_all_products_differ() -> None:
-    assert len(option_products()) == 6 * len(FUTURES)
+    chain = FutureOptionChain(FUTURES["ES"], 0, TODAY)
+    assert rows_of(chain) == []
+    assert json.loads(chain.nested)["option-chains"] == [
+        {"underlying-symbol": "/ES", "root-symbol": "/ES", "exercise-style": "European", "expirations": []}
+    ]
 
 
 @for_each("strike", ["", ".", "1.", ".5", "1.2.3", "-1", "1e3", "9" * 9, "1." + "0" * 9, "1\n", "١"])

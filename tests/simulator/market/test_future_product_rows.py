@@ -6,21 +6,15 @@ from brokerage_async.simulator.market.future_products import FUTURES
 from brokerage_async.simulator.market.futures import OptionProduct, option_products, product_row
 
 
-def test_product_row_embeds_option_products_on_request_only() -> None:
+def test_rows_of_products_and_option_products_embed_each_other() -> None:
     options = [OptionProduct(FUTURES["CL"]).row()]
     assert product_row(FUTURES["CL"]).option_products is None
     assert product_row(FUTURES["CL"], options).option_products == options
     assert product_row(FUTURES["CL"]).product_type == "Physical"
-
-
-def test_option_products_by_root() -> None:
     assert option_products()["ES"].expiration_type == "Regular"
     assert option_products()["ES2"] == OptionProduct(FUTURES["ES"], 2)
     for root, product in option_products().items():
         assert product.root == product.row().root_symbol == root
-
-
-def test_details_are_the_row_with_its_product() -> None:
     product = OptionProduct(FUTURES["ES"], 3)
     row, details = product.row(), product.details()
     assert row.futures_trading_cutoff_times is None

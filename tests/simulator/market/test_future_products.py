@@ -16,9 +16,6 @@ def test_products_are_complete_and_the_large_chain_comes_first() -> None:
         assert product.margin > 0
         assert 0 < product.strike_step < product.price / 5
         assert (product.price / product.strike_step) % 1 == 0, "strikes must lie on the price level"
-
-
-def test_delivery_and_size_of_contracts() -> None:
     assert (FUTURES["CL"].is_physical, FUTURES["ES"].is_physical) == (True, False)
     assert (FUTURES["MES"].is_small, FUTURES["SM75"].is_small, FUTURES["ES"].is_small) == (True, True, False)
     assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]

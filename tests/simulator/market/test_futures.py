@@ -43,14 +43,6 @@ def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
     listed = [contract.code for contract in contracts(FUTURES["ES"], TODAY)]
     assert listed == ["ESH6", "ESM6", "ESU6", "ESZ6", "ESH7", "ESM7", "ESU7", "ESZ7"]
     assert [contract.code for contract in contracts(FUTURES["NQ"], date(2026, 1, 2))][:2] == ["NQZ5", "NQH6"]
-
-
-@for_each("day, code", [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")])
-def test_contract_after_a_day(day: date, code: str) -> None:
-    assert contract_after(FUTURES["ES"], day).code == code
-
-
-def test_row_shows_the_state_of_the_day() -> None:
     [expired, front, following, *_] = contracts(FUTURES["CL"], TODAY)
     rows = [contract.row(TODAY, front) for contract in (expired, front, following)]
     assert [(row.active, row.active_month, row.next_active_month) for row in rows] == [
@@ -59,3 +51,8 @@ def test_row_shows_the_state_of_the_day() -> None:
     assert (rows[1].symbol, rows[1].streamer_symbol, rows[1].roll_target_symbol) == ("/CLM6", "/CLM26:XCME", "/CLU6")
     assert rows[1].future_product is not None
     assert rows[1].future_product.option_products is None
+
+
+@for_each("day, code", [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")])
+def test_contract_after_a_day(day: date, code: str) -> None:
+    assert contract_after(FUTURES["ES"], day).code == code

@@ -72,15 +72,12 @@ def test_collection_and_underlying_type(
     assert not one.is_option
 
 
-def test_expiration_has_an_hour() -> None:
+def test_expirations_and_calendars_of_instruments() -> None:
     day = date(2026, 9, 18)
     option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X", expires=day)
     assert option.expires_at == local_epoch(day, 16)
     assert attrs.evolve(option, expiration_hour=9.5).expires_at == local_epoch(day, 9.5)
     assert attrs.evolve(option, expires=None).expires_at is None
-
-
-def test_volatility_futures_trade_by_the_calendar_of_their_exchange() -> None:
     for symbol, collection in (("/VXU6", "CFE"), ("/ESU6", "CME")):
         one = Instrument(symbol=symbol, instrument_type=InstrumentType.FUTURE, underlying=symbol)
         assert one.collection == collection

@@ -21,17 +21,7 @@ def build() -> tuple[Metrics, Prices]:
     return Metrics(catalogue, prices, CompanyEvents(random), random), prices
 
 
-def test_volatility_is_that_of_options_and_closes() -> None:
-    metrics, prices = build()
-    calm = metrics.row(AAPL, NOW)
-    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
-    prices.set_price("AAPL", Decimal(400), NOW)
-    assert metrics.row(AAPL, NOW).historical_volatility_30_day == calm.historical_volatility_30_day
-    later = metrics.row(AAPL, NOW + 86_400)
-    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)
-
-
-def test_figures_change_with_the_price() -> None:
+def test_figures_and_volatility_follow_prices() -> None:
     metrics, prices = build()
     before = metrics.row(AAPL, NOW)
     prices.set_price("AAPL", Decimal(400), NOW)
@@ -40,3 +30,10 @@ def test_figures_change_with_the_price() -> None:
     assert isinstance(after.market_cap, int)
     assert 1.9 < after.market_cap / before.market_cap < 2.1
     assert after.liquidity_rating == before.liquidity_rating in range(1, 6)
+    metrics, prices = build()
+    calm = metrics.row(AAPL, NOW)
+    assert abs(float(calm.implied_volatility_index or 0) - prices.surface("AAPL").volatility(1, 1, 30 / 365)) < 1e-6
+    prices.set_price("AAPL", Decimal(400), NOW)
+    assert metrics.row(AAPL, NOW).historical_volatility_30_day == calm.historical_volatility_30_day
+    later = metrics.row(AAPL, NOW + 86_400)
+    assert Decimal(later.historical_volatility_30_day or 0) > 5 * Decimal(calm.historical_volatility_30_day or 1)

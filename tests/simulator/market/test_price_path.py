@@ -14,7 +14,7 @@ START = 1_781_100_000.0
 LISTING = Listing(symbol="AAPL", level=Decimal(200), start=START, random=KeyedRandom(0))
 
 
-def test_row_holds_until_the_next_one() -> None:
+def test_row_holds_until_the_next_one_in_seconds_or_datetimes() -> None:
     path = PricePath([(10, "1.50"), (20, 2), {"time": 30, "price": "3", "bid": "2.9", "ask_size": 40}])
     prices = [path.quote(LISTING, START + after).last for after in (0, 10, 19.9, 20, 30, 1e6)]
     assert prices == [Decimal("1.50"), Decimal("1.50"), Decimal("1.50"), 2, 3, 3]
@@ -24,9 +24,6 @@ def test_row_holds_until_the_next_one() -> None:
     )  # fmt: skip
     assert [path.next_change(LISTING, START + after) - START for after in (0, 10, 25, 30)] == [10, 20, 30, inf]
     assert len(path) == 3
-
-
-def test_datetimes_are_absolute() -> None:
     at = datetime.fromtimestamp(START, UTC) + timedelta(hours=1)
     path = PricePath([(at, 1), (at + timedelta(minutes=1), 2)])
     assert path.quote(LISTING, START + 3660).last == 2

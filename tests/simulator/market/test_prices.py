@@ -35,12 +35,27 @@ def test_price_stays_near_its_level(seed: int, later: float, symbol: str) -> Non
     assert price == prices.underlying_price(symbol, (START + later) // 60 * 60 + 30)
 
 
-def test_set_price_is_held() -> None:
+def test_set_price_is_held_from_now_on_only() -> None:
     prices, heard = make_prices(), []
     prices.on_price(lambda symbol, now: heard.append((symbol, now)))
     prices.set_price("AAPL", Decimal("12.34"), START)
     assert prices.underlying_price("AAPL", START + 1e6) == Decimal("12.34")
     assert heard == [("AAPL", START)]
+    prices = make_prices()
+    before = prices.underlying_price("AAPL", START - 60)
+    prices.set_price("AAPL", Decimal(300), START)
+    prices.set_price("AAPL", Decimal(310), START + 10)
+    past = [prices.underlying_price("AAPL", START + later) for later in (-60, -1, 0, 9, 10)]
+    assert past[0] == before
+    assert past[1] < 210
+    assert past[2:] == [300, 300, 310]
+    prices = make_prices()
+    before = prices.underlying_price("AAPL", START - 86400)
+    prices.set_price("AAPL", Decimal(500), START)
+    prices.release("AAPL", START + 60)
+    times = (START - 86400, START, START + 59, START + 60)
+    walk = make_prices().underlying_price("AAPL", START + 60)
+    assert [prices.underlying_price("AAPL", at) for at in times] == [before, 500, 500, walk]
 
 
 @for_each("price", ["0", "-1", "1e9", "NaN", "Infinity"])
@@ -49,7 +64,7 @@ def test_invalid_price_raises(price: str) -> None:
         make_prices().set_price("AAPL", Decimal(price), START)
 
 
-def test_option_is_worth_at_least_its_intrinsic_value() -> None:
+def test_option_is_priced_from_its_underlying() -> None:
     prices = make_prices()
     prices.set_price("AAPL", Decimal(200), START)
     deep = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00100000")
@@ -57,17 +72,43 @@ def test_option_is_worth_at_least_its_intrinsic_value() -> None:
     near = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717P00200000")
     later = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  261016P00200000")
     assert 0 < prices.price(near, START) < prices.price(later, START)
+    prices = make_prices()
+    row = {"time": 0, "price": "200", "bid_size": 70, "ask_size": 5}
+    prices.set_source("AAPL", PricePath([row, {**row, "time": 60, "price": "230"}]), START)
+    call = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00200000")
+    before, after = prices.market(call, START), prices.market(call, START + 60)
+    assert before.bid < before.last < before.ask < after.bid
+    assert after.bid >= 29
+    assert (before.bid_size, before.ask_size) == (3, 1)
+    worthless = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00900000")
+    assert prices.market(worthless, START).bid == 0
+    assert prices.trade_price(worthless, START, buys=False) > 0
+    prices = make_prices()
+    option = found(prices, InstrumentType.FUTURE_OPTION, "./6JU6 6JU6 260918P0.005")
+    assert prices.price(option, START) == Decimal("0.0000001")
 
 
-def test_quote_fields() -> None:
+def test_quotes_surround_the_price_and_a_held_one_has_no_spread() -> None:
     prices = make_prices()
     prices.set_price("AAPL", Decimal("200.00"), START)
     bid, last, ask = (prices.quote("AAPL", field, START) for field in ("Bid", "Last", "Ask"))
     assert (bid, last, ask) == (Decimal("199.98"), Decimal("200.00"), Decimal("200.02"))
     assert prices.quote("AAPL", "IV", START) is None
+    prices = make_prices()
+    shares = found(prices, InstrumentType.EQUITY, "AAPL")
+    quote = prices.market(shares, START)
+    assert quote.bid < quote.last < quote.ask
+    assert prices.trade_price(shares, START, buys=True) == quote.ask
+    assert prices.trade_price(shares, START, buys=False) == quote.bid
+    prices.set_price("AAPL", Decimal(200), START)
+    assert {prices.trade_price(shares, START, buys=buys) for buys in (True, False)} == {200}
+    prices = make_prices()
+    future = found(prices, InstrumentType.FUTURE, "/ESU6")
+    quote = prices.market(future, START)
+    assert quote.ask - quote.last >= Decimal("0.25")
 
 
-def test_source_replaces_the_walk_and_a_held_price_and_release_returns_to_it() -> None:
+def test_source_replaces_the_walk_and_tells_its_next_change() -> None:
     prices, heard = make_prices(), []
     prices.on_price(lambda symbol, now: heard.append((symbol, now)))
     path = PricePath([(0, "10"), (90, "11")])
@@ -82,9 +123,6 @@ def test_source_replaces_the_walk_and_a_held_price_and_release_returns_to_it() -
     assert prices.underlying_price("AAPL", START + 95) == 11
     assert heard == [("AAPL", START + after) for after in (0, 1, 2, 3)]
     assert prices.underlying_price("MSFT", START) == prices._catalogue.base_price("MSFT")
-
-
-def test_next_change_is_that_of_the_source_and_at_most_a_day_later() -> None:
     prices = make_prices()
     prices.set_source("AAPL", PricePath([(0, "10"), (90.5, "11")]), START)
     assert prices.next_change("AAPL", START + 3) == START + 90.5
@@ -92,74 +130,12 @@ def test_next_change_is_that_of_the_source_and_at_most_a_day_later() -> None:
     assert prices.next_change("MSFT", 120.5) == 180
     prices.set_price("AAPL", Decimal(500), START)
     assert prices.next_change("AAPL", START + 0.5) == START // 60 * 60 + 60
-
-
-def test_stamp_differs_when_prices_do() -> None:
     prices = make_prices()
     assert prices.stamp(60.0) == prices.stamp(119.0) != prices.stamp(120.0)
     prices.set_source("AAPL", PricePath([(0, "10"), (0.5, "11")]), START)
     assert prices.stamp(60.0) != prices.stamp(60.5)
 
 
-def test_orders_trade_at_bid_and_ask_and_at_the_held_price_itself() -> None:
-    prices = make_prices()
-    shares = found(prices, InstrumentType.EQUITY, "AAPL")
-    quote = prices.market(shares, START)
-    assert quote.bid < quote.last < quote.ask
-    assert prices.trade_price(shares, START, buys=True) == quote.ask
-    assert prices.trade_price(shares, START, buys=False) == quote.bid
-    prices.set_price("AAPL", Decimal(200), START)
-    assert {prices.trade_price(shares, START, buys=buys) for buys in (True, False)} == {200}
-
-
-def test_option_is_priced_from_the_quote_of_its_underlying() -> None:
-    prices = make_prices()
-    row = {"time": 0, "price": "200", "bid_size": 70, "ask_size": 5}
-    prices.set_source("AAPL", PricePath([row, {**row, "time": 60, "price": "230"}]), START)
-    call = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00200000")
-    before, after = prices.market(call, START), prices.market(call, START + 60)
-    assert before.bid <= before.last <= before.ask < after.bid
-    assert after.bid >= 29
-    assert (before.bid_size, before.ask_size) == (3, 1)
-    worthless = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00900000")
-    assert prices.market(worthless, START).bid == 0
-    assert prices.trade_price(worthless, START, buys=False) > 0
-
-
-def test_quote_of_a_future_is_a_tick_around_its_price() -> None:
-    prices = make_prices()
-    future = found(prices, InstrumentType.FUTURE, "/ESU6")
-    quote = prices.market(future, START)
-    assert quote.ask - quote.last >= Decimal("0.25")
-
-
-def test_price_that_is_set_does_not_change_the_past() -> None:
-    prices = make_prices()
-    before = prices.underlying_price("AAPL", START - 86400)
-    prices.set_price("AAPL", Decimal(500), START)
-    prices.release("AAPL", START + 60)
-    times = (START - 86400, START, START + 59, START + 60)
-    walk = make_prices().underlying_price("AAPL", START + 60)
-    assert [prices.underlying_price("AAPL", at) for at in times] == [before, 500, 500, walk]
-
-
-def test_set_price_does_not_change_the_past() -> None:
-    prices = make_prices()
-    before = prices.underlying_price("AAPL", START - 60)
-    prices.set_price("AAPL", Decimal(300), START)
-    prices.set_price("AAPL", Decimal(310), START + 10)
-    past = [prices.underlying_price("AAPL", START + later) for later in (-60, -1, 0, 9, 10)]
-    assert past[0] == before
-    assert past[1] < 210
-    assert past[2:] == [300, 300, 310]
-
-
 @for_each("symbol, places", [("AAPL", 2), ("/6EU6", 4), ("/6JU6", 7)])
 def test_low_prices_have_more_places(symbol: str, places: int) -> None:
     assert -make_prices().underlying_price(symbol, START).as_tuple().exponent == places  # type: ignore[operator]
-
-
-def test_option_on_a_low_price_costs_less_than_a_cent() -> None:
-    prices = make_prices()
-    option = found(prices, InstrumentType.FUTURE_OPTION, "./6JU6 6JU6 260918P0.005")
-    assert 0 < prices.price(option, START) < Decimal("0.001")

@@ -17,9 +17,17 @@ def listing(seed: int = 0, level: str = "200") -> Listing:
     return Listing(symbol="AAPL", level=Decimal(level), start=START, random=KeyedRandom(seed))
 
 
-def test_walk_starts_at_the_level_or_at_its_price() -> None:
+def test_walk_moves_further_in_a_longer_time_and_its_volume_grows() -> None:
     assert RandomWalk().quote(listing(), START).last == 200
     assert RandomWalk(price=Decimal(7)).quote(listing(), START).last == 7
+    prices = [float(RandomWalk().quote(listing(), START + 60 * n).last) for n in range(3000)]
+    minutes = pstdev(after - before for before, after in pairwise(prices))
+    hours = pstdev(after - before for before, after in pairwise(prices[::60]))
+    assert 0.02 < minutes < 0.12  # dollars: 0.03 % of 200 are 0.06
+    assert 3 < hours / minutes < 12
+    volumes = [RandomWalk().quote(listing(), START + 3600 * n).volume or 0 for n in range(24)]
+    falls = [n for n, (before, after) in enumerate(pairwise(volumes)) if after < before]
+    assert len(falls) == 1
 
 
 @given(st.integers(0, 1000), st.floats(-1e7, 1e7), st.sampled_from(["0.01", "0.5", "200", "99000"]))
@@ -32,20 +40,6 @@ def test_quote_is_a_market_that_holds_for_its_minute(seed: int, later: float, le
     assert quote.since <= at < walk.next_change(listing(seed, level), at) == quote.since + 60
     again = walk.quote(listing(seed, level), quote.since + 59)
     assert (again.last, again.bid, again.ask, again.ask_size) == (quote.last, quote.bid, quote.ask, quote.ask_size)
-
-
-def test_walk_moves_further_in_a_longer_time() -> None:
-    prices = [float(RandomWalk().quote(listing(), START + 60 * n).last) for n in range(3000)]
-    minutes = pstdev(after - before for before, after in pairwise(prices))
-    hours = pstdev(after - before for before, after in pairwise(prices[::60]))
-    assert 0.02 < minutes < 0.12  # dollars: 0.03 % of 200 are 0.06
-    assert 3 < hours / minutes < 12
-
-
-def test_volume_grows_over_the_day_and_starts_again() -> None:
-    volumes = [RandomWalk().quote(listing(), START + 3600 * n).volume or 0 for n in range(24)]
-    falls = [n for n, (before, after) in enumerate(pairwise(volumes)) if after < before]
-    assert len(falls) == 1
 
 
 @for_each("options", [{"volatility": -0.1}, {"spread": 1.0}])

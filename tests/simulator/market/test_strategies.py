@@ -85,7 +85,7 @@ def side_of(leg: HeldLeg) -> str:
     return "call" if leg.instrument.option_type is models.OptionType.CALL else "put"
 
 
-def test_relative_strike_starts_from_the_other_leg_in_any_order() -> None:
+def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
     base = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=-20)
     further = option_leg(
         strikeSelection="currentPriceOffsetRelative", currentPriceOffset=-10, strikeRelativeLeg=1, direction="long"
@@ -93,14 +93,13 @@ def test_relative_strike_starts_from_the_other_leg_in_any_order() -> None:
     assert strikes(further, base) == [170, 180]
     percent = option_leg(strikeSelection="percentageOTMRelative", percentageOTM=0.1, strikeRelativeLeg=1)
     assert strikes(percent, base) == [160, 180]
-
-
-def test_exact_offset_that_is_not_listed_is_not_entered() -> None:
     base = option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0)
     exact = {"strikeSelection": "currentPriceExactOffsetRelative", "strikeRelativeLeg": 0}
     assert strikes(base, option_leg(**exact, currentPriceOffset=-15)) == [200, 185]
     for offset in (-12, -200):
         assert entered(base, option_leg(**exact, currentPriceOffset=offset)) is None
+    assert entered(option_leg(daysUntilExpiration=45), exact=True) is not None
+    assert entered(option_leg(daysUntilExpiration=44), exact=True) is None
 
 
 @for_each(
@@ -112,21 +111,13 @@ def test_expiration_is_the_nearest_monthly_one(days: int, expires: date) -> None
     assert leg.instrument.expires == expires
 
 
-def test_exact_expiration_is_required_on_request() -> None:
-    assert entered(option_leg(daysUntilExpiration=45), exact=True) is not None
-    assert entered(option_leg(daysUntilExpiration=44), exact=True) is None
-
-
-def test_shares_and_contracts_have_signed_units() -> None:
+def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
     share = {**option_leg(quantity=7), "type": "equity"}
     legs = entered(option_leg(quantity=2), {**share, "direction": "long"}) or []
     assert [leg.units for leg in legs] == [-200, 7]
     strategies, prices = made()
     assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0].instrument, AT)
     assert strategies.delta(legs[1:], AT) == 7
-
-
-def test_option_is_worth_its_exercise_when_it_expires() -> None:
     strategies, _ = made()
     legs = entered(
         option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=20, direction="long"),

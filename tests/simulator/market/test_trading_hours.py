@@ -15,18 +15,16 @@ FUTURE = Instrument(symbol="/ESZ6", instrument_type=InstrumentType.FUTURE, under
 COIN = Instrument(symbol="BTC/USD", instrument_type=InstrumentType.CRYPTOCURRENCY, underlying="BTC/USD")
 
 
-def test_is_open_at_night_depends_on_the_instrument() -> None:
+def test_closed_market_opens_later_and_coins_never_close() -> None:
     states = [trading_hours.is_open(one, NIGHT, hours="regular") for one in (SHARE, FUTURE, COIN)]
     assert states == [False, True, True]
-
-
-def test_opening_of_a_closed_market_is_in_the_future() -> None:
     assert trading_hours.opening(SHARE, NIGHT, hours="regular") > NIGHT
     assert trading_hours.opening(COIN, NIGHT, hours="regular") == NIGHT
-
-
-def test_closing_around_the_clock_is_the_next_midnight() -> None:
     assert trading_hours.closing(COIN, NIGHT, hours="regular") > NIGHT
+    night = TimeInForce.GTC_EXT_OVERNIGHT
+    assert trading_hours.hours_of(night, lambda name: True) == "overnight"
+    assert trading_hours.hours_of(night, lambda name: False) == "extended"
+    assert trading_hours.hours_of(TimeInForce.DAY, lambda name: True) == "regular"
 
 
 def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
@@ -54,10 +52,3 @@ def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
         if found != expected:
             wrong.append((moment, expected, found))
     assert wrong == []
-
-
-def test_hours_of_overnight_without_the_behaviour_are_the_extended_ones() -> None:
-    night = TimeInForce.GTC_EXT_OVERNIGHT
-    assert trading_hours.hours_of(night, lambda name: True) == "overnight"
-    assert trading_hours.hours_of(night, lambda name: False) == "extended"
-    assert trading_hours.hours_of(TimeInForce.DAY, lambda name: True) == "regular"

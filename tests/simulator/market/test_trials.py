@@ -64,9 +64,6 @@ def test_share_gains_the_difference_of_two_closes() -> None:
         "Highest profit": 15,
         "Lowest profit": -5,
     }
-
-
-def test_short_share_gains_what_a_long_one_loses() -> None:
     body = strategy({**SHARE, "direction": "short", "quantity": 3}, **WEEK)
     assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
 
@@ -80,7 +77,7 @@ def test_sums_agree_for_options_at_random_prices(seed: int) -> None:
     assert dict(results.statistics())["Total profit"] == total == results.snapshots[-1].profit
 
 
-def test_expired_short_put_keeps_its_premium() -> None:
+def test_short_put_keeps_its_premium_less_its_exercise() -> None:
     body = strategy(
         option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10),
         startDate="2026-03-10",
@@ -91,9 +88,6 @@ def test_expired_short_put_keeps_its_premium() -> None:
     first = results.trials[0]
     assert first.closed.day == first.expires == date(2026, 3, 20)
     assert first.profit == -first.cost > 0
-
-
-def test_exercised_short_put_loses_what_it_is_in_the_money() -> None:
     body = strategy(
         option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0, daysUntilExpiration=10),
         startDate="2026-03-10",
@@ -121,17 +115,17 @@ def test_exit_conditions_end_trials(conditions: dict[str, int], expected: list[t
     assert days(run(body, AAPL=(100, 110, 105, 120, 115), VIX=(20, 29, 30, 31, 30))) == expected
 
 
-def test_stop_loss_ends_a_trial_at_its_loss() -> None:
+def test_stop_loss_and_days_to_expiration_end_a_trial() -> None:
     body = shares(entryConditions={"maximumActiveTrials": 1}, exitConditions={"stopLossPercentage": 5})
     results = run(body, AAPL=(100, 96, 95, 120, 115))
     assert (days(results)[0], profits(results)[0]) == ((2, 4), -5)
-
-
-def test_days_to_expiration_end_a_trial() -> None:
     body = strategy(entryConditions={"maximumActiveTrials": 1}, exitConditions={"atDaysToExpiration": 25})
     first = run(body).trials[0]
     assert first.expires == date(2026, 4, 17)
     assert first.closed.day == date(2026, 3, 23)
+    body = strategy(entryConditions={"frequency": "on exact days to expiration match"})
+    (only,) = run(body).trials
+    assert (only.opened.day, only.expires) == (date(2026, 3, 3), date(2026, 4, 17))
 
 
 @for_each(
@@ -150,18 +144,9 @@ def test_entry_conditions_choose_days(conditions: dict[str, Any], entries: list[
     assert [trial.opened.day.day for trial in results.trials] == entries
 
 
-def test_exact_days_to_expiration_match_on_one_day() -> None:
-    body = strategy(entryConditions={"frequency": "on exact days to expiration match"})
-    (only,) = run(body).trials
-    assert (only.opened.day, only.expires) == (date(2026, 3, 3), date(2026, 4, 17))
-
-
-def test_oldest_trial_makes_room() -> None:
+def test_limits_of_active_trials_are_kept_and_noticed() -> None:
     entry = {"maximumActiveTrials": 2, "maximumActiveTrialsBehavior": "close oldest"}
     assert days(run(shares(entryConditions=entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
-
-
-def test_notices_say_what_the_run_decided() -> None:
     capped = run(shares()).notices
     assert capped == (
         [
@@ -170,9 +155,6 @@ def test_notices_say_what_the_run_decided() -> None:
         ]
     )
     assert len(run(shares(entryConditions={"maximumActiveTrials": 9})).notices) == 1
-
-
-def test_test_without_an_entry_has_no_trial() -> None:
     results = run(shares(entryConditions={"minimumVIX": 1000, "maximumActiveTrials": 1}))
     assert (dict(results.statistics()), results.notices) == ({"Number of trials": 0}, [])
     assert [each.profit for each in results.snapshots] == [0] * 5

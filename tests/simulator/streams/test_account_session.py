@@ -43,12 +43,9 @@ def peer() -> Peer:
     return Peer(Harness())
 
 
-def test_nothing_works_before_connect(peer: Peer) -> None:
+def test_connect_subscriptions_and_messages_before_them(peer: Peer) -> None:
     assert peer.send(action="heartbeat", request_id=1)["message"] == "not-implemented"
     assert peer.send(action="quote-alerts-subscribe", request_id=2)["message"] == "connect-not-completed"
-
-
-def test_connect_and_subscriptions(peer: Peer) -> None:
     account = peer.harness.account
     answer = peer.send(action="connect", value=[account, "foreign"], request_id=3)
     assert (answer["status"], answer["value"], answer["request-id"]) == ("ok", [account], 3)
@@ -81,7 +78,10 @@ def test_words_of_the_account_stream() -> None:
         )  # fmt: skip
 
 
-def test_silent_client_is_disconnected_after_a_minute(peer: Peer) -> None:
+def test_other_messages_are_ignored_and_a_silent_client_is_disconnected(peer: Peer) -> None:
+    for text in ("", "[]", '{"action": 7}'):
+        peer.session.receive(text, peer.harness.now)
+    assert peer.received == []
     peer.session.check(peer.harness.now + 59)
     assert not peer.closed
     peer.session.hear(peer.harness.now + 50)
@@ -89,9 +89,3 @@ def test_silent_client_is_disconnected_after_a_minute(peer: Peer) -> None:
     assert not peer.closed
     peer.session.check(peer.harness.now + 110)
     assert peer.closed
-
-
-def test_other_messages_are_ignored(peer: Peer) -> None:
-    for text in ("", "[]", '{"action": 7}'):
-        peer.session.receive(text, peer.harness.now)
-    assert peer.received == []

@@ -20,7 +20,7 @@ def without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key not in keys}
 
 
-def test_position_is_that_of_the_list_with_the_order_that_moved_it(harness: Harness) -> None:
+def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harness) -> None:
     identifier = harness.place(market(leg(quantity="3")))
     harness.wait(10)
     views, account = views_of(harness)
@@ -30,11 +30,6 @@ def test_position_is_that_of_the_list_with_the_order_that_moved_it(harness: Harn
     [listed] = harness.rows(f"/accounts/{harness.account}/positions")
     assert str(position["order-id"]) == identifier
     assert without(position, "order-id", "updated-at") == without(listed, "order-id", "updated-at")
-
-
-def test_closed_position_has_quantity_0_and_direction_zero(harness: Harness) -> None:
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
     identifier = harness.place(market(leg(quantity="3", action="Sell to Close")))
     harness.wait(10)
     views, account = views_of(harness)
@@ -44,7 +39,7 @@ def test_closed_position_has_quantity_0_and_direction_zero(harness: Harness) -> 
     assert (float(position["quantity"]), position["quantity-direction"]) == (0, "Zero")
 
 
-def test_balance_restrictions_and_complex_order_are_those_of_the_api(harness: Harness) -> None:
+def test_views_are_those_of_the_api_with_every_key(harness: Harness) -> None:
     views, account = views_of(harness)
     balance = harness.get(f"/accounts/{harness.account}/balances/USD")["data"]
     assert without(views.balance(account, harness.now), "updated-at") == without(balance, "updated-at")
@@ -52,9 +47,10 @@ def test_balance_restrictions_and_complex_order_are_those_of_the_api(harness: Ha
     assert views.trading_status(account, harness.now) == status
     [placed] = [each for each in harness.state.complex_order_desk.of(_second(harness)) if each.type == "OTOCO"]
     assert views.complex_order(placed) == harness.complex_order("OTOCO")
-
-
-def test_transfer_has_every_key_that_clients_need(harness: Harness) -> None:
+    views, _ = views_of(harness)
+    first = harness.state.public_watchlists.all()[0]
+    listed = harness.get(f"/public-watchlists/{first.name.replace(' ', '%20')}")["data"]
+    assert views.watchlist(first) == listed
     views, account = views_of(harness)
     [deposit] = account.transactions
     transfer = views.external_transaction(account, deposit)
@@ -63,13 +59,6 @@ def test_transfer_has_every_key_that_clients_need(harness: Harness) -> None:
     assert not read.extra
     fields = {name for name in dir(read) if not name.startswith("_") and name != "extra"}
     assert [name for name in fields if getattr(read, name) is None] == []
-
-
-def test_watchlist_is_that_of_the_api(harness: Harness) -> None:
-    views, _ = views_of(harness)
-    first = harness.state.public_watchlists.all()[0]
-    listed = harness.get(f"/public-watchlists/{first.name.replace(' ', '%20')}")["data"]
-    assert views.watchlist(first) == listed
 
 
 def _second(harness: Harness) -> Account:

@@ -53,11 +53,16 @@ def peer() -> Peer:
     return Peer()
 
 
-def test_setup_is_answered_with_a_demand_for_the_token(peer: Peer) -> None:
+def test_setup_comes_before_channels(peer: Peer) -> None:
     setup, state = peer.send("SETUP", version="0.1-tests", keepaliveTimeout=60, acceptKeepaliveTimeout=60)
     assert (setup["type"], state["state"]) == ("SETUP", "UNAUTHORIZED")
     [refused] = peer.send("AUTH", token="wrong")
     assert refused["state"] == "UNAUTHORIZED"
+    late = Peer()
+    assert late.send("CHANNEL_REQUEST", 1)[0]["error"] == "BAD_ACTION"
+    assert late.send("SETUP", version="7")[0]["error"] == "UNSUPPORTED_PROTOCOL"
+    late.send("SETUP", version="0.1")
+    assert late.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
 
 
 def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
@@ -75,6 +80,11 @@ def test_compact_rows_have_the_columns_that_were_asked_for(peer: Peer) -> None:
     assert peer.received == []
     peer.harness.sim.set_price("AAPL", 7)
     assert [message["data"][1][1] for message in peer.received] == ["AAPL"]
+    peer.open()
+    assert peer.send("CHANNEL_CANCEL", 1) == [{"type": "CHANNEL_CLOSED", "channel": 1}]
+    assert peer.send("KEEPALIVE") == [{"type": "KEEPALIVE", "channel": 0}]
+    peer.session.check(peer.harness.now + 60)
+    assert (peer.received[-1]["error"], peer.closed) == ("TIMEOUT", True)
 
 
 def test_client_that_asks_for_no_columns_is_told_which_it_gets(peer: Peer) -> None:
@@ -128,24 +138,6 @@ def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: s
     peer.open()
     [answer] = peer.send(kind, channel)
     assert (answer["type"], answer["error"]) == ("ERROR", error)
-
-
-def test_channels_wait_for_the_authorization(peer: Peer) -> None:
-    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "BAD_ACTION"
-    assert peer.send("SETUP", version="7")[0]["error"] == "UNSUPPORTED_PROTOCOL"
-    peer.send("SETUP", version="0.1")
-    assert peer.send("CHANNEL_REQUEST", 1)[0]["error"] == "UNAUTHORIZED"
-
-
-def test_channel_is_closed_on_request(peer: Peer) -> None:
-    peer.open()
-    assert peer.send("CHANNEL_CANCEL", 1) == [{"type": "CHANNEL_CLOSED", "channel": 1}]
-    assert peer.send("KEEPALIVE") == [{"type": "KEEPALIVE", "channel": 0}]
-
-
-def test_silent_client_is_told_why_it_is_disconnected(peer: Peer) -> None:
-    peer.session.check(peer.harness.now + 60)
-    assert (peer.received[-1]["error"], peer.closed) == ("TIMEOUT", True)
 
 
 @pytest.mark.parametrize("symbol", ["AAPL", ".AAPL260619C200", "/ESU26:XCME", "BTC/USD:CXTALP", "AAPL{=5m}"])

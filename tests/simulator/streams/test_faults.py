@@ -18,23 +18,14 @@ def test_fault_meets_the_next_events_of_its_type() -> None:
     faults.refusals, faults.is_half_open = 1, True
     faults.clear()
     assert (faults.deliver("Order"), faults.refuses(), faults.is_half_open) == (DELIVER, False, False)
-
-
-def test_fault_of_protocol_messages_meets_no_event() -> None:
     faults = StreamFaults()
     faults.add("lose", kind="protocol")
     assert [faults.deliver(kind).name for kind in ("Order", "", "")] == ["deliver", "lose", "deliver"]
     faults.is_deaf = True
     faults.clear()
     assert not faults.is_deaf
-
-
-def test_refusals_are_counted() -> None:
     faults = StreamFaults()
     faults.refusals = 1
     assert [faults.refuses(), faults.refuses()] == [True, False]
-
-
-def test_unknown_fault_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"fault must be one of lose, .* got 'explode'"):
         StreamFaults().add("explode")

@@ -43,12 +43,15 @@ def test_only_options_have_greeks(harness: Harness, rows: MarketRows) -> None:
     assert found == []
 
 
-def test_quote_lies_around_the_price(harness: Harness, rows: MarketRows) -> None:
+def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, rows: MarketRows) -> None:
     harness.sim.set_price("AAPL", "123.40")
     quote, trade = rows.row("Quote", "AAPL", harness.now), rows.row("Trade", "AAPL", harness.now)
     assert quote is not None
     assert trade is not None
     assert quote["bidPrice"] < trade["price"] == 123.4 < quote["askPrice"]
+    symbol = option_of(harness)
+    assert rows.underlying(symbol) == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
+    assert rows.row("Greeks", symbol, harness.now) is not None
 
 
 @pytest.mark.parametrize(
@@ -59,12 +62,6 @@ def test_quote_lies_around_the_price(harness: Harness, rows: MarketRows) -> None
 def test_underlying_of_each_form_of_symbol(rows: MarketRows, symbol: str, underlying: str | None) -> None:
     found = rows.underlying(symbol)
     assert found is None if underlying is None else str(found).startswith(underlying)
-
-
-def test_option_moves_with_its_underlying(harness: Harness, rows: MarketRows) -> None:
-    symbol = option_of(harness)
-    assert rows.underlying(symbol) == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
-    assert rows.row("Greeks", symbol, harness.now) is not None
 
 
 @pytest.mark.parametrize(
@@ -92,14 +89,8 @@ def test_candles_are_a_snapshot_newest_first_with_a_marker_at_its_end(harness: H
     assert (found[-1]["open"], found[-1]["VWAP"]) == ("NaN", "NaN")
     for row in found[:-1]:
         assert row["low"] <= min(row["open"], row["close"]) <= max(row["open"], row["close"]) <= row["high"]
-
-
-def test_long_history_is_snipped(harness: Harness, rows: MarketRows) -> None:
     found = candles(rows, harness, MAX_CANDLES + 50)
     assert (len(found), found[-1]["eventFlags"]) == (MAX_CANDLES + 1, 16)
-
-
-def test_present_candle_has_the_index_of_the_newest_in_the_history(harness: Harness, rows: MarketRows) -> None:
     present = rows.row("Candle", "AAPL{=m}", harness.now)
     assert present is not None
     assert (present["index"], present["eventFlags"]) == (candles(rows, harness, 3)[0]["index"], 0)

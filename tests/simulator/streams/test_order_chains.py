@@ -29,13 +29,10 @@ def trade(harness: Harness, quantity: int, action: str = "Buy to Open") -> str:
     return identifier
 
 
-def test_underlying_that_was_never_traded_has_none(harness: Harness) -> None:
+def test_open_chain_ends_with_its_positions_and_every_field_is_read(harness: Harness) -> None:
     account = harness.state.accounts.get(harness.account)
     assert account is not None
     assert order_chain(account, "AAPL") is None
-
-
-def test_open_chain_ends_with_its_positions(harness: Harness) -> None:
     identifier = trade(harness, 3)
     found = chain(harness)
     assert [node["node-type"] for node in found["lite-nodes"]] == ["order", "open-positions"]
@@ -46,6 +43,15 @@ def test_open_chain_ends_with_its_positions(harness: Harness) -> None:
     [entry] = totals["open-entries"]
     assert (entry["symbol"], entry["quantity"], entry["quantity-type"]) == ("AAPL", "3", "Long")
     assert found["created-at"].endswith("+0000")
+    trade(harness, 3)
+    read = models.converter.structure(chain(harness), models.OrderChain)
+    assert not read.extra
+    assert read.created_at is not None
+    assert read.created_at.tzinfo is not None
+    assert read.computed_data is not None
+    assert not read.computed_data.extra
+    assert read.lite_nodes is not None
+    assert all(not node.extra for node in read.lite_nodes)
 
 
 def test_gain_is_realized_by_the_part_that_is_closed(harness: Harness) -> None:
@@ -73,15 +79,3 @@ def test_closed_chain_is_followed_by_another(harness: Harness) -> None:
     assert first != second
     assert str(found["id"]) == second
     assert [node["legs"][0]["fill-quantity"] for node in found["lite-nodes"][:-1]] == ["2"]
-
-
-def test_client_reads_every_field_of_a_chain(harness: Harness) -> None:
-    trade(harness, 3)
-    read = models.converter.structure(chain(harness), models.OrderChain)
-    assert not read.extra
-    assert read.created_at is not None
-    assert read.created_at.tzinfo is not None
-    assert read.computed_data is not None
-    assert not read.computed_data.extra
-    assert read.lite_nodes is not None
-    assert all(not node.extra for node in read.lite_nodes)

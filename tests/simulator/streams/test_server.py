@@ -50,6 +50,10 @@ def test_fill_sends_order_position_balance_chain_and_gains(harness: Harness) -> 
 
 def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harness) -> None:
     peer = Peer(harness, harness.account)
+    harness.place(limit())
+    harness.wait(5)
+    assert "ComplexOrder" not in peer.kinds
+    peer = Peer(harness, harness.account)
     answer = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", COMPLEX_ORDERS["OTOCO"])
     number = json.loads(answer.body)["data"]["complex-order"]["id"]
     harness.wait(0.01)
@@ -62,27 +66,6 @@ def test_complex_order_is_sent_once_for_all_components_of_a_moment(harness: Harn
     harness.wait(5)
     assert peer.events("ComplexOrder")[-1]["terminal-at"] is not None
     assert [row["status"] for row in peer.events("ComplexOrder")[-1]["orders"]] == ["Cancelled", "Cancelled"]
-
-
-def test_single_order_is_no_complex_one(harness: Harness) -> None:
-    peer = Peer(harness, harness.account)
-    harness.place(limit())
-    harness.wait(5)
-    assert "ComplexOrder" not in peer.kinds
-
-
-def test_day_trade_changes_the_trading_status_once(harness: Harness) -> None:
-    peer = Peer(harness, harness.account)
-    target = f"/accounts/{harness.account}/trading-status"
-    assert harness.get(target)["data"]["day-trade-count"] == 0
-    harness.place(market(leg(quantity="3")))
-    harness.wait(10)
-    assert peer.events("TradingStatus") == []
-    harness.place(market(leg(quantity="3", action="Sell to Close")))
-    harness.wait(10)
-    [status] = peer.events("TradingStatus")
-    assert status["day-trade-count"] == 1
-    assert status == harness.get(target)["data"]
 
 
 def test_transfer_of_cash_sends_the_transaction_and_the_balance(harness: Harness) -> None:
@@ -117,8 +100,19 @@ def test_published_watchlist_comes_to_those_who_subscribed(harness: Harness) -> 
         harness.sim.publish_watchlist("Picks", ["NOSUCH"])
 
 
-def test_nothing_is_sent_where_nobody_listens(harness: Harness) -> None:
+def test_nothing_is_sent_where_nobody_listens_and_day_trades_change_the_status(harness: Harness) -> None:
     harness.place(market())
     harness.wait(10)
     harness.brokerage.act("move_cash", harness.now, account_number=harness.account, amount="1")
     assert not harness.brokerage.streams._due
+    peer = Peer(harness, harness.account)
+    target = f"/accounts/{harness.account}/trading-status"
+    assert harness.get(target)["data"]["day-trade-count"] == 0
+    harness.place(market(leg(quantity="3")))
+    harness.wait(10)
+    assert peer.events("TradingStatus") == []
+    harness.place(market(leg(quantity="3", action="Sell to Close")))
+    harness.wait(10)
+    [status] = peer.events("TradingStatus")
+    assert status["day-trade-count"] == 1
+    assert status == harness.get(target)["data"]

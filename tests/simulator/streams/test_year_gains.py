@@ -31,14 +31,11 @@ def gains(harness: Harness, underlying: str = "AAPL", later: float = 0) -> model
     return None if sent is None else models.converter.structure(sent, models.UnderlyingYearGainSummary)
 
 
-def test_underlying_that_was_not_traded_this_year_has_none(harness: Harness) -> None:
+def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
     assert gains(harness) is None
     trade(harness, 1)
     assert gains(harness, "SPY") is None
     assert gains(harness, later=YEAR) is None
-
-
-def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
     trade(harness, 4000)
     found = gains(harness)
     assert found is not None

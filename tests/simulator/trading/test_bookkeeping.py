@@ -37,7 +37,7 @@ def test_every_fill_has_a_unique_identifier() -> None:
     assert spread.account.held("X") == -4
 
 
-def test_move_cash_books_deposits_and_withdrawals() -> None:
+def test_cash_and_opening_positions_are_booked_without_an_order() -> None:
     bookkeeping, own = Bookkeeping(Dialect()), account()
     bookkeeping.move_cash(own, "Deposit", Decimal(5), START)
     bookkeeping.move_cash(own, "Withdrawal", Decimal(-7), START)
@@ -45,9 +45,6 @@ def test_move_cash_books_deposits_and_withdrawals() -> None:
     rows = [json.loads(booked.row) for booked in own.transactions]
     assert [(row["value"], row["value-effect"]) for row in rows] == [("5.00", "Credit"), ("7.00", "Debit")]
     assert own.version == 2
-
-
-def test_opening_position_is_booked_without_an_order() -> None:
     own = account()
     Bookkeeping(Dialect()).open_position(own, SHARE, LegAction.BUY_TO_OPEN, Decimal(5), Decimal("2.5"), START)
     (booked,) = own.transactions

@@ -44,12 +44,21 @@ def test_filled_trigger_releases_components_and_one_cancels_the_other(harness: H
     assert "terminal-at" in harness.complex_order("OTOCO")
 
 
-def test_cancelled_trigger_cancels_its_components(harness: Harness) -> None:
+def test_cancelled_component_ends_what_waits_for_it(harness: Harness) -> None:
     harness.wait(5)
     trigger = harness.complex_order("OTOCO")["trigger-order"]["id"]
     assert harness.ask("DELETE", f"/accounts/{harness.accounts[1]}/orders/{trigger}").status == 200
     harness.wait(2)
     assert statuses(harness, "OTOCO") == ["Cancelled", "Cancelled"]
+    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
+    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
+    harness.wait(5)
+    found = [each["status"] for each in components(shown(harness, data["id"]))]
+    assert found == ["Live", "Cancelled", "Contingent"]
+    harness = Harness().login()
+    data = submit(harness, COMPLEX_ORDERS["PAIRS"])
+    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
+    assert [each["status"] for each in shown(harness, data["id"])["orders"]] == ["Cancelled", "Cancelled"]
 
 
 def test_oco_fill_cancels_the_other_order(harness: Harness) -> None:
@@ -147,11 +156,6 @@ def test_only_what_waits_for_nothing_is_routed(harness: Harness, kind: str, stat
     assert [each["status"] for each in components(shown(harness, identifier))] == statuses
 
 
-def test_submissions_of_complex_orders_are_not_deduplicated(harness: Harness) -> None:
-    first, second = (submit(harness, COMPLEX_ORDERS["OTOCO"])["id"] for _ in range(2))
-    assert first != second
-
-
 def test_orders_of_oto_are_routed_together_and_do_not_cancel_one_another(harness: Harness) -> None:
     body = {"type": "OTO", "trigger-order": market(), "orders": [*exits("150.00"), exits()[0]]}
     identifier = submit(harness, body)["id"]
@@ -213,20 +217,8 @@ def test_finished_complex_order_cannot_be_cancelled(harness: Harness) -> None:
     response = cancel(harness, identifier)
     assert response.status == 422
     assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
-
-
-def test_exit_cancelled_while_it_waits_leaves_the_other(harness: Harness) -> None:
-    data = submit(harness, COMPLEX_ORDERS["OTOCO"])
-    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
-    harness.wait(5)
-    statuses = [each["status"] for each in components(shown(harness, data["id"]))]
-    assert statuses == ["Live", "Cancelled", "Contingent"]
-
-
-def test_pair_of_which_one_order_ends_is_never_released(harness: Harness) -> None:
-    data = submit(harness, COMPLEX_ORDERS["PAIRS"])
-    assert harness.cancel(str(data["orders"][0]["id"])).status == 200
-    assert [each["status"] for each in shown(harness, data["id"])["orders"]] == ["Cancelled", "Cancelled"]
+    first, second = (submit(harness, COMPLEX_ORDERS["OTOCO"])["id"] for _ in range(2))
+    assert first != second
 
 
 def test_component_replaced_while_it_waits_is_held_as_well(harness: Harness) -> None:

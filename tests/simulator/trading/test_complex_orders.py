@@ -11,12 +11,9 @@ PUBLISHED = {
 }
 
 
-def test_tags_are_those_published() -> None:
+def test_components_have_published_tags_and_related_orders(harness: Harness) -> None:
     for kind, tags in PUBLISHED.items():
         assert (tag_of(ComplexOrderType(kind), trigger=True), tag_of(ComplexOrderType(kind))) == tags
-
-
-def test_replaced_component_is_a_related_order(harness: Harness) -> None:
     harness.wait(5)
     first = harness.complex_order("OCO")["orders"][0]["id"]
     edit = {"order-type": "Limit", "time-in-force": "GTC", "price": "151.00"}

@@ -29,16 +29,14 @@ def test_dry_run_creates_nothing_and_its_figures_add_up(harness: Harness, kind: 
     assert harness.rows(f"/accounts/{harness.account}/orders") == []
 
 
-def test_exits_of_a_trigger_take_no_buying_power_of_their_own(harness: Harness) -> None:
+def test_exits_take_no_buying_power_and_orders_that_open_take_it_together(harness: Harness) -> None:
     changes = [
         signed(dry_run(harness, COMPLEX_ORDERS[kind])[1]["data"]["buying-power-effect"], "change-in-buying-power")
         for kind in ("OTOCO", "OTO")
     ]
     alone = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit()).body)["data"]
     assert set(changes) == {signed(alone["buying-power-effect"], "change-in-buying-power")}
-
-
-def test_orders_that_open_take_buying_power_together(harness: Harness) -> None:
+    harness = Harness().login()
     account = harness.state.accounts.of(harness.state.owner)[0]
     account.cash = Decimal(800)  # enough for one of the two
     body = {"type": "OTO", "trigger-order": limit(), "orders": [limit("99.00")]}
@@ -54,13 +52,12 @@ def test_errors_name_their_component(harness: Harness) -> None:
     assert (status, answer["error"]["code"]) == (422, "preflight_check_failure")
     assert [each["code"] for each in answer["error"]["errors"]] == ["invalid_price"]
     assert [(each["code"], each["preflight-id"]) for each in answer["data"]["errors"]] == [("invalid_price", 1)]
-
-
-def test_strict_effects_matter_only_where_nothing_is_awaited(harness: Harness) -> None:
     strict = {"advanced-instructions": {"strict-position-effect-validation": True}}
     closing = [{**each, **strict} for each in exits()]
     assert dry_run(harness, {"type": "OCO", "orders": closing})[0] == 422
     assert dry_run(harness, {"type": "OTOCO", "trigger-order": limit(), "orders": closing})[0] == 201
+    body = {**COMPLEX_ORDERS["OCO"], "note": "x", "orders": [{**each, "underlying-symbol": "AAPL"} for each in exits()]}
+    assert dry_run(harness, body)[0] == 201
 
 
 @pytest.mark.parametrize(
@@ -80,11 +77,6 @@ def test_other_structures_are_refused(harness: Harness, body: dict[str, Any]) ->
     for target in ("complex-orders", "complex-orders/dry-run"):
         assert harness.ask("POST", f"/accounts/{harness.account}/{target}", body).status == 422
     assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
-
-
-def test_keys_that_the_service_does_not_know_are_ignored(harness: Harness) -> None:
-    body = {**COMPLEX_ORDERS["OCO"], "note": "x", "orders": [{**each, "underlying-symbol": "AAPL"} for each in exits()]}
-    assert dry_run(harness, body)[0] == 201
 
 
 def test_close_in_a_complex_order_opens_when_nothing_is_held() -> None:

@@ -24,9 +24,6 @@ def test_marketable_order_is_received_routed_in_flight_live_and_filled(harness: 
     (filled,) = order["legs"]
     assert filled["remaining-quantity"] == 0
     assert sum(fill["quantity"] for fill in filled["fills"]) == 10
-
-
-def test_order_is_not_in_flight_where_that_is_switched_off() -> None:
     harness = Harness(without=["orders_pass_in_flight"]).login()
     identifier = harness.place(market())
     harness.wait(10)
@@ -54,7 +51,7 @@ def test_fill_beats_a_requested_cancellation() -> None:
     assert {found[1:] for found in seen if found[0]} == {("Cancelled", False)}
 
 
-def test_cancelled_order_does_not_trade_when_its_price_comes(harness: Harness) -> None:
+def test_limit_order_fills_at_its_price(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     harness.wait(10)
     assert harness.cancel(identifier).status == 200
@@ -63,6 +60,14 @@ def test_cancelled_order_does_not_trade_when_its_price_comes(harness: Harness) -
     harness.wait(10)
     assert harness.history(identifier)[-2:] == ["Cancel Requested", "Cancelled"]
     assert harness.order(identifier)["legs"][0]["fills"] == []
+    harness = Harness().login()
+    identifier = harness.place(limit("150.00"))
+    harness.wait(5)
+    harness.state.prices.set_price("AAPL", Decimal(149), harness.now)
+    harness.wait(10)
+    order = harness.order(identifier)
+    assert order["status"] == "Filled"
+    assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
 
 
 def test_spread_is_filled_before_its_last_fills() -> None:
@@ -87,28 +92,10 @@ def test_spread_is_filled_before_its_last_fills() -> None:
         assert (order["updated-at"] > before) is bool(open_at_first)
 
 
-def test_unmarketable_order_rests_until_the_close(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    harness.wait(3600)
-    harness.login()
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-10T20:00:01+00:00")
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
-    assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
-
-
 def test_gtc_order_outlives_the_day(harness: Harness) -> None:
     identifier = harness.place(limit("100.00", time_in_force="GTC"))
     harness.wait_until("2026-06-15T15:00:00+00:00")
     assert harness.status(identifier) == "Live"
-
-
-def test_gtd_order_expires_at_the_close_of_its_date(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
-    harness.wait_until("2026-06-12T19:59:00+00:00")
-    assert harness.status(identifier) == "Live"
-    harness.wait_until("2026-06-12T20:00:01+00:00")
-    assert harness.status(identifier) == "Expired"
 
 
 def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
@@ -127,19 +114,28 @@ def test_order_after_hours_waits_for_the_next_session(harness: Harness) -> None:
     assert b'"tif_next_valid_sesssion"' in response.body
 
 
-def test_extended_order_fills_after_the_close(harness: Harness) -> None:
-    harness.wait_until("2026-06-10T21:00:00+00:00")
-    identifier = harness.place(limit("250.00", time_in_force="Ext"))
-    harness.wait(10)
-    assert harness.status(identifier) == "Filled"
-
-
-def test_ioc_order_cancels_the_unfilled_rest(harness: Harness) -> None:
+def test_order_lives_as_long_as_its_time_in_force(harness: Harness) -> None:
     identifier = harness.place(limit("100.00", time_in_force="IOC"))
     harness.wait(2)
     order = harness.order(identifier)
     assert order["status"] == "Cancelled"
     assert order["cancelled-size"] == "10"
+    identifier = harness.place(limit("100.00"))
+    harness.wait(3600)
+    harness.login()
+    assert harness.status(identifier) == "Live"
+    harness.wait_until("2026-06-10T20:00:01+00:00")
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live", "Expired"]
+    assert harness.order(identifier)["terminal-at"] == "2026-06-10T20:00:00.000+00:00"
+    harness.wait_until("2026-06-10T21:00:00+00:00")
+    identifier = harness.place(limit("250.00", time_in_force="Ext"))
+    harness.wait(10)
+    assert harness.status(identifier) == "Filled"
+    identifier = harness.place(limit("100.00", time_in_force="GTD", gtc_date="2026-06-12"))
+    harness.wait_until("2026-06-12T19:59:00+00:00")
+    assert harness.status(identifier) == "Live"
+    harness.wait_until("2026-06-12T20:00:01+00:00")
+    assert harness.status(identifier) == "Expired"
 
 
 def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
@@ -159,28 +155,6 @@ def test_exchange_price_between_ticks_is_rejected_at_routing() -> None:
             identifier = harness.place(limit(price))
             harness.wait(1)
             assert harness.status(identifier) == "Live"
-
-
-def test_limit_order_fills_at_its_price(harness: Harness) -> None:
-    identifier = harness.place(limit("150.00"))
-    harness.wait(5)
-    harness.state.prices.set_price("AAPL", Decimal(149), harness.now)
-    harness.wait(10)
-    order = harness.order(identifier)
-    assert order["status"] == "Filled"
-    assert {fill["fill-price"] for fill in order["legs"][0]["fills"]} == {"149.00"}
-
-
-def test_stop_order_waits_for_its_trigger(harness: Harness) -> None:
-    harness.place(market(leg(quantity="10")))
-    harness.wait(10)
-    stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
-    identifier = harness.place(stop)
-    harness.wait(600)
-    assert harness.status(identifier) == "Live"
-    harness.state.prices.set_price("AAPL", Decimal("179.50"), harness.now)
-    harness.wait(10)
-    assert harness.status(identifier) == "Filled"
 
 
 def spread(order_type: str, first: str, second: str, **terms: Any) -> dict[str, Any]:
@@ -249,7 +223,7 @@ def test_stop_limit_sells_a_spread_whose_credit_falls_to_its_trigger(harness: Ha
     assert harness.status(identifier) == "Filled"
 
 
-def test_notional_order_buys_for_an_amount(harness: Harness) -> None:
+def test_notional_and_spread_orders_fill_in_proportion(harness: Harness) -> None:
     identifier = harness.place(
         market(leg(quantity=None), order_type="Notional Market", value="100.00", value_effect="Debit")
     )
@@ -258,9 +232,6 @@ def test_notional_order_buys_for_an_amount(harness: Harness) -> None:
     assert order["status"] == "Filled"
     (fill,) = order["legs"][0]["fills"]
     assert Decimal(str(fill["quantity"])) * Decimal(fill["fill-price"]) == pytest.approx(Decimal(100), abs=Decimal(2))
-
-
-def test_spread_fills_its_legs_in_proportion(harness: Harness) -> None:
     legs = [
         leg("AAPL  260717C00200000", "4", "Buy to Open", "Equity Option"),
         leg("AAPL  260717C00210000", "8", "Sell to Open", "Equity Option"),
@@ -272,9 +243,6 @@ def test_spread_fills_its_legs_in_proportion(harness: Harness) -> None:
     first, second = ([fill["quantity"] for fill in one["fills"]] for one in order["legs"])
     assert [2 * quantity for quantity in first] == second
     assert order["size"] == 12
-
-
-def test_halted_instrument_is_warned_of_and_rejected(harness: Harness) -> None:
     body = market(leg("HALT"))
     preview = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body).body)["data"]
     assert preview["warnings"][0]["code"] == "order_would_be_rejected"
@@ -297,7 +265,7 @@ def test_route_after_and_cancel_at_rules(harness: Harness) -> None:
     assert {"routed-at", "cancelled-at"} <= set(order["rules"])
 
 
-def test_price_condition_holds_the_order_back(harness: Harness) -> None:
+def test_price_condition_and_stop_hold_the_order_back(harness: Harness) -> None:
     condition = {
         "action": "route",
         "symbol": "MSFT",
@@ -315,6 +283,16 @@ def test_price_condition_holds_the_order_back(harness: Harness) -> None:
     order = harness.order(identifier)
     assert order["status"] == "Filled"
     assert order["rules"]["conditions"][0]["triggered-value"] == "399.00"
+    harness = Harness().login()
+    harness.place(market(leg(quantity="10")))
+    harness.wait(10)
+    stop = market(leg(action="Sell to Close"), order_type="Stop", stop_trigger="180.00")
+    identifier = harness.place(stop)
+    harness.wait(600)
+    assert harness.status(identifier) == "Live"
+    harness.state.prices.set_price("AAPL", Decimal("179.50"), harness.now)
+    harness.wait(10)
+    assert harness.status(identifier) == "Filled"
 
 
 steps = st.lists(

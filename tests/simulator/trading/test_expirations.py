@@ -141,7 +141,7 @@ def test_everything_is_settled_in_cash_without_the_behaviour() -> None:
     assert account.cash == cash - 350
 
 
-def test_order_for_an_option_expires_with_it(harness: Harness) -> None:
+def test_order_for_an_option_expires_with_it_and_is_refused_later(harness: Harness) -> None:
     _, option = call_held(harness)
     harness.sim.set_price(PLACE, option.strike + 5)
     resting = limit("0.01", leg(option.symbol, "1", kind="Equity Option"), time_in_force="GTC")
@@ -150,6 +150,10 @@ def test_order_for_an_option_expires_with_it(harness: Harness) -> None:
     wait_for_end(harness, option)
     assert harness.status(for_option) == "Expired"
     assert harness.status(for_shares) == "Live"
+    body = limit("0.01", leg(option.symbol, "1", kind="Equity Option"))
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
+    assert response.status == 422
+    assert b"has expired" in response.body
 
 
 def test_position_is_back_after_a_restore(harness: Harness) -> None:
@@ -159,15 +163,6 @@ def test_position_is_back_after_a_restore(harness: Harness) -> None:
     harness.sim.restore(before)
     account, option = call_held(harness)
     assert account.held(option.symbol) == -1
-
-
-def test_order_for_an_expired_option_is_refused(harness: Harness) -> None:
-    _, option = call_held(harness)
-    wait_for_end(harness, option)
-    body = limit("0.01", leg(option.symbol, "1", kind="Equity Option"))
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", body)
-    assert response.status == 422
-    assert b"has expired" in response.body
 
 
 def test_day_order_ends_with_its_option_before_the_session_does(harness: Harness) -> None:

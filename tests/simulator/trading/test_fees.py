@@ -27,18 +27,12 @@ def test_total_is_the_sum_of_the_fees(kind: InstrumentType, action: LegAction) -
     assert wire["total-fees-effect"] == "Debit"
 
 
-def test_closing_an_option_has_no_commission() -> None:
+def test_fees_add_up_and_show_their_effect() -> None:
     option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X")
     assert fees_of(option, LegAction.SELL_TO_CLOSE, Decimal(1), Decimal(1)).commission == 0
     assert fees_of(option, LegAction.BUY_TO_OPEN, Decimal(1), Decimal(1)).commission == 1
-
-
-def test_fees_add_field_by_field() -> None:
     one, two = Fees(commission=Decimal(1)), Fees(clearing=Decimal(2), commission=Decimal(3))
     assert one + two == Fees(clearing=Decimal(2), commission=Decimal(4))
-
-
-def test_amounts_are_unsigned_with_an_effect() -> None:
     fields = amounts(value=Decimal("-12.5"), net_value=Decimal(3), commission=Decimal(0))
     assert fields == {
         "value": "12.50",
@@ -48,7 +42,4 @@ def test_amounts_are_unsigned_with_an_effect() -> None:
         "commission": "0.00",
         "commission_effect": PriceEffect.NONE,
     }
-
-
-def test_effects() -> None:
     assert [effect(Decimal(amount)) for amount in (1, -1, 0)] == ["Debit", "Credit", "None"]

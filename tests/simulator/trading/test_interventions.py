@@ -17,7 +17,14 @@ def fills(harness: Harness, identifier: str) -> list[tuple[Decimal, Decimal]]:
     return [(Decimal(str(fill["quantity"])), Decimal(fill["fill-price"])) for fill in found]
 
 
-def test_resting_order_is_filled_in_parts_at_a_price(harness: Harness) -> None:
+def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> None:
+    identifier = harness.place(limit("100.00"))
+    act(harness, "fill_order", identifier, quantity="3")
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
+    harness.wait(60)
+    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
+    assert [quantity for quantity, _ in fills(harness, identifier)] == [3]
+    harness = Harness().login()
     identifier = harness.place(limit("100.00"))
     harness.wait(5)
     act(harness, "fill_order", identifier, quantity="4", price="99.50")
@@ -28,31 +35,6 @@ def test_resting_order_is_filled_in_parts_at_a_price(harness: Harness) -> None:
     assert (part, price, rest) == (4, Decimal("99.50"), 6)
     assert market_price > 100
     assert harness.state.accounts.get(harness.account).held("AAPL") == 10
-
-
-def test_order_on_its_way_is_filled_through_every_status(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    act(harness, "fill_order", identifier, quantity="3")
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
-    harness.wait(60)
-    assert harness.history(identifier) == ["Received", "Routed", "In Flight", "Live"]
-    assert [quantity for quantity, _ in fills(harness, identifier)] == [3]
-
-
-def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
-    identifier = harness.place(limit("100.00"))
-    act(harness, "reject_order", identifier, reason="no")
-    assert (harness.status(identifier), harness.order(identifier)["reject-reason"]) == ("Rejected", "no")
-    with pytest.raises(ValueError, match=f"order {identifier} cannot become Rejected, it is Rejected"):
-        act(harness, "reject_order", identifier)
-    live = harness.place(limit("100.00"))
-    harness.wait(5)
-    act(harness, "reject_order", live)
-    assert harness.history(live)[-2:] == ["Live", "Rejected"]
-    harness.sim.clock.speed = 0
-    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
-    harness.wait(5)
-    assert harness.status(live) == "Rejected"
 
 
 def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None:
@@ -120,34 +102,40 @@ def test_held_confirmation_of_a_cancellation_loses_to_a_fill(harness: Harness) -
         assert [filled for filled, _ in fills(harness, identifier)] == [Decimal(quantity or 10)]
 
 
-def test_fills_of_further_legs_are_held(harness: Harness) -> None:
-    legs = [
-        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
-        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
-    ]
-    identifier = harness.place(limit("50.00", *legs))
-    act(harness, "hold_order", identifier, status="Filled")
-    harness.wait(600)
-    assert (harness.status(identifier), len(fills(harness, identifier))) == ("Filled", 1)
-    act(harness, "release_order", identifier)
-    assert len(fills(harness, identifier)) == 2
-
-
-def test_hold_of_an_unknown_order_or_status_is_refused(harness: Harness) -> None:
+def test_wrong_orders_and_statuses_are_refused(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     for name, status in ((identifier, "Cancelled"), ("*", None), (identifier, "lost")):
         with pytest.raises(ValueError, match="status must be one of Received, "):
             act(harness, "hold_order", name, status=status)
     with pytest.raises(LookupError, match="unknown order 1"):
         act(harness, "hold_order", "1")
+    identifier = harness.place(market())
+    harness.wait(10)
+    with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
+        act(harness, "fill_order", identifier)
+    with pytest.raises(LookupError, match="unknown order 7"):
+        act(harness, "fill_order", "7")
 
 
-def test_order_expires(harness: Harness) -> None:
+def test_order_is_rejected_on_its_way_and_live(harness: Harness) -> None:
     identifier = harness.place(limit("100.00"))
     act(harness, "expire_order", identifier)
     assert harness.status(identifier) == "Expired"
     with pytest.raises(ValueError, match="cannot become Expired, it is Expired"):
         act(harness, "expire_order", identifier)
+    identifier = harness.place(limit("100.00"))
+    act(harness, "reject_order", identifier, reason="no")
+    assert (harness.status(identifier), harness.order(identifier)["reject-reason"]) == ("Rejected", "no")
+    with pytest.raises(ValueError, match=f"order {identifier} cannot become Rejected, it is Rejected"):
+        act(harness, "reject_order", identifier)
+    live = harness.place(limit("100.00"))
+    harness.wait(5)
+    act(harness, "reject_order", live)
+    assert harness.history(live)[-2:] == ["Live", "Rejected"]
+    harness.sim.clock.speed = 0
+    harness.state.prices.set_price("AAPL", Decimal(90), harness.now)
+    harness.wait(5)
+    assert harness.status(live) == "Rejected"
 
 
 @pytest.mark.parametrize(
@@ -176,12 +164,13 @@ def test_spread_is_filled_in_units_without_a_price(harness: Harness) -> None:
         act(harness, "fill_order", identifier, price="1")
     act(harness, "fill_order", identifier, quantity="1")
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
-
-
-def test_filled_and_unknown_orders_are_refused(harness: Harness) -> None:
-    identifier = harness.place(market())
-    harness.wait(10)
-    with pytest.raises(ValueError, match="must be on its way or live to be filled, it is Filled"):
-        act(harness, "fill_order", identifier)
-    with pytest.raises(LookupError, match="unknown order 7"):
-        act(harness, "fill_order", "7")
+    legs = [
+        leg("AAPL  260717C00200000", "1", "Buy to Open", "Equity Option"),
+        leg("AAPL  260717C00210000", "1", "Sell to Open", "Equity Option"),
+    ]
+    identifier = harness.place(limit("50.00", *legs))
+    act(harness, "hold_order", identifier, status="Filled")
+    harness.wait(600)
+    assert (harness.status(identifier), len(fills(harness, identifier))) == ("Filled", 1)
+    act(harness, "release_order", identifier)
+    assert len(fills(harness, identifier)) == 2

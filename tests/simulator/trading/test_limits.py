@@ -24,23 +24,14 @@ def hold(harness: Harness, quantity: str) -> None:
     account.positions["AAPL"] = Position(shares, Decimal(quantity), Fraction(1), harness.now)
 
 
-def test_order_has_at_most_its_size(harness: Harness) -> None:
+def test_order_and_position_have_at_most_their_size(harness: Harness) -> None:
     assert codes(harness, "50000") == []
     assert codes(harness, "50001") == ["size_limit_exceeded"]
-
-
-def test_position_has_at_most_its_size(harness: Harness) -> None:
     hold(harness, "199990")
     assert codes(harness, "10") == []
     assert codes(harness, "11") == ["size_limit_exceeded"]
-
-
-def test_position_can_always_be_closed(harness: Harness) -> None:
     hold(harness, "300000")
     assert codes(harness, "60000", "Sell to Close", "Credit") == []
-
-
-def test_served_limits_are_those_that_hold(harness: Harness) -> None:
     served = harness.get(f"/accounts/{harness.account}/position-limit")["data"]
     names = {"Equity": "equity", "Equity Option": "equity-option", "Future": "future", "Future Option": "future-option"}
     for kind, limits in LIMITS.items():

@@ -31,7 +31,7 @@ def filled(harness: Harness, identifier: str) -> Decimal:
     return sum((quantity for quantity, _ in fills(harness, identifier)), Decimal(0))
 
 
-def test_limit_order_fills_at_the_ask_once_that_crosses_it() -> None:
+def test_order_fills_at_bid_or_ask_once_they_cross_it() -> None:
     harness = scripted((0, "99.90", "100.10", 1000), (100, "99.80", "100.00", 1000))
     identifier = harness.place(limit("100.00"))
     harness.wait(95)
@@ -39,9 +39,6 @@ def test_limit_order_fills_at_the_ask_once_that_crosses_it() -> None:
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
     assert {price for _, price in fills(harness, identifier)} == {Decimal("100.00")}
-
-
-def test_sale_trades_at_the_bid() -> None:
     harness = scripted((0, "99.90", "100.10", 1000))
     identifier = harness.place(market(leg(action="Sell to Open")))
     harness.wait(10)
@@ -57,25 +54,10 @@ def test_order_larger_than_the_size_fills_quote_by_quote() -> None:
     assert (harness.status(identifier), filled(harness, identifier)) == ("Live", 80)
     harness.wait(30)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Filled", 100)
-
-
-def test_orders_share_the_size_and_sides_do_not() -> None:
-    harness = scripted((0, "199.90", "200.10", 50))
-    first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
-    sale = harness.place(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1])
-    harness.wait(30)
-    assert filled(harness, first) + filled(harness, second) == 50
-    assert harness.status(sale, harness.accounts[1]) == "Filled"
-
-
-def test_immediate_order_is_cancelled_with_what_it_got() -> None:
     harness = scripted((0, "99.90", "100.10", 30))
     identifier = harness.place({**limit("101.00", leg(quantity="100")), "time-in-force": "IOC"})
     harness.wait(30)
     assert (harness.status(identifier), filled(harness, identifier)) == ("Cancelled", 30)
-
-
-def test_spread_is_filled_in_whole_units() -> None:
     harness = scripted((0, "199.90", "200.10", 60), (60, "199.90", "200.10", 2000))
     one, two = ("AAPL  260717C00200000", "AAPL  260717C00210000")
     option: dict[str, Any] = {"kind": "Equity Option"}
@@ -86,9 +68,6 @@ def test_spread_is_filled_in_whole_units() -> None:
     assert [Decimal(str(each["remaining-quantity"])) for each in harness.order(identifier)["legs"]] == [1, 2]
     harness.wait(60)
     assert harness.status(identifier) == "Filled"
-
-
-def test_fraction_of_a_share_is_filled_whole() -> None:
     harness = scripted((0, "99.90", "100.10", 0), (60, "99.90", "100.10", 1))
     body = {
         "order-type": "Notional Market", "time-in-force": "Day", "value": "50", "value-effect": "Debit",
@@ -99,6 +78,12 @@ def test_fraction_of_a_share_is_filled_whole() -> None:
     assert harness.status(identifier) == "Live"
     harness.wait(10)
     assert harness.status(identifier) == "Filled"
+    harness = scripted((0, "199.90", "200.10", 50))
+    first, second = (harness.place(market(leg(quantity="40"))) for _ in range(2))
+    sale = harness.place(market(leg(quantity="50", action="Sell to Close")), harness.accounts[1])
+    harness.wait(30)
+    assert filled(harness, first) + filled(harness, second) == 50
+    assert harness.status(sale, harness.accounts[1]) == "Filled"
 
 
 def test_alert_triggers_and_balance_moves_as_the_path_does() -> None:

@@ -26,6 +26,11 @@ def test_live_order_is_cancelled_once_the_exchange_confirms(harness: Harness) ->
     assert order["status"] == "Cancelled"
     assert order["cancelled-at"] == order["terminal-at"]
     assert order["cancel-username"] == "simulated-owner"
+    assert harness.cancel("1").status == 404
+    assert harness.cancel("abc").status == 404
+    assert harness.cancel("9" * 5000).status == 404
+    other = harness.place(limit(), harness.accounts[2])
+    assert harness.cancel(other).status == 404
 
 
 def test_order_not_at_the_exchange_is_cancelled_at_once(harness: Harness) -> None:
@@ -42,14 +47,6 @@ def test_terminal_or_cancelling_order_cannot_be_cancelled(harness: Harness, wait
     response = harness.cancel(identifier)
     assert response.status == 422
     assert json.loads(response.body)["error"]["code"] == "cannot_update_order"
-
-
-def test_unknown_order_is_not_found(harness: Harness) -> None:
-    assert harness.cancel("1").status == 404
-    assert harness.cancel("abc").status == 404
-    assert harness.cancel("9" * 5000).status == 404
-    other = harness.place(limit(), harness.accounts[2])
-    assert harness.cancel(other).status == 404
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
@@ -77,20 +74,17 @@ def test_edit_dry_run_changes_nothing(harness: Harness) -> None:
     assert (harness.status(identifier), harness.order(identifier)["edited"]) == ("Live", False)
 
 
-def test_terminal_order_cannot_be_replaced(harness: Harness) -> None:
+def test_replacement_of_a_terminal_order_or_with_another_instrument_is_rejected(harness: Harness) -> None:
+    identifier = harness.place(limit())
+    target = f"/accounts/{harness.account}/orders/{identifier}/dry-run"
+    assert harness.ask("POST", target, {**EDIT, "legs": [leg("MSFT")]}).status == 422
+    assert harness.ask("POST", target, {**EDIT, "legs": [leg()]}).status == 201
     identifier = harness.place(market())
     harness.wait(10)
     for method, suffix in (("PUT", ""), ("PATCH", ""), ("POST", "/dry-run")):
         response = harness.ask(method, f"/accounts/{harness.account}/orders/{identifier}{suffix}", EDIT)
         assert response.status == 422
     assert harness.ask("PUT", f"/accounts/{harness.account}/orders/1", EDIT).status == 404
-
-
-def test_replacement_with_another_instrument_is_rejected(harness: Harness) -> None:
-    identifier = harness.place(limit())
-    target = f"/accounts/{harness.account}/orders/{identifier}/dry-run"
-    assert harness.ask("POST", target, {**EDIT, "legs": [leg("MSFT")]}).status == 422
-    assert harness.ask("POST", target, {**EDIT, "legs": [leg()]}).status == 201
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
@@ -207,7 +201,7 @@ def test_any_fill_of_the_original_ends_its_replacement(harness: Harness, quantit
     assert "replacing-order-id" not in harness.order(old)
 
 
-def test_waiting_replacement_cannot_be_replaced(harness: Harness) -> None:
+def test_replacement_waits_for_its_original_and_expires_with_it(harness: Harness) -> None:
     old = harness.place(limit())
     harness.wait(2)
     new = replaced(harness, old)
@@ -216,9 +210,6 @@ def test_waiting_replacement_cannot_be_replaced(harness: Harness) -> None:
     harness.wait(3)
     assert harness.order(new)["editable"]
     assert working(harness, replaced(harness, new)).replaces is working(harness, new)
-
-
-def test_replacement_expires_with_its_original(harness: Harness) -> None:
     harness.wait_until("2026-06-10T19:59:30+00:00")
     old = harness.place(limit())
     harness.wait(29.98)

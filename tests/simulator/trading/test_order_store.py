@@ -20,10 +20,19 @@ def order_store() -> OrderStore:
     return OrderStore(Ledger(), KeyedRandom(0), lambda behaviour: True)
 
 
-def test_numbers_increase_and_depend_on_the_seed() -> None:
+def test_orders_have_numbers_accounts_and_originals() -> None:
     first, second = order_store(), order_store()
     assert [first.number(), first.number()] == [second.number(), second.number()]
     assert first.number() == second.number() == order_store().number() + 2
+    kept, first, second = order_store(), account("A"), account("B")
+    made = [kept.add(one, legs(), terms(), START) for one in (first, second, first)]
+    assert kept.of([second, first]) == made
+    assert kept.of([first]) == [made[0], made[2]]
+    assert kept.of([account("C")]) == kept.of([]) == []
+    kept, own = order_store(), account()
+    old = kept.add(own, legs(), terms(), START)
+    new = kept.add(own, legs(), terms(), START, replaces=old)
+    assert (new.replaces, new.edited, old.edited) == (old, True, False)
 
 
 @pytest.mark.parametrize(
@@ -35,14 +44,6 @@ def test_get_requires_the_exact_identifier(identifier: str) -> None:
     assert kept.get(own, str(order.number)) is order
     assert kept.get(own, identifier.format(order.number)) is None
     assert kept.get(account("B"), str(order.number)) is None
-
-
-def test_of_several_accounts_is_ordered_by_creation() -> None:
-    kept, first, second = order_store(), account("A"), account("B")
-    made = [kept.add(one, legs(), terms(), START) for one in (first, second, first)]
-    assert kept.of([second, first]) == made
-    assert kept.of([first]) == [made[0], made[2]]
-    assert kept.of([account("C")]) == kept.of([]) == []
 
 
 def test_live_returns_orders_that_work_or_changed_on_the_day() -> None:
@@ -83,10 +84,3 @@ def test_terminal_status_releases_buying_power_and_cancels_events() -> None:
     assert (own.reserved, order.scheduled) == (0, {})
     with pytest.raises(IllegalTransitionError):
         kept.move(order, OrderStatus.LIVE, START)
-
-
-def test_replacement_references_its_original() -> None:
-    kept, own = order_store(), account()
-    old = kept.add(own, legs(), terms(), START)
-    new = kept.add(own, legs(), terms(), START, replaces=old)
-    assert (new.replaces, new.edited, old.edited) == (old, True, False)

@@ -8,18 +8,6 @@ import pytest
 from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, market
 
 
-def test_order_beyond_buying_power_gets_data_and_error(harness: Harness) -> None:
-    order = limit("100000.00", leg(quantity="50000"))
-    response = harness.ask("POST", f"/accounts/{harness.account}/orders", order)
-    body = json.loads(response.body)
-    assert response.status == 422
-    assert body["error"]["code"] == "preflight_check_failure"
-    assert [entry["code"] for entry in body["error"]["errors"]] == ["margin_check_failed"]
-    assert body["data"]["errors"] == body["error"]["errors"]
-    check_effect(body["data"])
-    assert "id" not in body["data"]["order"]
-
-
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -125,6 +113,15 @@ def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
 
 
 def test_position_effects_are_checked_only_on_request(harness: Harness) -> None:
+    order = limit("100000.00", leg(quantity="50000"))
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", order)
+    body = json.loads(response.body)
+    assert response.status == 422
+    assert body["error"]["code"] == "preflight_check_failure"
+    assert [entry["code"] for entry in body["error"]["errors"]] == ["margin_check_failed"]
+    assert body["data"]["errors"] == body["error"]["errors"]
+    check_effect(body["data"])
+    assert "id" not in body["data"]["order"]
     assert harness.place(market(leg(action="Sell to Close")))
 
 

@@ -51,6 +51,27 @@ async def test_server_listens_on_a_loopback_port(sim: Simulator, http: aiohttp.C
         assert response.headers["Date"].startswith("Wed, 10 Jun 2026 14:00:")
         assert await response.json() == {"data": {"items": []}, "context": "/watchlists"}
     assert sim.ledger.requests[-1].delivered is True
+    from yarl import URL
+
+    url = URL(f"{sim.base_url}/market-metrics/historic-corporate-events/dividends/BRK%2FB", encoded=True)
+    async with http.get(url) as response:
+        assert response.status == 200
+    async with http.delete(f"{sim.base_url}/quote-alerts/x") as response:
+        assert (response.status, await response.read()) == (204, b"")
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    async with http.options(f"{sim.base_url}/watchlists", headers=headers) as response:
+        assert response.status == 403
+    async with http.get(f"{sim.base_url}/watchlists", headers={"Host": "localhost:1"}) as response:
+        assert response.status == 200
+    port = int(sim.base_url.rpartition(":")[2])
+    with pytest.raises(OSError, match="address"):
+        await Simulator(port=port).__aenter__()
+    sim.rate_limit = 0.5
+    await http.get(f"{sim.base_url}/watchlists")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 429
+        assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
+        assert await response.read() == b""
 
 
 @pytest.mark.parametrize("fault", [None, "status(503)", "html(502)", "garbage", "rate_limited", "truncate"])
@@ -64,33 +85,32 @@ async def test_date_of_every_response_is_simulated_time(
     assert timedelta() <= sim.clock.time - parsedate_to_datetime(sent) < timedelta(seconds=2)
 
 
-async def test_date_is_the_time_of_sending(sim: Simulator, http: aiohttp.ClientSession) -> None:
+async def test_responses_are_held_back_or_replaced_and_dated_when_they_are_sent(
+    sim: Simulator, http: aiohttp.ClientSession
+) -> None:
+    sim.faults.add("GET", ".", "html(502)")
+    sim.faults.add("GET", ".", "garbage")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert (response.status, response.content_type) == (502, "text/html")
+    async with http.get(f"{sim.base_url}/watchlists") as response:
+        assert response.status == 200
+        with pytest.raises(ValueError, match=r"codec|Expecting"):
+            json.loads(await response.read())
+    sim.faults.add("GET", ".", "hang")
+    with pytest.raises(TimeoutError):
+        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
+    sim.faults.add("POST", "/orders$", "delay(0.1)")
+    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
+    with pytest.raises(TimeoutError):
+        await http.post(url, json=limit(external_identifier="a"), timeout=aiohttp.ClientTimeout(total=0.02))
+    assert sim.ledger.orders(external_identifier="a") == []
+    await asyncio.sleep(0.15)
+    assert len(sim.ledger.orders(external_identifier="a")) == 1
+    assert sim.ledger.requests[-1].delivered is False
     sim.faults.add("GET", ".", "delay_after(0.1)")
     asyncio.get_running_loop().call_later(0.05, sim.clock.advance, 3600)
     async with http.get(f"{sim.base_url}/watchlists") as response:
         assert response.headers["Date"].startswith("Wed, 10 Jun 2026 15:00:")
-
-
-async def test_encoded_path_is_preserved(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    from yarl import URL
-
-    url = URL(f"{sim.base_url}/market-metrics/historic-corporate-events/dividends/BRK%2FB", encoded=True)
-    async with http.get(url) as response:
-        assert response.status == 200
-
-
-async def test_empty_response_has_no_body(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    async with http.delete(f"{sim.base_url}/quote-alerts/x") as response:
-        assert (response.status, await response.read()) == (204, b"")
-
-
-async def test_rate_limit_returns_a_bare_429(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    sim.rate_limit = 0.5
-    await http.get(f"{sim.base_url}/watchlists")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 429
-        assert not {"Retry-After", "X-RateLimit-Remaining"} & set(response.headers)
-        assert await response.read() == b""
 
 
 @pytest.mark.parametrize(("fault", "count"), [("drop_before", 0), ("refuse", 0), ("drop_after", 1), ("truncate", 1)])
@@ -105,36 +125,6 @@ async def test_drop_fault_closes_the_connection(
     assert (await place(sim, http, "b")).status == 201
 
 
-async def test_hanging_request_ends_with_the_client_timeout(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    sim.faults.add("GET", ".", "hang")
-    with pytest.raises(TimeoutError):
-        await http.get(f"{sim.base_url}/watchlists", timeout=aiohttp.ClientTimeout(total=0.05))
-
-
-async def test_delayed_request_is_processed_after_the_client_timeout(
-    sim: Simulator, http: aiohttp.ClientSession
-) -> None:
-    sim.faults.add("POST", "/orders$", "delay(0.1)")
-    url = f"{sim.base_url}/accounts/{sim.account_numbers[0]}/orders"
-    with pytest.raises(TimeoutError):
-        await http.post(url, json=limit(external_identifier="a"), timeout=aiohttp.ClientTimeout(total=0.02))
-    assert sim.ledger.orders(external_identifier="a") == []
-    await asyncio.sleep(0.15)
-    assert len(sim.ledger.orders(external_identifier="a")) == 1
-    assert sim.ledger.requests[-1].delivered is False
-
-
-async def test_html_and_garbage_replace_the_response(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    sim.faults.add("GET", ".", "html(502)")
-    sim.faults.add("GET", ".", "garbage")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert (response.status, response.content_type) == (502, "text/html")
-    async with http.get(f"{sim.base_url}/watchlists") as response:
-        assert response.status == 200
-        with pytest.raises(ValueError, match=r"codec|Expecting"):
-            json.loads(await response.read())
-
-
 async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSession) -> None:
     await place(sim, http, "a")
     address = sim.base_url
@@ -146,12 +136,6 @@ async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSessi
     assert sim.base_url == address
     async with http.get(f"{address}/accounts/{sim.account_numbers[0]}/orders") as response:
         assert len((await response.json())["data"]["items"]) == 1
-
-
-async def test_port_in_use_raises(sim: Simulator) -> None:
-    port = int(sim.base_url.rpartition(":")[2])
-    with pytest.raises(OSError, match="address"):
-        await Simulator(port=port).__aenter__()
 
 
 @pytest.mark.parametrize(
@@ -205,19 +189,8 @@ async def test_guard_holds_on_a_host_that_names_loopback_in_another_way(host: st
                 assert response.status == status
 
 
-async def test_preflight_of_a_web_page_is_refused(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    async with http.options(f"{sim.base_url}/watchlists", headers=headers) as response:
-        assert response.status == 403
-
-
 async def test_request_by_a_further_name_is_served() -> None:
     async with Simulator(names=["Api.Example"]) as sim, aiohttp.ClientSession(headers=HEADERS) as http:
         for name, status in (("api.example", 401), ("other.example", 403)):
             async with http.get(f"{sim.base_url}/watchlists", headers={"Host": name}) as response:
                 assert response.status == status
-
-
-async def test_request_by_the_name_of_the_machine_is_served(sim: Simulator, http: aiohttp.ClientSession) -> None:
-    async with http.get(f"{sim.base_url}/watchlists", headers={"Host": "localhost:1"}) as response:
-        assert response.status == 200

@@ -42,36 +42,39 @@ class Caller:
         return len(self.sim.ledger.orders(external_identifier=external_identifier))
 
 
-async def test_send_returns_the_response() -> None:
+async def test_send_returns_the_response_until_the_transport_is_closed() -> None:
     caller = Caller()
     assert (await caller.get()).status == 200
     assert caller.sim.ledger.requests[-1].delivered is True
+    caller = Caller()
+    caller.sim.faults.add("GET", ".", "hang")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(10):
+            await caller.get()
+    caller = Caller()
+    await caller.transport.close()
+    with pytest.raises(RequestNotSentError):
+        await caller.get()
 
 
-async def test_date_is_simulated_time_at_sending() -> None:
-    caller = Caller(latency=10.0, start=datetime(2031, 7, 7, 14, 30, tzinfo=UTC))
-    caller.sim.clock.advance(60)
-    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:10 GMT"
-    caller.sim.faults.add("GET", ".", "status(503)")
-    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:20 GMT"
-
-
-async def test_half_of_latency_passes_before_processing() -> None:
+async def test_latency_is_halved_around_the_processing_and_may_depend_on_the_request() -> None:
     caller = Caller(latency=1.0)
     began = loop_time()
     await caller.get()
     assert loop_time() - began == pytest.approx(1.0)
     entry = caller.sim.ledger.requests[-1]
     assert entry.at - caller.harness.now == pytest.approx(0.5)
-
-
-async def test_latency_may_depend_on_the_request() -> None:
     caller = Caller(latency=lambda request: 2.0 if request.method == "POST" else 0.0)
     began = loop_time()
     await caller.get()
     assert loop_time() == began
     await caller.place("a")
     assert loop_time() - began == pytest.approx(2.0)
+    caller = Caller(latency=10.0, start=datetime(2031, 7, 7, 14, 30, tzinfo=UTC))
+    caller.sim.clock.advance(60)
+    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:10 GMT"
+    caller.sim.faults.add("GET", ".", "status(503)")
+    assert (await caller.get()).headers["date"] == "Mon, 07 Jul 2031 14:31:20 GMT"
 
 
 async def test_cancelled_request_on_its_way_is_still_processed() -> None:
@@ -118,21 +121,6 @@ async def test_dropped_connection_loses_the_response(fault: str, count: int) -> 
     with pytest.raises(ResponseLostError):
         await caller.place("a")
     assert caller.placed("a") == count
-
-
-async def test_hanging_request_can_be_cancelled() -> None:
-    caller = Caller()
-    caller.sim.faults.add("GET", ".", "hang")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(10):
-            await caller.get()
-
-
-async def test_closed_transport_rejects_requests() -> None:
-    caller = Caller()
-    await caller.transport.close()
-    with pytest.raises(RequestNotSentError):
-        await caller.get()
 
 
 async def test_orders_advance_with_the_loop_clock() -> None:

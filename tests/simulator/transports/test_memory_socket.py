@@ -57,7 +57,28 @@ async def drained(socket: WebSocket) -> None:
 
 
 @on_virtual_time
-async def test_messages_that_arrived_are_read_before_the_end() -> None:
+async def test_socket_ends_when_either_side_closes() -> None:
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    [session] = sim.streams.sessions
+    await socket.send(SETUP)
+    await socket.close()
+    await asyncio.sleep(0)
+    assert not session._is_set_up  # type: ignore[attr-defined]
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    waiting = asyncio.ensure_future(socket.receive())
+    await asyncio.sleep(1)
+    await socket.close()
+    with pytest.raises(ResponseLostError):
+        await waiting
+    transport = Simulator(**SMALL).transport()
+    assert isinstance(transport, SocketTransport)
+    with pytest.raises(RequestNotSentError, match="no stream at ws://x/nowhere"):
+        await transport.open_socket("ws://x/nowhere", user_agent="tests/1", timeout=1)
+    await transport.close()
+    with pytest.raises(RequestNotSentError, match="transport is closed"):
+        await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)
     sim = Simulator(**SMALL)
     socket = await opened(sim)
     await socket.send(SETUP)
@@ -70,36 +91,3 @@ async def test_messages_that_arrived_are_read_before_the_end() -> None:
     with pytest.raises(ResponseLostError, match="the connection is closed"):
         await socket.send(SETUP)
     await socket.close()
-
-
-@on_virtual_time
-async def test_message_on_its_way_when_the_client_closes_is_not_processed() -> None:
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
-    [session] = sim.streams.sessions
-    await socket.send(SETUP)
-    await socket.close()
-    await asyncio.sleep(0)
-    assert not session._is_set_up  # type: ignore[attr-defined]
-
-
-@on_virtual_time
-async def test_receive_wakes_at_the_end() -> None:
-    sim = Simulator(**SMALL)
-    socket = await opened(sim)
-    waiting = asyncio.ensure_future(socket.receive())
-    await asyncio.sleep(1)
-    await socket.close()
-    with pytest.raises(ResponseLostError):
-        await waiting
-
-
-@on_virtual_time
-async def test_unknown_address_and_closed_transport_are_refused() -> None:
-    transport = Simulator(**SMALL).transport()
-    assert isinstance(transport, SocketTransport)
-    with pytest.raises(RequestNotSentError, match="no stream at ws://x/nowhere"):
-        await transport.open_socket("ws://x/nowhere", user_agent="tests/1", timeout=1)
-    await transport.close()
-    with pytest.raises(RequestNotSentError, match="transport is closed"):
-        await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)

@@ -38,10 +38,6 @@ async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -
     assert [round(at - start, 3) for at in times] == [3.0, 5.0]
     await pump.stop()
     await pump.stop()
-
-
-@on_virtual_time
-async def test_jump_of_the_clock_runs_what_it_passes() -> None:
     sim, pump = pumped()
     times: list[float] = []
     schedule(sim, 3000.0, times)
