@@ -77,7 +77,7 @@ def test_option_is_priced_from_its_underlying() -> None:
     prices.set_source("AAPL", PricePath([row, {**row, "time": 60, "price": "230"}]), START)
     call = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00200000")
     before, after = prices.market(call, START), prices.market(call, START + 60)
-    assert before.bid < before.last < before.ask < after.bid
+    assert before.bid <= before.last <= before.ask < after.bid
     assert after.bid >= 29
     assert (before.bid_size, before.ask_size) == (3, 1)
     worthless = found(prices, InstrumentType.EQUITY_OPTION, "AAPL  260717C00900000")
