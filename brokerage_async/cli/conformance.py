@@ -59,7 +59,10 @@ async def conformance(
     title = f"{environment_name}, {len(sent)} requests"
     show_items(report["findings"], dict, f"Findings: {title}", empty=f"Nothing differs: {title}.", folded=("expected",))
     for kind in ("operations", "behaviours"):
+        versions = report["versions"] if kind == "operations" else {}
         rows = [{kind[:-1]: name, "state": state} for name, state in report[kind].items()]
+        for row in rows if versions else ():
+            row["version"] = versions.get(row["operation"], "")
         show_items(rows, dict, kind.capitalize(), folded=("state",))
     raise typer.Exit(exit_code_of(report))
 

@@ -96,7 +96,7 @@ def unasked(name: str) -> str:
 
 
 async def examine(client: Client, account: str | None = None, *, orders: bool = False) -> dict[str, Any]:
-    """Ask the service of a client and return the report: findings, and the states of all operations and behaviours.
+    """Ask the service of a client and return the report: findings, states of operations and behaviours, versions asked.
 
     Args:
         client: the client to ask with.
@@ -117,15 +117,16 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
     described = [(each.operation, each.body) for each in witness.answers if each.operation is not None]
     others = [each.body.decode(errors="replace") for each in witness.answers if each.operation is None]
     words = Words(described, [*others, *(text for each in witness.answers for text in each.texts)])
-    findings, operations, behaviours = list[Finding](), dict[str, str](), dict[str, str]()
+    findings, operations, behaviours, versions = list[Finding](), dict[str, str](), dict[str, str](), dict[str, str]()
     for name, answer in answers.items():
         if isinstance(answer, NotAskedError):
             operations[name] = f"not asked: {answer}"
             continue
         found = answer.differences(words)
         findings += found
-        state = ("differs" if found else "as described") if answer.is_success else answer.summary(words)
-        operations[name] = state if answer.version is None else f"{state}, asked for version {answer.version}"
+        operations[name] = ("differs" if found else "as described") if answer.is_success else answer.summary(words)
+        if answer.version is not None:
+            versions[name] = answer.version
     for name, what in seen.items():
         if isinstance(what, NotAskedError) or what is None:
             behaviours[name] = "as described" if what is None else f"not asked: {what}"
@@ -133,7 +134,8 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
         shown = what if isinstance(what, str) else what.summary(words)
         findings.append(Finding("behaviours", name, BEHAVIOURS[name], shown))
         behaviours[name] = f"differs: {shown}"
-    return {"findings": [*map(attrs.asdict, findings)], "operations": operations, "behaviours": behaviours}
+    states = {"operations": operations, "behaviours": behaviours, "versions": versions}
+    return {"findings": [*map(attrs.asdict, findings)], **states}
 
 
 # Customers, versions, lists.
