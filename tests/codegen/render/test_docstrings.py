@@ -6,7 +6,7 @@ import inspect
 import pydoc
 
 from brokerage_async._generated.endpoints import Instruments
-from codegen.render.docstrings import WIDTH, class_docstring, fill, source_of_operation, with_provenance
+from codegen.render.docstrings import WIDTH, class_docstring, fill, source, with_provenance
 from tests.codegen.support import Package
 from tests.tables import for_each
 
@@ -33,13 +33,11 @@ def test_with_provenance_notes_a_provenance_that_differs() -> None:
     assert with_provenance("Name.", "client", "client") == "Name."
 
 
-def test_source_of_operation_names_section_or_provenance() -> None:
-    of = source_of_operation
-    assert of("``GET /beds``", "Beds", "documented") == "``GET /beds``: section Beds of the service document."
-    assert of("``GET /beds``", "Beds", "published").endswith("document. Published by the service, not described there.")
-    assert (
-        of("``GET /beds``", "", "recorded") == "``GET /beds``: recorded from the service, not in the service document."
-    )
+def test_source_of_an_operation_names_section_or_provenance() -> None:
+    request = "``GET /beds``"
+    assert source("Beds", "documented", request) == "``GET /beds``: section Beds of the service document."
+    assert source("Beds", "published", request).endswith("Published by the service, not described there.")
+    assert source("", "recorded", request) == ("``GET /beds``: recorded from the service, not in the service document.")
 
 
 def test_class_docstring_first_sentence_is_the_summary() -> None:
