@@ -89,7 +89,6 @@ async def turns(
             gc.collect()
             gc.freeze()
         for name, contender in in_turn(contenders, number):
-            gc.collect()
             started = clock()
             await contender()
             taken[name].append(clock() - started)
