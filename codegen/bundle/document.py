@@ -72,14 +72,10 @@ def _schemas(root: Node) -> dict[str, dict[str, Any]]:
 
 
 def _schema(node: Node, *, received: bool) -> dict[str, Any]:
-    properties = node.unresolved("properties")
-    if properties is None:
+    if "properties" not in node.members:
         return dict(node.members)
     flat: dict[str, Any] = {}
-    for wire in properties.members:
-        written = properties.unresolved(wire)
-        if written is None:
-            continue
+    for wire, written in node.children("properties"):
         schema = flat[wire] = property_schema(written, received=received)
         for alias in written.members.get("x-aliases", ()):
             if alias.lower() == wire.lower():  # generators give both the same name
@@ -119,31 +115,23 @@ def _names(value: Any) -> list[str]:
 
 
 def _operation(node: Node, answers: _Answers, shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    flat = {**node.members, **_servers(node)}
+    flat = dict(node.members)
+    if host := node.string("x-host"):
+        variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
+        server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}
+        flat["servers"] = [server]
     if (parameters := node.unresolved("parameters")) is not None:
         written = [parameters.child(index, value) for index, value in enumerate(parameters.value)]
         flat["parameters"] = [_shared("parameters", each, _parameter(each.resolved()), shared) for each in written]
     if (body := node.get("requestBody")) is not None:
         flat["requestBody"] = _local(body.value)
-    if (responses := node.unresolved("responses")) is not None:
+    if "responses" in node.members:
         flat["responses"] = {}
-        every = node.document.root().unresolved("x-every-response")
-        for status, each in [*_children(responses), *_children(every)]:
+        every = node.document.root().children("x-every-response")
+        for status, each in [*node.children("responses"), *every]:
             found = answers.response(each.resolved()) if status[:1] == "2" else _local(each.resolved().value)
             flat["responses"][status] = _shared("responses", each, found, shared)
     return flat
-
-
-def _servers(node: Node) -> dict[str, Any]:
-    """Return the servers of an operation on another host than the service's."""
-    host = node.string("x-host")
-    variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
-    server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}
-    return {"servers": [server]} if host else {}
-
-
-def _children(node: Node | None) -> list[tuple[str, Node]]:
-    return [(key, node.child(key, value)) for key, value in node.members.items()] if node else []
 
 
 def _parameter(node: Node) -> dict[str, Any]:
@@ -170,13 +158,10 @@ def _local(value: Any) -> Any:
         return [_local(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: _local_reference(item) if key == "$ref" else _local(item) for key, item in value.items()}
-
-
-def _local_reference(written: str) -> str:
-    """Convert ``common.yaml#/schemas/Order`` to ``#/components/schemas/Order``."""
-    section, name = written.split("/")[-2:]
-    return f"#/components/{section}/{name}"
+    return {  # from `common.yaml#/schemas/Order` to `#/components/schemas/Order`
+        key: "/".join(["#/components", *item.split("/")[-2:]]) if key == "$ref" else _local(item)
+        for key, item in value.items()
+    }
 
 
 # -- answers without ``allOf``: a component for each envelope around a component, and for each list of them
@@ -211,12 +196,11 @@ class _Answers:
 
     def _envelope(self, shape: str, component: str) -> str:
         base = _ENVELOPE_OF[shape]
-        data = component if shape == "one" else self._list(component)
+        data = component
+        if shape != "one":
+            rows = {"type": "array", "items": reference(component)}
+            data = self._copy("ItemList", f"{component}List", "items", rows, component)
         return self._copy(base, f"{component}{base}", "data", reference(data), component)
-
-    def _list(self, component: str) -> str:
-        rows = {"type": "array", "items": reference(component)}
-        return self._copy("ItemList", f"{component}List", "items", rows, component)
 
     def _copy(self, base: str, name: str, key: str, schema: dict[str, Any], component: str) -> str:
         """Add a copy of an envelope whose property ``key`` is required and typed; return its name."""
@@ -224,14 +208,12 @@ class _Answers:
             self._root.problem(f"components.schemas must list {base!r}, used by answers with {component}")
         elif name not in self.components:
             node = self._written[base]
-            properties = node.unresolved("properties")
-            copied = {}
-            for wire in properties.members if properties else ():
-                written = properties.unresolved(wire) if properties else None
-                if written is not None and wire == key:
-                    copied[wire] = {**schema, "description": written.string("description")}
-                elif written is not None:
-                    copied[wire] = property_schema(written, received=True)
+            copied = {
+                wire: {**schema, "description": written.string("description")}
+                if wire == key
+                else property_schema(written, received=True)
+                for wire, written in node.children("properties")
+            }
             notes = {note: value for note, value in node.members.items() if note not in ("description", "properties")}
             description = f"{node.string('description').rstrip('.')}: `{component}`."
             self.components[name] = {**notes, "description": description, "required": [key], "properties": copied}

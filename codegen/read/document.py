@@ -72,6 +72,14 @@ class Node:
         elif node is not None and node.value is not None:
             node.problem(f"must be an object, got {node.value!r}")
 
+    def children(self, key: str) -> Iterator[tuple[str, Node]]:
+        """Yield the members of the object under ``key``, if there is one, each with its ``$ref`` unresolved."""
+        node = self.unresolved(key)
+        if node is not None and not isinstance(node.value, dict):
+            node.problem(f"must be an object, got {node.value!r}")
+        elif node is not None:
+            yield from ((str(part), node.child(str(part), value)) for part, value in node.value.items())
+
     def elements(self, *keys: str) -> Iterator[Node]:
         """Yield the items of the array at ``keys``, if there is one, each with its ``$ref`` resolved."""
         node = self.get(*keys)
@@ -123,33 +131,27 @@ class Document:
         pending = sorted(folder.glob("*.yaml"))
         while pending:
             path = pending.pop(0)
-            content = self._read(path)
-            self.files[path.name] = self._parse(path, content)
+            content, self.files[path.name] = self._read(path)
             named = {each.name for each in pending} | self.files.keys()
             missing = sorted(set(_REFERRED.findall(content)) - named) if beside else []
             pending += [beside / name for name in missing if beside and (beside / name).is_file()]
         if "openapi.yaml" not in self.files:
             self.problems.append(f"{folder}: openapi.yaml is missing")
 
-    def _read(self, path: Path) -> str:
+    def _read(self, path: Path) -> tuple[str, Any]:
+        """Return the content of a file and its value; record an invalid one and return an empty object."""
+        content = ""
         try:
             content = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
-            return ""
-        self._hash.update(f"{path.name}\0{content}\0".encode())
-        return content
-
-    def _parse(self, path: Path, content: str) -> Any:
-        try:
-            return parse(content)
+            self._hash.update(f"{path.name}\0{content}\0".encode())
+            return content, parse(content)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             self.problems.append(f"{path.name}: $: invalid YAML{where}: {error.problem or error.context}")
-        except yaml.YAMLError as error:
+        except (UnicodeDecodeError, yaml.YAMLError) as error:
             self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
-        return {}
+        return content, {}
 
     @property
     def digest(self) -> str:

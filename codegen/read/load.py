@@ -155,12 +155,7 @@ def _read_transitions(node: Node, values: list[str]) -> dict[str, Any]:
 
 def _read_model(name: str, node: Node) -> Model:
     required = node.members.get("required", [])
-    fields = []
-    properties = node.unresolved("properties")
-    for wire, _ in properties.items() if properties else ():
-        written = properties.unresolved(wire) if properties else None
-        if written is not None:
-            fields.append(_read_field(wire, written, node, wire in required))
+    fields = [_read_field(wire, each, node, wire in required) for wire, each in node.children("properties")]
     wires = {field.wire for field in fields}
     for wire in required:
         if wire not in wires:

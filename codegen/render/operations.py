@@ -54,7 +54,7 @@ def _body_field(field: Field) -> str:
 
 
 def _call(name: str, each: Parameter | Field, strings: dict[str, str], others: dict[str, Any]) -> str:
-    """Return the source of a parameter or field; what is empty, False or None is left out."""
+    """Return the source of a parameter or field, without empty arguments and defaults."""
     type_ = each.type
     written = {"name": each.name, "wire": each.wire, **strings}
     given = {**others, "minimum": type_.minimum, "maximum": type_.maximum}
