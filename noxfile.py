@@ -3,7 +3,6 @@
 Sessions for an interpreter that is not installed are skipped, and nox says so.
 """
 
-import functools
 import os
 import re
 import shutil
@@ -176,25 +175,10 @@ def build(session: nox.Session) -> None:
     session.install("--force-reinstall", "--no-deps", str(wheel))
     session.install(f"{wheel}{EXTRAS[1:]}")
     with tempfile.TemporaryDirectory() as folder:
-        for name in (
-            "tests",
-            "schema",
-            "codegen",
-            "changelog.d",
-            "README.md",
-            "CHANGELOG.md",
-            "CODE_OF_CONDUCT.md",
-            "CONTRIBUTING.md",
-            "SECURITY.md",
-            "docs",
-            "examples",
-            "benchmarks",
-            "pyproject.toml",
-            "noxfile.py",
-        ):
-            source = Path(name)
-            copy = functools.partial(shutil.copytree, dirs_exist_ok=True) if source.is_dir() else shutil.copy
-            copy(source, Path(folder) / name)
+        for name in ("tests", "schema", "codegen", "changelog.d", "docs", "examples", "benchmarks"):
+            shutil.copytree(name, Path(folder) / name)
+        for file in (*Path().glob("*.md"), "pyproject.toml", "noxfile.py"):
+            shutil.copy(file, folder)
         session.chdir(folder)
         about_the_sources = (
             "tests/codegen",
@@ -278,18 +262,24 @@ def books(session: nox.Session) -> None:
 def interop(session: nox.Session) -> None:
     """Clients that others wrote, unchanged, call by call against the simulator; writes a report."""
     session.install("-e", ".", *group("interop"))
-    options = []
-    if shutil.which("node") and shutil.which("npm"):
-        folder = session.create_tmp()
-        session.run("npm", "install", "--silent", "--prefix", folder, "@tastytrade/api", external=True)
-        options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"]
-    else:  # the page keeps its statements on both clients
-        session.warn("no Node or npm here: the JavaScript client is skipped, and the page is not written")
+    folder = from_npm(session, "@tastytrade/api")
+    # Without Node the page is not written: it keeps its statements on both clients.
+    options = ["--javascript", folder, "--page", "docs/reference/reports/interop.md"] if folder else []
     session.run("python", "-m", "tests.proofs.interop", *options)
     session.run("python", "-m", "tests.proofs.interop.python_streams")
-    if options:
-        session.run("python", "-m", "tests.proofs.interop.javascript_streams", options[1])
+    if folder:
+        session.run("python", "-m", "tests.proofs.interop.javascript_streams", folder)
     session.run("python", "-m", "tests.proofs.interop.pages")
+
+
+def from_npm(session: nox.Session, *packages: str) -> str:
+    """Install packages of Node in a temporary folder, and return it; warn and return "" without Node or npm."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        session.warn(f"no Node or npm here: {', '.join(packages)} are skipped")
+        return ""
+    folder = session.create_tmp()
+    session.run("npm", "install", "--silent", "--prefix", folder, *packages, external=True)
+    return folder
 
 
 #: Tools from npm that read the bundled schema; these versions run on Node 20.
@@ -306,14 +296,8 @@ NODE_TOOLS = [
 def schema(session: nox.Session) -> None:
     """Generators, linters and Redoc on the bundled schema: typed rows for every list, no body refused, no error."""
     session.install("-e", ".", *group("schema"))
-    options = []
-    if shutil.which("node") and shutil.which("npm"):
-        folder = session.create_tmp()
-        session.run("npm", "install", "--silent", "--prefix", folder, *NODE_TOOLS, external=True)
-        options = ["--node", folder]
-    else:
-        session.warn("no Node or npm here: the TypeScript generators, Redoc and the linters are skipped")
-    session.run("python", "-m", "tests.proofs.generators", *options)
+    folder = from_npm(session, *NODE_TOOLS)
+    session.run("python", "-m", "tests.proofs.generators", *(["--node", folder] if folder else []))
 
 
 @nox.session

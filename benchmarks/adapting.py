@@ -22,8 +22,8 @@ Row = dict[str, Any]
 def measure(rounds: int) -> list[Result]:
     """Measure the forms on 500 orders, then each adaptation on and off."""
     logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)  # Each form is reported once.
-    pages = {page.model: page for page in bodies.pages()}
-    return [*_forms(pages[models.Order], rounds), *_adaptations(pages, rounds)]
+    [orders] = [page for page in bodies.pages() if page.model is models.Order]
+    return [*_forms(orders, rounds), *_adaptations(orders, rounds)]
 
 
 # -- undocumented forms -----------------------------------------------------------------------------------------------
@@ -34,12 +34,10 @@ def _with(row: Row, **changes: Any) -> Row:
     return {**row, **{name.replace("_", "-"): value for name, value in changes.items()}}
 
 
-def _naive(row: Row) -> Row:
-    return {key: value.removesuffix("+00:00") if key.startswith("received") else value for key, value in row.items()}
-
-
-def _naive_everywhere(row: Row) -> Row:
-    return {key: value.removesuffix("+00:00") if key.endswith("-at") else value for key, value in row.items()}
+def _naive(row: Row, start: str = "received") -> Row:
+    """Return the row without the zone of the date-times whose keys begin with ``start``."""
+    naive = {key: row[key].removesuffix("+00:00") for key in row if key.startswith(start) and key.endswith("-at")}
+    return {**row, **naive}
 
 
 def _with_legs(row: Row, **changes: Any) -> Row:
@@ -61,7 +59,7 @@ LIST_ITEM, NINE = "null among the items of a list", "nine fields at once"
 #: A row of the page with fields in an undocumented form.
 FORMS: Mapping[str, Callable[[Row], Row]] = {
     "date-time without zone": _naive,
-    "five date-times without zone": _naive_everywhere,
+    "five date-times without zone": lambda row: _naive(row, ""),
     "date-time in prose": lambda row: _with(row, received_at=f"Jan 5 2026 {row['id']}"),
     "epoch as a string of digits": lambda row: _with(row, updated_at=f"1784553{row['id'][-6:]}"),
     "boolean as a string": lambda row: _with(row, cancellable="true"),
@@ -80,7 +78,7 @@ FORMS: Mapping[str, Callable[[Row], Row]] = {
     "object for a string in each leg": lambda row: _with_legs(row, symbol={"symbol": "AAPL"}),
     "price N/A in each fill": lambda row: _with_fills(row, fill_price="N/A"),
     "four fields at once": _four,
-    NINE: lambda row: _naive_everywhere(_with(_four(row), status=4)),
+    NINE: lambda row: _naive(_with(_four(row), status=4), ""),
 }
 
 
@@ -125,32 +123,17 @@ def _decoding(page: bodies.Page, registry: DecoderRegistry) -> Callable[[], Any]
 # -- adaptations ------------------------------------------------------------------------------------------------------
 
 
-def _adaptations(pages: Mapping[type[Any], bodies.Page], rounds: int) -> list[Result]:
-    orders = pages[models.Order]
+def _adaptations(orders: bodies.Page, rounds: int) -> list[Result]:
     unknown = orders.with_rows([{**row, "new-key": "new value"} for row in orders.rows()])
-    learning = _compared(unknown, rounds)
+    on, off, registry = DecoderRegistry(), DecoderRegistry(adapts=False), DecoderRegistry()
+
+    def in_chunks() -> None:
+        for _ in codec.decode_chunks(orders.operation, orders.body, registry=registry):
+            pass
+
+    learning = times({"on": _decoding(unknown, on), "off": _decoding(unknown, off)}, rounds)
+    chunks = times({"chunks": in_chunks, "whole": _decoding(orders, registry)}, rounds)
     return [
-        result("    learning an unknown key, x without (1,000 orders)", learning),
-        result("    chunks of a body, x in one go (1,000 orders)", _chunked(orders, rounds)),
+        result("    learning an unknown key, x without (1,000 orders)", ratios(learning["on"], learning["off"])),
+        result("    chunks of a body, x in one go (1,000 orders)", ratios(chunks["chunks"], chunks["whole"])),
     ]
-
-
-def _compared(page: bodies.Page, rounds: int) -> list[float]:
-    switched_off = DecoderRegistry(adapts=False)
-    taken = times({"on": _decoding(page, DecoderRegistry()), "off": _decoding(page, switched_off)}, rounds)
-    return ratios(taken["on"], taken["off"])
-
-
-def _chunked(page: bodies.Page, rounds: int) -> list[float]:
-    registry = DecoderRegistry()
-
-    def in_chunks() -> Any:
-        steps = codec.decode_chunks(page.operation, page.body, registry=registry)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                return end.value
-
-    taken = times({"chunks": in_chunks, "whole": _decoding(page, registry)}, rounds)
-    return ratios(taken["chunks"], taken["whole"])

@@ -94,10 +94,7 @@ async def _record_holdings() -> list[Page]:
         )
         prices = Page("market data", operations.MARKET_DATA_BY_TYPE, models.MarketDataSnapshot, transport.body)
         account = sim.account_numbers[0]
-        for number in range(DISTINCT_ORDERS // 2):
-            symbols = [str(options[number].symbol), str(options[number + DISTINCT_ORDERS].symbol)]
-            await client.orders.submit(account, two_leg_order(symbols))
-        sim.clock.advance(600)
+        await _fill(sim, client, options, DISTINCT_ORDERS // 2)
         await client.positions.list(account)
         positions = Page("positions", operations.POSITIONS_LIST, models.Position, transport.body)
         await client.option_chains.nested("AAPL")
@@ -221,13 +218,17 @@ async def _record(*, chain_only: bool) -> list[Page]:
         options = await client.instruments.equity_options()
         equity_options = page(operations.INSTRUMENTS_EQUITY_OPTIONS, models.EquityOption)
         account = sim.account_numbers[0]
-        for number in range(DISTINCT_ORDERS):
-            symbols = [str(options[number].symbol), str(options[number + DISTINCT_ORDERS].symbol)]
-            await client.orders.submit(account, two_leg_order(symbols))
-        sim.clock.advance(600)
+        await _fill(sim, client, options, DISTINCT_ORDERS)
         await client.orders.list(account, per_page=DISTINCT_ORDERS).collect(DISTINCT_ORDERS)
     orders = Page("orders", operations.ORDERS_LIST, models.Order, transport.body)
     return [equities, equity_options, future_options, orders.with_rows(orders.rows() * (ROWS // DISTINCT_ORDERS))]
+
+
+async def _fill(sim: Simulator, client: Client, options: list[models.EquityOption], orders: int) -> None:
+    for number in range(orders):
+        symbols = [str(options[number].symbol), str(options[number + DISTINCT_ORDERS].symbol)]
+        await client.orders.submit(sim.account_numbers[0], two_leg_order(symbols))
+    sim.clock.advance(600)
 
 
 def two_leg_order(symbols: list[str]) -> models.NewOrder:

@@ -29,15 +29,19 @@ def measure(rounds: int) -> list[Result]:
     from . import bodies
 
     few = max(2, rounds // 4)
-    memory = [(run("memory-ours"), run("memory-peer")) for _ in range(1)]
-    chain = bodies.chain().body
-    gaps = {name: _gaps(change(chain), 2 * few) for name, change in ENVELOPES.items()}
-    imports = {name: [run(f"import-{name}") for _ in range(2 * few)] for name in IMPORTS}
+    held, theirs = run("memory", "ours"), run("memory", "peer")
+    chain, gaps = bodies.chain().body, {}
+    for name, change in ENVELOPES.items():
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            file.write(change(chain))
+            file.flush()
+            gaps[name] = [run("gap", file.name) for _ in range(2 * few)]
+    imports = {name: [run("import_time", name) for _ in range(2 * few)] for name in IMPORTS}
     base, console = imports["aiohttp"], imports["typer"]
     return [
         result(
-            "memory per equity (100,000 held), x peer", [ours / peer for ours, peer in memory], bound=0.22, aim=0.19,
-            note=f"{memory[0][0]:.0f} and {memory[0][1]:.0f} bytes",
+            "memory per equity (100,000 held), x peer", [held / theirs], bound=0.22, aim=0.19,
+            note=f"{held:.0f} and {theirs:.0f} bytes",
         ),
         *[result(name, values, bound=15, aim=8, unit="ms") for name, values in gaps.items()],
         result("import brokerage_async, x import aiohttp", ratios(imports["package"], base), bound=1.5, aim=1.25),
@@ -70,13 +74,6 @@ def _moved(body: bytes, start: bytes) -> bytes:
     assert body.startswith(_START)
     rows, _, rest = body.removeprefix(_START).rpartition(b"]}")
     return start + rows + b"]" + rest
-
-
-def _gaps(body: bytes, times: int) -> list[float]:
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        file.write(body)
-        file.flush()
-        return [run("gap", file.name) for _ in range(times)]
 
 
 def run(*arguments: str) -> float:
@@ -153,29 +150,19 @@ def gap(file: str) -> float:
                 return end.value
             await asyncio.sleep(0)
 
-    async def watch(task: asyncio.Task[Any]) -> None:
-        last = time.thread_time()
+    async def main() -> None:
+        task, last = asyncio.create_task(decode()), time.thread_time()
         while not task.done():
             await asyncio.sleep(0)
             now = time.thread_time()
             gaps.append(now - last)
             last = now
-
-    async def main() -> None:
-        task = asyncio.create_task(decode())
-        await watch(task)
         assert len(task.result().value) == 20_000
 
     asyncio.run(main())
     return max(gaps) * 1e3
 
 
-def main(name: str, *arguments: str) -> float:
-    """Return the number by name."""
-    if name.startswith("import-"):
-        return import_time(name.removeprefix("import-"))
-    return gap(*arguments) if name == "gap" else memory(name.removeprefix("memory-"))
-
-
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:])))
+    measurement: Callable[[str], float] = {"memory": memory, "gap": gap, "import_time": import_time}[sys.argv[1]]
+    print(json.dumps(measurement(sys.argv[2])))

@@ -35,7 +35,7 @@ TIMES = re.compile(rb'("(?:received|live|in-flight)-at":)"[^"]+"')
 
 
 class Recorder:
-    """A transport, and an executor, that keep the last answer of every operation."""
+    """Transport and executor that keep the last answer of every operation."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -111,7 +111,7 @@ class ReplayingExecutor(Recorder):
 
 
 class CountingJournal:
-    """A journal whose method calls are counted."""
+    """Journal whose method calls are counted."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -159,7 +159,7 @@ def counted_statements(ran: list[str]) -> Iterator[None]:
 
 
 class Floor:
-    """A brokerage that answers at once, and order entry over every journal that is to be measured."""
+    """Brokerage that answers at once, and order entry over every journal that is to be measured."""
 
     def __init__(self, folder: str, dsn: str | None) -> None:
         self._sim = Simulator(**SIZES)

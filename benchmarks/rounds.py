@@ -89,7 +89,6 @@ async def turns(
             gc.collect()
             gc.freeze()
         for name, contender in in_turn(contenders, number):
-            gc.collect()
             started = clock()
             await contender()
             taken[name].append(clock() - started)
@@ -115,7 +114,7 @@ def means(columns: Sequence[Sequence[float]]) -> list[float]:
 
 
 def command(measure: Callable[..., Iterable[Result]], *, held_from: tuple[int, int] = (3, 11)) -> NoReturn:
-    """Run ``measure`` as a command: its parameters are the options, its results are printed as they come.
+    """Run ``measure`` as a command: its parameters are the options, each result is printed at once.
 
     With ``--check`` it exits 1 when a bound is missed, from the Python version on that the bounds were set for.
     """

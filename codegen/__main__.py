@@ -13,7 +13,7 @@ from .bundle.document import render as render_bundle
 from .read.clients import load_clients
 from .read.document import Document
 from .read.load import SchemaError, read
-from .render import behaviours, index, order_statuses, reference
+from .render import index, reference
 from .render.write import render, stale_files, write
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,12 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     codes.append(_write_or_check(files, options.out, check=options.check, whole_folder=True))
     if comparison is not None:
-        page = {
-            "reference/operations.md": reference.render(spec, comparison),
-            "reference/behaviours.md": behaviours.render_page(spec.behaviours),
-            "reference/order-statuses.md": order_statuses.render_page(spec.enums["OrderStatus"].transitions),
-        }
-        codes.append(_write_or_check(page, ROOT / "docs", check=options.check, whole_folder=False))
+        pages = {f"reference/{name}": page for name, page in reference.render(spec, comparison).items()}
+        codes.append(_write_or_check(pages, ROOT / "docs", check=options.check, whole_folder=False))
     return max(codes)
 
 

@@ -5,36 +5,21 @@ from __future__ import annotations
 import keyword
 import re
 
-_DASHERIZED = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_UNDERSCORED = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
-_CAMEL_CASE = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_OPERATION_ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\.[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_COMPONENT = re.compile(r"[A-Z][A-Za-z0-9]*")
+#: Forms of names: words joined by ``-``, ``_`` or capitals, ``namespace.method``, and names of classes.
+FORMS = {
+    "dashes": re.compile(r"[a-z0-9]+(-[a-z0-9]+)*"),
+    "underscores": re.compile(r"[a-z0-9]+(_[a-z0-9]+)*"),
+    "camel-case": re.compile(r"[A-Za-z][A-Za-z0-9]*"),
+    "operation": re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*\.[a-z][a-z0-9]*(_[a-z0-9]+)*"),
+    "component": re.compile(r"[A-Z][A-Za-z0-9]*"),
+}
 
 
-def is_dasherized(name: str) -> bool:
-    """Return True for lower-case words joined by ``-``."""
-    return _DASHERIZED.fullmatch(name) is not None
-
-
-def is_underscored(name: str) -> bool:
-    """Return True for lower-case words joined by ``_``."""
-    return _UNDERSCORED.fullmatch(name) is not None
-
-
-def is_camel_case(name: str) -> bool:
-    """Return True for words joined by capitals, such as ``startDate`` or ``ETA``."""
-    return _CAMEL_CASE.fullmatch(name) is not None
-
-
-def is_operation_id(name: str) -> bool:
-    """Return True for names of the form ``namespace.method``."""
-    return _OPERATION_ID.fullmatch(name) is not None and not any(map(keyword.iskeyword, name.split(".")))
-
-
-def is_component(name: str) -> bool:
-    """Return True if ``name`` is a valid class name."""
-    return _COMPONENT.fullmatch(name) is not None and not keyword.iskeyword(name)
+def has_form(form: str, name: str) -> bool:
+    """Return True if a name has a form; an operation or component becomes a Python name, so keywords have neither."""
+    if form in ("operation", "component") and any(map(keyword.iskeyword, name.split("."))):
+        return False
+    return FORMS[form].fullmatch(name) is not None
 
 
 def snake(name: str) -> str:

@@ -59,8 +59,7 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "administrators_remove_orders", "cancels_confirmed_late", "filled_with_fills_to_come",
         "fills_after_cancel_requests", "live_orders_can_be_rejected", "no_change_before_live", "orders_can_be_dead",
         "orders_pass_in_flight", "replacements_wait_for_the_cancel", "sandbox_sessions_go_offline",
-        "submits_held_for_long", "options_deliver", "stops_of_spreads_have_a_net_trigger",
-        "future_options_have_no_stops",
+        "submits_held_for_long", "options_deliver",
     ),
     "it shows by an order of an evening": ("order_searches_count_eastern_days",),
     "it shows at night": ("overnight_orders_work_at_night",),
@@ -476,6 +475,14 @@ PROBES: Mapping[str, Probe] = {
     }),
     "price_terms_by_order_type": refused({**LIMIT, "price_effect": None}),
     "market_orders_have_one_leg": refused({**MARKET, "legs": legs_of_two_options}),
+    "stops_of_spreads_have_a_net_trigger": refused(
+        {**MARKET, "order_type": "Stop", "stop_trigger": "9000", "legs": legs_of_two_options}
+    ),
+    "future_options_have_no_stops": refused({
+        **MARKET, "order_type": "Stop", "stop_trigger": "9000", "legs": [{
+            **BUY, "instrument_type": "Future Option", "symbol": latest_future_option,
+        }],
+    }),
     "market_orders_are_never_gtc": refused(
         {**MARKET, "order_type": "Stop", "time_in_force": "GTC", "stop_trigger": "9000"},
         "gtc_market_orders_not_supported",

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ..read.document import Document, Node, SchemaError
 from ..read.load import ENVELOPES
-from ..read.operations import METHODS, json_schema
-from .answers import Answers
+from ..read.operations import METHODS, json_schema, read_envelope
 from .examples import parameter_examples, unknown_suggestions, with_examples
-from .links import add_links
-from .properties import property_schema
+from .properties import property_schema, reference
 
 #: Envelopes that occur only with a type of their data, and then under another name.
 _TYPED = tuple(name for name in ENVELOPES if name != "ErrorEnvelope")
 
 #: Keys of the root that the bundle builds, or that serve the bundle only.
 _BUILT = ("paths", "components", "x-examples", "x-every-response", "x-links")
+
+_ENVELOPE_OF = {"one": "ItemEnvelope", "many": "ListEnvelope", "page": "PageEnvelope"}
+_LINK_KEYS = {"from", "value", "parameter", "to"}
 
 
 def render(document: Document) -> str:
@@ -32,11 +34,13 @@ def bundle(document: Document) -> dict[str, Any]:
         SchemaError: components clash, or an example has an unknown name.
     """
     root = document.root()
-    answers = Answers(root)
+    answers = _Answers(root)
     shared: dict[str, dict[str, Any]] = {"parameters": {}, "responses": {}}
-    paths = root.get("paths")
-    flat = {path: _path(item, answers, shared) for path, item in (paths.items() if paths else ())}
-    add_links(flat, root)
+    flat = {
+        path: {method: _operation(node, answers, shared) for method, node in item.items() if method in METHODS}
+        for path, item in root.items("paths")
+    }
+    _add_links(flat, root)
     schemas = _schemas(root)
     for name in sorted(schemas.keys() & answers.components.keys()):
         root.problem(f"component {name!r} has the name of the component of an answer")
@@ -50,7 +54,7 @@ def bundle(document: Document) -> dict[str, Any]:
     if document.problems:
         raise SchemaError(document.problems)
     components = {
-        **_security(root),
+        **{key: value for key, value in (root.members.get("components") or {}).items() if key == "securitySchemes"},
         "schemas": with_examples(named, suggested),
         **{section: dict(sorted(parts.items())) for section, parts in shared.items() if parts},
     }
@@ -58,31 +62,20 @@ def bundle(document: Document) -> dict[str, Any]:
     return {**head, "paths": flat, "components": components}
 
 
-def _security(root: Node) -> dict[str, Any]:
-    components = root.members.get("components") or {}
-    return {key: value for key, value in components.items() if key == "securitySchemes"}
-
-
 # -- components -------------------------------------------------------------------------------------------------------
 
 
 def _schemas(root: Node) -> dict[str, dict[str, Any]]:
-    components = root.get("components")
-    listed = components.get("schemas") if components else None
-    nodes = dict(listed.items()) if listed else {}
+    nodes = dict(root.items("components", "schemas"))
     sent = _sent(root, nodes)
     return {name: _schema(node, received=name not in sent) for name, node in nodes.items() if name not in _TYPED}
 
 
 def _schema(node: Node, *, received: bool) -> dict[str, Any]:
-    properties = node.unresolved("properties")
-    if properties is None:
+    if "properties" not in node.members:
         return dict(node.members)
     flat: dict[str, Any] = {}
-    for wire in properties.members:
-        written = properties.unresolved(wire)
-        if written is None:
-            continue
+    for wire, written in node.children("properties"):
         schema = flat[wire] = property_schema(written, received=received)
         for alias in written.members.get("x-aliases", ()):
             if alias.lower() == wire.lower():  # generators give both the same name
@@ -95,11 +88,9 @@ def _schema(node: Node, *, received: bool) -> dict[str, Any]:
 def _sent(root: Node, nodes: dict[str, Node]) -> set[str]:
     """Return the components of request bodies, nested ones included."""
     pending = []
-    for _, item in paths.items() if (paths := root.get("paths")) else ():
+    for _, item in root.items("paths"):
         for method in item.members:
-            operation = item.child(method, item.members[method])
-            body = operation.get("requestBody")
-            schema = json_schema(body) if body else None
+            schema = item.get(method, "requestBody", "content", "application/json", "schema")
             pending += [schema.component] if schema and schema.component else []
     sent: set[str] = set()
     while pending:
@@ -123,36 +114,24 @@ def _names(value: Any) -> list[str]:
 # -- paths ------------------------------------------------------------------------------------------------------------
 
 
-def _path(item: Node, answers: Answers, shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {method: _operation(node, answers, shared) for method, node in item.items() if method in METHODS}
-
-
-def _operation(node: Node, answers: Answers, shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    flat = {**node.members, **_servers(node)}
+def _operation(node: Node, answers: _Answers, shared: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    flat = dict(node.members)
+    if host := node.string("x-host"):
+        variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
+        server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}
+        flat["servers"] = [server]
     if (parameters := node.unresolved("parameters")) is not None:
         written = [parameters.child(index, value) for index, value in enumerate(parameters.value)]
         flat["parameters"] = [_shared("parameters", each, _parameter(each.resolved()), shared) for each in written]
     if (body := node.get("requestBody")) is not None:
         flat["requestBody"] = _local(body.value)
-    if (responses := node.unresolved("responses")) is not None:
+    if "responses" in node.members:
         flat["responses"] = {}
-        every = node.document.root().unresolved("x-every-response")
-        for status, each in [*_children(responses), *_children(every)]:
+        every = node.document.root().children("x-every-response")
+        for status, each in [*node.children("responses"), *every]:
             found = answers.response(each.resolved()) if status[:1] == "2" else _local(each.resolved().value)
             flat["responses"][status] = _shared("responses", each, found, shared)
     return flat
-
-
-def _servers(node: Node) -> dict[str, Any]:
-    """Return the servers of an operation on another host than the service's."""
-    host = node.string("x-host")
-    variable = {"default": f"https://{host}.invalid", "description": f"Base address of the host {host}."}
-    server = {"url": "{base_url}", "description": f"Host {host}.", "variables": {"base_url": variable}}
-    return {"servers": [server]} if host else {}
-
-
-def _children(node: Node | None) -> list[tuple[str, Node]]:
-    return [(key, node.child(key, value)) for key, value in node.members.items()] if node else []
 
 
 def _parameter(node: Node) -> dict[str, Any]:
@@ -179,10 +158,107 @@ def _local(value: Any) -> Any:
         return [_local(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: _local_reference(item) if key == "$ref" else _local(item) for key, item in value.items()}
+    return {  # from `common.yaml#/schemas/Order` to `#/components/schemas/Order`
+        key: "/".join(["#/components", *item.split("/")[-2:]]) if key == "$ref" else _local(item)
+        for key, item in value.items()
+    }
 
 
-def _local_reference(written: str) -> str:
-    """Convert ``common.yaml#/schemas/Order`` to ``#/components/schemas/Order``."""
-    section, name = written.split("/")[-2:]
-    return f"#/components/{section}/{name}"
+# -- answers without ``allOf``: a component for each envelope around a component, and for each list of them
+
+
+class _Answers:
+    """Collector of the components that answers need beside the schema's."""
+
+    def __init__(self, root: Node) -> None:
+        self._root = root
+        self._written = dict(root.items("components", "schemas"))
+        self.components: dict[str, dict[str, Any]] = {}
+
+    def response(self, node: Node) -> dict[str, Any]:
+        """Return a success response; its content is a component, or a union of the list and the item."""
+        notes = {key: value for key, value in node.members.items() if key != "content"}
+        schema = json_schema(node)
+        if schema is None:
+            return notes
+        return {**notes, "content": {"application/json": {"schema": self._flat(schema)}}}
+
+    def _flat(self, schema: Node) -> dict[str, Any]:
+        if schema.component is not None:
+            return reference(schema.component)
+        if schema.string("type") == "array":
+            return property_schema(schema, received=False)
+        forms = [read_envelope(form) for form in [*schema.elements("oneOf")] or [schema]]
+        # The list first: it requires items, while an item of optional fields would take any object.
+        forms.sort(key=lambda form: form[0] == "one")
+        names = [self._envelope(shape, str(component)) for shape, component in forms]
+        return reference(names[0]) if len(names) == 1 else {"anyOf": [reference(name) for name in names]}
+
+    def _envelope(self, shape: str, component: str) -> str:
+        base = _ENVELOPE_OF[shape]
+        data = component
+        if shape != "one":
+            rows = {"type": "array", "items": reference(component)}
+            data = self._copy("ItemList", f"{component}List", "items", rows, component)
+        return self._copy(base, f"{component}{base}", "data", reference(data), component)
+
+    def _copy(self, base: str, name: str, key: str, schema: dict[str, Any], component: str) -> str:
+        """Add a copy of an envelope whose property ``key`` is required and typed; return its name."""
+        if base not in self._written:
+            self._root.problem(f"components.schemas must list {base!r}, used by answers with {component}")
+        elif name not in self.components:
+            node = self._written[base]
+            copied = {
+                wire: {**schema, "description": written.string("description")}
+                if wire == key
+                else property_schema(written, received=True)
+                for wire, written in node.children("properties")
+            }
+            notes = {note: value for note, value in node.members.items() if note not in ("description", "properties")}
+            description = f"{node.string('description').rstrip('.')}: `{component}`."
+            self.components[name] = {**notes, "description": description, "required": [key], "properties": copied}
+        return name
+
+
+# -- links: values of an answer that are parameters of further operations
+
+
+def _add_links(paths: dict[str, dict[str, Any]], root: Node) -> None:
+    """Add the links of ``x-links`` to the success responses of the bundled operations.
+
+    Parameters of the path that both operations have keep their value, as the account number does.
+    """
+    operations = {each["operationId"]: (path, each) for path, item in paths.items() for each in item.values()}
+    for node in root.elements("x-links"):
+        given = node.members
+        names = [given.get("from"), *given.get("to", ())]
+        if given.keys() != _LINK_KEYS:
+            node.problem(f"must have the keys {', '.join(sorted(_LINK_KEYS))}, got {', '.join(sorted(given))}")
+        elif unknown := [name for name in names if name not in operations]:
+            node.problem(f"must name operations, got {', '.join(map(repr, unknown))}")
+        else:
+            _link(node, *operations[given["from"]], [(name, operations[name][0]) for name in given["to"]])
+
+
+def _link(node: Node, path: str, operation: dict[str, Any], targets: list[tuple[str, str]]) -> None:
+    """Add links from one operation to others, each with its path."""
+    parameter, value = node.string("parameter"), node.string("value")
+    kept = set(_variables(path)) - {parameter}
+    for name, target in targets:
+        if parameter not in _variables(target):
+            node.problem(f"{name} must have the path parameter {parameter!r}")
+            continue
+        link = {
+            "operationId": name,
+            "parameters": {
+                **{each: f"$request.path.{each}" for each in _variables(target) if each in kept},
+                parameter: f"$response.body#{value}",
+            },
+        }
+        for status, response in operation["responses"].items():
+            if status[0] == "2":
+                response.setdefault("links", {})[name] = link
+
+
+def _variables(path: str) -> list[str]:
+    return re.findall(r"\{(\w+)\}", path)

@@ -27,14 +27,11 @@ _WORDS = {"nan": ["NaN"], "non-finite": ["NaN", "Infinity", "-Infinity"], "empty
 #: Keys of the YAML that the type of the bundled schema replaces.
 _REPLACED = ("$ref", "type", "format", "items", "pattern")
 
+#: Types of the kinds that are not strings.
 _TYPES = {
-    "string": ["string"],
     "identifier": ["integer", "string"],
     "integer": ["integer"],
     "boolean": ["boolean"],
-    "decimal": ["string"],
-    "date": ["string"],
-    "date-time": ["string"],
     "object": ["object"],
 }
 
@@ -72,7 +69,7 @@ def _single(type_: Type, format_: str | None, *, received: bool) -> dict[str, An
 
 def _scalar(kind: str, forms: set[str], format_: str | None) -> dict[str, Any]:
     """Return the schema of a scalar: one type, or a union with its further wire forms."""
-    types = [*_TYPES[kind], *_further_types(kind, forms)]
+    types = [*_TYPES.get(kind, ["string"]), *_further_types(kind, forms)]
     schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
     if format_ is not None and not forms & {"loose", "date-text", "epoch-day"}:
         schema["format"] = format_

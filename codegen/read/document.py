@@ -11,10 +11,11 @@ from typing import Any
 import attrs
 import yaml
 
-from .loader import parse
-
 #: File of a reference such as ``common.yaml#/schemas/ItemEnvelope``.
 _REFERRED = re.compile(r"([\w.-]+\.yaml)#/")
+
+_BOOLEAN = re.compile(r"(?:true|false)\Z")
+_DROPPED = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
 
 
 class SchemaError(Exception):
@@ -50,31 +51,43 @@ class Node:
         """Members of the object at this location; empty for any other value."""
         return self.value if isinstance(self.value, dict) else {}
 
-    def get(self, key: str) -> Node | None:
-        """Return a member with its ``$ref`` resolved, or None."""
-        if not isinstance(self.value, dict) or key not in self.value:
-            return None
-        return self.child(key, self.value[key]).resolved()
+    def get(self, *keys: str) -> Node | None:
+        """Return the member at the end of ``keys``, each with its ``$ref`` resolved, or None."""
+        node: Node | None = self
+        for key in keys:
+            node = node and node.unresolved(key)
+            node = node and node.resolved()
+        return node
 
     def string(self, key: str, default: str = "") -> str:
         """Return a member as a `str` on one line; blanks within a line stay."""
         return " ".join(line.strip() for line in str(self.members.get(key, default)).splitlines())
 
-    def items(self) -> Iterator[tuple[str, Node]]:
-        """Yield the members of an object, each with its ``$ref`` resolved."""
-        if isinstance(self.value, dict):
-            for key, value in self.value.items():
-                yield str(key), self.child(str(key), value).resolved()
-        elif self.value is not None:
-            self.problem(f"must be an object, got {self.value!r}")
+    def items(self, *keys: str) -> Iterator[tuple[str, Node]]:
+        """Yield the members of the object at ``keys``, if there is one, each with its ``$ref`` resolved."""
+        node = self.get(*keys)
+        if node is not None and isinstance(node.value, dict):
+            for key, value in node.value.items():
+                yield str(key), node.child(str(key), value).resolved()
+        elif node is not None and node.value is not None:
+            node.problem(f"must be an object, got {node.value!r}")
 
-    def elements(self) -> Iterator[Node]:
-        """Yield the items of an array, each with its ``$ref`` resolved."""
-        if isinstance(self.value, list):
-            for index, value in enumerate(self.value):
-                yield self.child(index, value).resolved()
-        elif self.value is not None:
-            self.problem(f"must be an array, got {self.value!r}")
+    def children(self, key: str) -> Iterator[tuple[str, Node]]:
+        """Yield the members of the object under ``key``, if there is one, each with its ``$ref`` unresolved."""
+        node = self.unresolved(key)
+        if node is not None and not isinstance(node.value, dict):
+            node.problem(f"must be an object, got {node.value!r}")
+        elif node is not None:
+            yield from ((str(part), node.child(str(part), value)) for part, value in node.value.items())
+
+    def elements(self, *keys: str) -> Iterator[Node]:
+        """Yield the items of the array at ``keys``, if there is one, each with its ``$ref`` resolved."""
+        node = self.get(*keys)
+        if node is not None and isinstance(node.value, list):
+            for index, value in enumerate(node.value):
+                yield node.child(index, value).resolved()
+        elif node is not None and node.value is not None:
+            node.problem(f"must be an array, got {node.value!r}")
 
     def reference(self) -> str | None:
         """Return the unresolved ``$ref`` at this location, if any."""
@@ -118,33 +131,27 @@ class Document:
         pending = sorted(folder.glob("*.yaml"))
         while pending:
             path = pending.pop(0)
-            content = self._read(path)
-            self.files[path.name] = self._parse(path, content)
+            content, self.files[path.name] = self._read(path)
             named = {each.name for each in pending} | self.files.keys()
             missing = sorted(set(_REFERRED.findall(content)) - named) if beside else []
             pending += [beside / name for name in missing if beside and (beside / name).is_file()]
         if "openapi.yaml" not in self.files:
             self.problems.append(f"{folder}: openapi.yaml is missing")
 
-    def _read(self, path: Path) -> str:
+    def _read(self, path: Path) -> tuple[str, Any]:
+        """Return the content of a file and its value; record an invalid one and return an empty object."""
+        content = ""
         try:
             content = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
-            return ""
-        self._hash.update(f"{path.name}\0{content}\0".encode())
-        return content
-
-    def _parse(self, path: Path, content: str) -> Any:
-        try:
-            return parse(content)
+            self._hash.update(f"{path.name}\0{content}\0".encode())
+            return content, parse(content)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
             self.problems.append(f"{path.name}: $: invalid YAML{where}: {error.problem or error.context}")
-        except yaml.YAMLError as error:
+        except (UnicodeDecodeError, yaml.YAMLError) as error:
             self.problems.append(f"{path.name}: $: invalid YAML: {' '.join(str(error).split())}")
-        return {}
+        return content, {}
 
     @property
     def digest(self) -> str:
@@ -187,3 +194,45 @@ class Document:
                     yield node
                 elif isinstance(node.value, list):
                     stack.extend(node.child(part, value) for part, value in enumerate(node.value))
+
+
+# -- YAML as the schema is written in: close to YAML 1.2, with two booleans, dates as `str`, and no duplicate keys
+
+
+def parse(content: str) -> Any:
+    """Return the value of a document.
+
+    Raises:
+        yaml.YAMLError: the document is invalid. The error comes from the Python parser, which names the place better
+            than the one in C.
+    """
+    try:
+        return yaml.load(content, Loader=_FAST)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError:
+        return yaml.load(content, Loader=_EXACT)  # noqa: S506 - a SafeLoader
+
+
+def _loader(base: Any) -> Any:
+    """Return a loader with the rules of this module."""
+    loader: Any = type("Loader", (base,), {})
+    resolvers = yaml.SafeLoader.yaml_implicit_resolvers.items()
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in pairs if tag not in _DROPPED] for first, pairs in resolvers
+    }
+    loader.add_implicit_resolver("tag:yaml.org,2002:bool", _BOOLEAN, list("tf"))
+    loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_unique_mapping)
+    return loader
+
+
+def _construct_unique_mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys: list[Any] = []
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node)
+        if key in keys and key != "<<":
+            raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
+        keys.append(key)
+    return dict(yaml.SafeLoader.construct_mapping(loader, node, deep=True))
+
+
+_FAST: Any = _loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_EXACT: Any = _loader(yaml.SafeLoader)

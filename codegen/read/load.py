@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from ..naming import constant, pascal, snake
-from ..spec import SCALARS, Enum, Field, Model, Restatement, Spec
-from .behaviours import GRADES, read_behaviours
+from ..spec import SCALARS, Enum, Field, Model, RecordedBehaviour, Restatement, Spec
 from .document import Document, Node, SchemaError
 from .operations import read_operations
 from .rules import read_rules
@@ -21,26 +21,18 @@ __all__ = ["ENVELOPES", "SchemaError", "load", "read"]
 #: Envelopes of responses; the codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
 
+#: Grades, keys and ids of the entries of recorded behaviour.
+GRADES = ("documented", "recorded", "published", "client", "invented")
+_KEYS = ("statement", "grade", "source", "switch", "facts", "test")
+_ID = re.compile(r"[a-z][a-z0-9_]*\Z")
+
 #: Phases of a status in ``x-transitions``.
 PHASES = ("submission", "working", "terminal")
 
 #: Python names used inside the generated classes, for annotations or members; fields cannot have them.
 RESERVED = {
-    "any",
-    "attrs",
-    "bool",
-    "build",
-    "date",
-    "datetime",
-    "dict",
-    "extra",
-    "int",
-    "list",
-    "of",
-    "self",
-    "str",
-    "tuple",
-}
+    "any", "attrs", "bool", "build", "date", "datetime", "dict", "extra", "int", "list", "of", "self", "str", "tuple",
+}  # fmt: skip
 
 
 def load(folder: Path) -> Spec:
@@ -60,21 +52,21 @@ def read(document: Document) -> Spec:
     models: dict[str, Model] = {}
     enums: dict[str, Enum] = {}
     root = document.root()
-    for listed, schema in (root.get("components") or root).items():
-        if listed == "schemas":
+    for section, schema in (root.get("components") or root).items():
+        if section == "schemas":
             for name, component in schema.items():
                 _read_component(name, component, models, enums)
     _check_restatements(root, models)
     operations = read_operations(root, models, enums)
-    tags = root.get("tags")
-    namespaces = {tag.string("name"): tag.string("description") for tag in tags.elements()} if tags else {}
+    namespaces = {tag.string("name"): tag.string("description") for tag in root.elements("tags")}
     for operation in operations:
         if operation.namespace not in namespaces:
             root.problem(f"tags must list {operation.namespace!r}, the namespace of {operation.name}")
     for namespace in namespaces:
         if pascal(namespace) in (models.keys() | enums.keys()):
             root.problem(f"component {pascal(namespace)!r} has the name of the class of namespace {namespace!r}")
-    behaviours = read_behaviours(document)
+    recorded = document.root("behaviours.yaml").items("behaviours")
+    behaviours = tuple(_read_behaviour(name, node) for name, node in recorded)
     switches = {each.id for each in behaviours if each.switch}
     for model in models.values():
         for rule in (*model.rules, *model.service_rules):
@@ -163,12 +155,7 @@ def _read_transitions(node: Node, values: list[str]) -> dict[str, Any]:
 
 def _read_model(name: str, node: Node) -> Model:
     required = node.members.get("required", [])
-    fields = []
-    properties = node.unresolved("properties")
-    for wire, _ in properties.items() if properties else ():
-        written = properties.unresolved(wire) if properties else None
-        if written is not None:
-            fields.append(_read_field(wire, written, node, wire in required))
+    fields = [_read_field(wire, each, node, wire in required) for wire, each in node.children("properties")]
     wires = {field.wire for field in fields}
     for wire in required:
         if wire not in wires:
@@ -247,4 +234,28 @@ def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
         required=required,
         provenance=provenance_of(written, owner),
         aliases=tuple(written.members.get("x-aliases", ())),
+    )
+
+
+def _read_behaviour(name: str, node: Node) -> RecordedBehaviour:
+    if not _ID.match(name):
+        node.problem(f"id must be lower-case words joined by underscores, got {name!r}")
+    for key in node.members:
+        if key not in _KEYS:
+            node.problem(f"unknown key {key!r}: the keys are {', '.join(_KEYS)}")
+    for key in ("statement", "source", "test"):
+        if not node.string(key):
+            node.problem(f"{key} is missing")
+    if node.members.get("grade") not in GRADES:
+        node.problem(f"grade must be one of {', '.join(GRADES)}, got {node.members.get('grade')!r}")
+    if not (node.document.folder.parent / node.string("test").partition("::")[0]).is_file():
+        node.problem(f"test must name a file and, after '::', a function, got {node.string('test')!r}")
+    return RecordedBehaviour(
+        id=name,
+        statement=node.string("statement"),
+        grade=node.string("grade"),
+        source=node.string("source"),
+        test=node.string("test"),
+        switch=node.members.get("switch", True) is True,
+        facts=tuple(map(str, node.members.get("facts", ()))),
     )

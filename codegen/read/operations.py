@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from ..naming import is_operation_id, snake
+from ..naming import has_form, snake
 from ..spec import Enum, Model, Operation, Parameter
 from .document import Node
 from .rules import read_rules
@@ -19,9 +19,8 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]) -> tuple[Operation, ...]:
     """Return all operations in path order."""
-    paths = root.get("paths")
     operations: list[Operation] = []
-    for path, item in paths.items() if paths else ():
+    for path, item in root.items("paths"):
         if item.members.get("x-path", path) != path:
             item.problem(f"x-path must be {path!r}, the path in openapi.yaml, got {item.members['x-path']!r}")
         for method, node in item.items():
@@ -48,7 +47,7 @@ def read_operations(root: Node, models: dict[str, Model], enums: dict[str, Enum]
 
 def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]) -> Operation:
     name = node.string("operationId")
-    if not is_operation_id(name):
+    if not has_form("operation", name):
         node.problem(f"operationId must have the form namespace.method, got {name!r}")
         name = f"unnamed.{method}_{snake(path)}"
     for key in ("summary", "x-effect"):
@@ -56,6 +55,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
             node.problem(f"{key} is missing")
     check_section(node)
     parameters = _read_parameters(path, node)
+    statuses = [status for status, _ in node.items("responses")]
     status, shape, result, returns = _read_result(node)
     identity = models[result].identity if result in models and shape in ("page", "many") else None
     if shape == "page" and identity is None:
@@ -79,7 +79,7 @@ def _read_operation(path: str, method: str, node: Node, models: dict[str, Model]
         result=result,
         returns=returns,
         status=status,
-        errors=_read_errors(node),
+        errors=tuple(sorted(int(each) for each in statuses if each.isdigit() and int(each) >= 400)),
         parameters=parameters,
         body=body,
         body_name=node.string("x-body-name", "body"),
@@ -112,9 +112,8 @@ def _read_date(node: Node, key: str) -> str | None:
 
 
 def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
-    listed = node.get("parameters")
     parameters = []
-    for written in listed.elements() if listed else ():
+    for written in node.elements("parameters"):
         wire = written.string("name")
         schema = written.unresolved("schema")
         location = written.string("in")
@@ -148,12 +147,6 @@ def _read_parameters(path: str, node: Node) -> tuple[Parameter, ...]:
     return tuple(parameters)
 
 
-def _read_errors(node: Node) -> tuple[int, ...]:
-    responses = node.get("responses")
-    statuses = [status for status, _ in responses.items()] if responses else []
-    return tuple(sorted(int(status) for status in statuses if status.isdigit() and int(status) >= 400))
-
-
 def _read_body(node: Node) -> tuple[str | None, bool]:
     body = node.get("requestBody")
     if body is None:
@@ -167,15 +160,12 @@ def _read_body(node: Node) -> tuple[str | None, bool]:
 
 def json_schema(node: Node) -> Node | None:
     """Return the schema of the JSON content of a request body or response, if any."""
-    content = node.get("content")
-    media = content.get("application/json") if content else None
-    return media.get("schema") if media else None
+    return node.get("content", "application/json", "schema")
 
 
 def _read_result(node: Node) -> tuple[int, str, str | None, str]:
     """Return status, shape, model and description of the success response."""
-    responses = node.get("responses")
-    successes = [(status, success) for status, success in (responses.items() if responses else ()) if status[:1] == "2"]
+    successes = [(status, success) for status, success in node.items("responses") if status[:1] == "2"]
     if not successes:
         node.problem("must have a success response")
         return 200, "none", None, ""
@@ -190,8 +180,7 @@ def _read_result(node: Node) -> tuple[int, str, str | None, str]:
         return int(status), "bare", schema.component, returns
     if schema.string("type") == "array":
         return int(status), "bare_many", _read_items(schema), returns
-    forms = list(one_of.elements()) if (one_of := schema.get("oneOf")) else [schema]
-    read = [read_envelope(form) for form in forms]
+    read = [read_envelope(form) for form in [*schema.elements("oneOf")] or [schema]]
     shapes = {shape for shape, _ in read}
     result = next((name for _, name in read if name), None)
     if len({name for _, name in read}) != 1:
@@ -216,14 +205,13 @@ def _read_items(array: Node) -> str | None:
 def read_envelope(form: Node) -> tuple[str, str | None]:
     """Return the shape of an answer in an envelope, and its component."""
     kinds = {"ItemEnvelope": "one", "ListEnvelope": "many", "PageEnvelope": "page"}
-    envelope = next((node.component for node in all_of.elements()), None) if (all_of := form.get("allOf")) else None
-    data = properties.get("data") if (properties := form.get("properties")) else None
+    envelope = next((node.component for node in form.elements("allOf")), None)
+    data = form.get("properties", "data")
     if envelope not in kinds or data is None:
         form.problem(f"must be a component, or allOf one of {', '.join(kinds)} with properties.data")
         return "one", None
     if envelope != "ItemEnvelope":
-        items = properties.get("items") if (properties := data.get("properties")) else None
-        data = items.get("items") if items else None
+        data = data.get("properties", "items", "items")
     if data is None or data.component is None:
         form.problem("data must contain a $ref to a component")
         return kinds[envelope], None

@@ -8,19 +8,9 @@ from ..spec import Rule
 from .document import Node
 
 _DEMANDS = (
-    "require",
-    "forbid",
-    "require-value",
-    "require-any",
-    "exclusive",
-    "distinct",
-    "max-items",
-    "min-items",
-    "max-total",
-    "span",
-    "positive",
-    "not-negative",
-)
+    "require", "forbid", "require-value", "require-any", "exclusive", "distinct", "max-items", "min-items", "max-total",
+    "span", "positive", "not-negative",
+)  # fmt: skip
 _NAMING_FIELDS = {
     "when", "unless", "require-value", "max-items", "min-items", "require", "require-any", "forbid", "exclusive",
     "positive", "not-negative",
@@ -30,12 +20,9 @@ _KEYS = {*_DEMANDS, "when", "unless", "message", "code", "behaviour", "x-provena
 
 def read_rules(owner: Node, known: set[str], key: str = "x-rules") -> tuple[Rule, ...]:
     """Return the rules of an operation or request schema over ``known`` fields."""
-    listed = owner.get(key)
-    if listed is None:
-        return ()
     # A list among the rules is one that another schema names with an anchor.
     nodes = (
-        each for node in listed.elements() for each in (node.elements() if isinstance(node.value, list) else [node])
+        each for node in owner.elements(key) for each in (node.elements() if isinstance(node.value, list) else [node])
     )
     return tuple(rule for node in nodes if (rule := _read_rule(node, known)) is not None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..naming import is_camel_case, is_component, is_dasherized, is_underscored
+from ..naming import has_form
 from .document import Document, Node
 
 EFFECTS = ("read", "preflight", "mutate")
@@ -15,61 +15,28 @@ WIRE_FORMS = (
 
 #: Forms of property names, by the value of ``x-keys`` in their file.
 KEYS = {
-    "dashes": (is_dasherized, "lower-case words joined by dashes"),
-    "underscores": (is_underscored, "lower-case words joined by underscores"),
-    "camel-case": (is_camel_case, "words joined by capitals"),
+    "dashes": "lower-case words joined by dashes",
+    "underscores": "lower-case words joined by underscores",
+    "camel-case": "words joined by capitals",
 }
 
-EXTENSIONS = {
-    "x-aliases",
-    "x-body-name",
-    "x-caps",
-    "x-default-start",
-    "x-effect",
-    "x-enum-varnames",
-    "x-environments",
-    "x-every-response",
-    "x-examples",
-    "x-flatten-body",
-    "x-host",
-    "x-hosts",
-    "x-identity",
-    "x-ignore-case",
-    "x-keys",
-    "x-links",
-    "x-observed",
-    "x-open-enum",
-    "x-page-size",
-    "x-paginated",
-    "x-path",
-    "x-personal",
-    "x-provenance",
-    "x-python-name",
-    "x-restates",
-    "x-result",
-    "x-rules",
-    "x-scope",
-    "x-section",
-    "x-service-rules",
-    "x-shared",
-    "x-transitions",
-    "x-version",
-    "x-wire",
-}
-
+#: The keys with a fixed set of values, and all keys.
 _CHOICES = {
     "x-effect": EFFECTS,
     "x-scope": SCOPES,
     "x-provenance": PROVENANCES,
     "x-result": ("one", "many"),
-    "x-open-enum": (True,),
-    "x-ignore-case": (True,),
     "x-keys": tuple(KEYS),
-    "x-paginated": (True,),
-    "x-flatten-body": (True,),
-    "x-shared": (True,),
-    "x-personal": (True,),
+    **dict.fromkeys(
+        ("x-open-enum", "x-ignore-case", "x-paginated", "x-flatten-body", "x-shared", "x-personal"), (True,)
+    ),
 }
+EXTENSIONS = {
+    *_CHOICES, "x-aliases", "x-body-name", "x-caps", "x-default-start", "x-enum-varnames", "x-environments",
+    "x-every-response", "x-examples", "x-host", "x-hosts", "x-identity", "x-links", "x-observed", "x-page-size",
+    "x-path", "x-python-name", "x-restates", "x-rules", "x-section", "x-service-rules", "x-transitions", "x-version",
+    "x-wire",
+}  # fmt: skip
 
 
 def provenance_of(node: Node, owner: Node | None = None) -> str:
@@ -96,7 +63,7 @@ def check_vocabulary(document: Document) -> None:
     for file in document.files:
         schemas = document.root(file).get("schemas")
         for name in schemas.value if schemas else ():
-            if schemas and not is_component(str(name)):
+            if schemas and not has_form("component", str(name)):
                 schemas.problem(f"component name must be a class name such as OrderLeg, got {name!r}")
 
 
@@ -115,7 +82,8 @@ def _check_extensions(node: Node) -> None:
 
 
 def _check_property_names(node: Node) -> None:
-    fits, form = KEYS.get(node.document.root(node.file).string("x-keys", "dashes"), KEYS["dashes"])
+    keys = node.document.root(node.file).string("x-keys")
+    form = keys if keys in KEYS else "dashes"
     for name in node.members:
-        if not fits(str(name)):
-            node.problem(f"property must be {form}, got {name!r}")
+        if not has_form(form, str(name)):
+            node.problem(f"property must be {KEYS[form]}, got {name!r}")

@@ -6,8 +6,7 @@ expression that reads it, and the expression that writes it. The template puts t
 
 from __future__ import annotations
 
-import attrs
-from jinja2 import Environment
+from typing import Any
 
 from ..naming import camel
 from ..spec import Field, Spec
@@ -24,28 +23,10 @@ _PLAIN = {
 }
 
 
-@attrs.frozen
-class FieldSource:
-    """Source of one field: its wire type, and the expressions that read and write ``v``.
-
-    The template handles ``None``. A shared model is found by the wire values of its ``hashable`` fields and by the read
-    values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
-    """
-
-    name: str
-    key: str
-    type: str
-    read: str
-    write: str
-    aliases: tuple[tuple[str, str], ...]
-    required: bool
-    hashable: bool
-
-
-def render(spec: Spec, environment: Environment) -> str:
-    """Return the source of the module, not yet formatted."""
+def values(spec: Spec) -> dict[str, Any]:
+    """Return the values for the template."""
     views = [(model, [_view(field) for field in model.fields], _rename(model.fields)) for model in spec.models.values()]
-    return environment.get_template("converters.py.jinja2").render(spec=spec, views=views)
+    return {"spec": spec, "views": views}
 
 
 def _rename(fields: tuple[Field, ...]) -> str:
@@ -59,24 +40,24 @@ def _rename(fields: tuple[Field, ...]) -> str:
     return f", rename={ {field.name: field.wire for field in fields} }"
 
 
-def _view(field: Field) -> FieldSource:
+def _view(field: Field) -> dict[str, Any]:
+    """Return the source of one field: its wire type, and the expressions that read and write ``v``.
+
+    The template handles ``None``. A shared model is found by the wire values of its ``hashable`` fields and by the read
+    values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
+    """
     wire, read, write = _array(field) if field.type.array else _single(field)
-    return FieldSource(
-        name=field.name,
-        key=field.wire,
-        type=wire,
-        read=read,
-        write=write,
-        aliases=tuple((f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)),
-        required=field.required,
-        hashable=_is_hashable(field, wire, read),
-    )
-
-
-def _is_hashable(field: Field, wire: str, read: str) -> bool:
-    if field.type.array:
-        return not read
-    return field.type.kind not in ("model", "object") and wire != "DecimalNumber"  # where True would be equal to 1
+    hashable = field.type.kind not in ("model", "object") and wire != "DecimalNumber"  # where True would be equal to 1
+    return {
+        "name": field.name,
+        "key": field.wire,
+        "type": wire,
+        "read": read,
+        "write": write,
+        "aliases": [(f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)],
+        "required": field.required,
+        "hashable": not read if field.type.array else hashable,
+    }
 
 
 def _single(field: Field) -> tuple[str, str, str]:

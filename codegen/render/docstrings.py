@@ -50,21 +50,13 @@ def with_provenance(description: str, provenance: str, owner: str = "documented"
     return f"{description} {_NOTES[provenance]}" if provenance in _NOTES and provenance != owner else description
 
 
-def source_of_operation(request: str, section: str, provenance: str) -> str:
-    """Return the sentences on the source of an operation with the given request line."""
-    if section:
-        described = "" if provenance not in _SOURCES else f" {_SOURCES[provenance]}, not described there."
-        return f"{request}: section {section} of the service document.{described}"
-    return f"{request}: {_SOURCES[provenance].lower()}, not in the service document."
-
-
-def source(section: str, provenance: str) -> str:
-    """Return the sentences on the source of a component."""
-    if provenance not in _SOURCES:
-        return f"See section {section} of the service document."
-    if section:
-        return f"See section {section} of the service document. {_SOURCES[provenance]}, not described there."
-    return f"{_SOURCES[provenance]}, not in the service document."
+def source(section: str, provenance: str, request: str = "") -> str:
+    """Return the sentences on the source of a component, or of the operation that makes ``request``."""
+    if not section:
+        known = f"{request}: {_SOURCES[provenance].lower()}" if request else _SOURCES[provenance]
+        return f"{known}, not in the service document."
+    described = f" {_SOURCES[provenance]}, not described there." if provenance in _SOURCES else ""
+    return f"{f'{request}:' if request else 'See'} section {section} of the service document.{described}"
 
 
 def class_docstring(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
-from jinja2 import Environment
+from typing import Any
 
 from ..naming import constant, pascal
 from ..spec import Field, Operation, Parameter, Spec, Type
@@ -35,49 +34,25 @@ ERRORS = {
 }
 
 
-@attrs.frozen(kw_only=True)
-class Method:
-    """Source of one endpoint method, in pieces."""
-
-    name: str
-    constant: str
-    signature: str
-    returns: str
-    docstring: str
-    arguments: str
-    paginated: bool
-
-
-@attrs.frozen(kw_only=True)
-class Namespace:
-    """Source of one endpoint class."""
-
-    name: str
-    attribute: str
-    description: str
-    methods: tuple[Method, ...]
-
-
-def render(spec: Spec, environment: Environment) -> str:
-    """Return the source of the module, not yet formatted."""
+def values(spec: Spec) -> dict[str, Any]:
+    """Return the values for the template."""
+    public = [operation for operation in spec.operations if operation.namespace not in PRIVATE_NAMESPACES]
     namespaces = []
     for attribute, description in spec.namespaces.items():
-        operations = [operation for operation in spec.operations if operation.namespace == attribute]
-        if operations and attribute not in PRIVATE_NAMESPACES:
+        if operations := [operation for operation in public if operation.namespace == attribute]:
             names = {operation.python_name for operation in operations}
-            methods = tuple(_method(operation, spec, "list" in names) for operation in operations)
-            namespaces.append(
-                Namespace(name=pascal(attribute), attribute=attribute, description=description, methods=methods)
-            )
-    public = [operation for operation in spec.operations if operation.namespace not in PRIVATE_NAMESPACES]
-    return environment.get_template("endpoints.py.jinja2").render(
-        namespaces=namespaces,
-        constants=sorted(constant(operation.name) for operation in public),
-        models=sorted([*spec.models, *spec.enums]),
-    )
+            methods = [_method(operation, spec, "list" in names) for operation in operations]
+            head = {"name": pascal(attribute), "attribute": attribute, "description": description}
+            namespaces.append({**head, "methods": methods})
+    return {
+        "namespaces": namespaces,
+        "constants": sorted(constant(operation.name) for operation in public),
+        "models": sorted([*spec.models, *spec.enums]),
+    }
 
 
-def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
+def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> dict[str, Any]:
+    """Return the source of one method, in pieces."""
     returns = result_type(operation)
     if operation.shape == "page":
         returns = f"Pager[{operation.result}]"
@@ -87,15 +62,15 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> Method:
     body = [f"body={operation.body_name}"] if operation.body else []
     if flat:
         body = [f"body={operation.body}({', '.join(f'{field.name}={_model_argument(field)}' for field in flat)})"]
-    return Method(
-        name=operation.python_name,
-        constant=constant(operation.name),
-        signature=_signature(operation, flat),
-        returns=returns,
-        docstring=_docstring(operation, flat),
-        arguments=", ".join([*(f"{each.name}={each.name}" for each in operation.parameters), *body]),
-        paginated=operation.shape == "page",
-    )
+    return {
+        "name": operation.python_name,
+        "constant": constant(operation.name),
+        "signature": _signature(operation, flat),
+        "returns": returns,
+        "docstring": _docstring(operation, flat),
+        "arguments": ", ".join([*(f"{each.name}={each.name}" for each in operation.parameters), *body]),
+        "paginated": operation.shape == "page",
+    }
 
 
 def _model_argument(field: Field) -> str:
@@ -125,7 +100,12 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
     blocks = [docstrings.fill(operation.summary)]
     if operation.description:
         blocks.append(docstrings.fill(operation.description))
-    if arguments := _argument_lines(operation, flat):
+    required = [each for each in operation.parameters if each.required]
+    others: list[Parameter | Field] = [each for each in operation.parameters if not each.required]
+    arguments = [_entry(each, operation.provenance) for each in required]
+    if operation.body and not flat:
+        arguments.append(docstrings.fill(f"{operation.body_name}: Request body.", "    ", "        "))
+    if arguments := arguments + [_entry(each, operation.provenance) for each in (*others, *flat)]:
         blocks.append("Args:\n" + "\n".join(arguments))
     if operation.result:
         pages = f"A pager over `{operation.result}` objects. Pages are fetched lazily."
@@ -135,17 +115,8 @@ def _docstring(operation: Operation, flat: tuple[Field, ...]) -> str:
         blocks.append("\n".join([heading, *raised]))
     request = f"``{operation.method} {operation.path}``" + (f" on host ``{operation.host}``" if operation.host else "")
     request += f", interface version {operation.version}" if operation.version else ""
-    blocks.append(docstrings.fill(docstrings.source_of_operation(request, operation.section, operation.provenance)))
+    blocks.append(docstrings.fill(docstrings.source(operation.section, operation.provenance, request)))
     return "\n\n".join(blocks)
-
-
-def _argument_lines(operation: Operation, flat: tuple[Field, ...]) -> list[str]:
-    after: list[Parameter | Field] = [each for each in operation.parameters if not each.required]
-    owner = operation.provenance
-    lines = [_entry(each, owner) for each in operation.parameters if each.required]
-    if operation.body and not flat:
-        lines.append(docstrings.fill(f"{operation.body_name}: Request body.", "    ", "        "))
-    return lines + [_entry(each, owner) for each in (*after, *flat)]
 
 
 def _raise_lines(operation: Operation) -> list[str]:
@@ -153,21 +124,16 @@ def _raise_lines(operation: Operation) -> list[str]:
     lines = [f"    errors.{name}: {cause} ({status})." for status, name, cause in raised]
     if operation.parameters or operation.body:
         lines.append("    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.")
-    if refusals := _refusals(operation):
-        lines.append(f"    errors.ConfigurationError: {', '.join(refusals)}; nothing was sent.")
-    if operation.effect == "mutate":
-        lines.append("    errors.ResponseLostError: no response arrived; the request may have been processed.")
-    return lines
-
-
-def _refusals(operation: Operation) -> list[str]:
-    """Return the reasons why the client itself refuses a call."""
     causes = {
         f"host {operation.host} missing in the environment": operation.host is not None,
         "read-only client": operation.effect == "mutate",
         "sandbox environment": operation.production_only,
     }
-    return [cause for cause, applies in causes.items() if applies]
+    if refusals := [cause for cause, applies in causes.items() if applies]:
+        lines.append(f"    errors.ConfigurationError: {', '.join(refusals)}; nothing was sent.")
+    if operation.effect == "mutate":
+        lines.append("    errors.ResponseLostError: no response arrived; the request may have been processed.")
+    return lines
 
 
 def _entry(each: Parameter | Field, owner: str) -> str:

@@ -6,24 +6,25 @@ written into the file of its area alone. Existing lines stay unchanged, in their
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ..read.document import parse
+
 __all__ = ["INDEX", "render"]
 
 INDEX = "openapi.yaml"
 _PATHS_END = "\ncomponents:\n"
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def render(folder: Path) -> str:
     """Return the content of the index with the lines that it lacks; the reader of the schema reports invalid YAML."""
     content = (folder / INDEX).read_text(encoding="utf-8")
     index = _parsed(content)
-    listed = {reference["$ref"] for section in _sections(index) for reference in section.values()}
+    sections = (index.get("paths") or {}, (index.get("components") or {}).get("schemas") or {})
+    listed = {reference["$ref"] for section in sections for reference in section.values()}
     paths: list[str] = []
     components: list[str] = []
     for file in sorted(folder.glob("*.yaml")):
@@ -43,11 +44,7 @@ def render(folder: Path) -> str:
 
 def _parsed(content: str) -> dict[str, Any]:
     try:
-        found = yaml.load(content, Loader=_LOADER)  # noqa: S506 - a SafeLoader
+        found = parse(content)
     except yaml.YAMLError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _sections(index: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    return (index.get("paths") or {}, (index.get("components") or {}).get("schemas") or {})

@@ -33,6 +33,8 @@ _SCALARS: dict[str, dict[str, Any]] = {
 
 def render(spec: Spec, header: str) -> str:
     """Return the source of the module, not yet formatted."""
+    restatements = _restatements(spec)
+    bases = {enum.name: {"base": "AnyCaseStrEnum"} for enum in spec.enums.values() if enum.ignores_case}
     config = GenerateConfig(
         input_file_type=InputFileType.OpenAPI,
         openapi_scopes=[OpenAPIScope.Schemas],
@@ -45,7 +47,7 @@ def render(spec: Spec, header: str) -> str:
             "collections.abc.Mapping",
             *(f"brokerage_async._open_enums.{name}" for name in _ENUMS),
             *(f"brokerage_async._values.{name}" for name in _VALUES),
-            *(f"brokerage_async._terms.{name}" for name in _TERMS if _restatements(spec)),
+            *(f"brokerage_async._terms.{name}" for name in _TERMS if restatements),
         ],
         snake_case_field=True,
         capitalise_enum_members=True,
@@ -61,7 +63,7 @@ def render(spec: Spec, header: str) -> str:
         allow_remote_refs=False,
         disable_timestamp=True,
         custom_file_header=header,
-        extra_template_data=_restatements(spec) | _enum_bases(spec),
+        extra_template_data=restatements | bases,
         use_double_quotes=True,
         use_type_checking_imports=False,
         formatters=[],  # `write` formats, in the style of the project from any directory
@@ -76,6 +78,7 @@ def render(spec: Spec, header: str) -> str:
 _ENUMS = ("AnyCaseStrEnum", "OpenStrEnum")
 _VALUES = ("EMPTY", "Model", "as_optional_object", "as_optional_tuple", "as_tuple", "raw_object")
 _TERMS = ("Amount", "restate")
+_HINTS = {"decimal": "Amount", "date": "date", "string": "str", "boolean": "bool"}
 
 
 def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
@@ -84,18 +87,9 @@ def _restatements(spec: Spec) -> defaultdict[str, dict[str, Any]]:
     for model in spec.models.values():
         if model.restates is not None:
             fields = [field for field in model.fields if field.name in model.restates.names]
-            hints = {field.name: _hint(field.type) for field in fields}
+            hints = {field.name: field.type.name or _HINTS[field.type.kind] for field in fields}
             data[model.name] = {"restated": hints, "sources": model.restates.sources}
     return data
-
-
-def _enum_bases(spec: Spec) -> dict[str, dict[str, Any]]:
-    """Return the base class of each enumeration that is not an `OpenStrEnum`."""
-    return {enum.name: {"base": "AnyCaseStrEnum"} for enum in spec.enums.values() if enum.ignores_case}
-
-
-def _hint(type_: Type) -> str:
-    return type_.name or {"decimal": "Amount", "date": "date", "string": "str", "boolean": "bool"}[type_.kind]
 
 
 def _document(spec: Spec) -> dict[str, Any]:
@@ -135,11 +129,8 @@ def _property(field: Field, owner: str) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
-    return {**schema, "description": docstrings.fill(_meaning(field, owner))}
-
-
-def _meaning(field: Field, owner: str) -> str:
-    return docstrings.with_provenance(field.description, field.provenance, owner)
+    meaning = docstrings.with_provenance(field.description, field.provenance, owner)
+    return {**schema, "description": docstrings.fill(meaning)}
 
 
 def _type(type_: Type) -> dict[str, Any]:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment
+from typing import Any
 
 from ..naming import constant
-from ..spec import Field, Operation, Parameter, Rule, Spec, Type
+from ..spec import Field, Operation, Parameter, Rule, Spec
 
 #: Shapes whose result is a list.
 LISTS = ("many", "page", "bare_many")
 
 
-def render(spec: Spec, environment: Environment) -> str:
-    """Return the source of the module, not yet formatted."""
-    requests = list(spec.request_models())
-    return environment.get_template("operations.py.jinja2").render(
-        requests=[
+def values(spec: Spec) -> dict[str, Any]:
+    """Return the values for the template."""
+    return {
+        "requests": [
             (model, [_body_field(field) for field in model.fields], _rules(model.rules), _rules(model.service_rules))
-            for model in requests
+            for model in spec.request_models()
         ],
-        operations=[(constant(operation.name), operation, *_views(operation)) for operation in spec.operations],
-    )
+        "operations": [
+            (
+                constant(each.name),
+                each,
+                result_type(each, "models."),
+                [_parameter(parameter) for parameter in each.parameters],
+                _rules(each.rules),
+                _rules(each.service_rules),
+            )
+            for each in spec.operations
+        ],
+    }
 
 
 def result_type(operation: Operation, prefix: str = "") -> str:
@@ -31,54 +40,29 @@ def result_type(operation: Operation, prefix: str = "") -> str:
     return f"list[{name}]" if operation.shape in LISTS else name
 
 
-def _views(operation: Operation) -> tuple[str, list[str], list[str], list[str]]:
-    return (
-        result_type(operation, "models."),
-        [_parameter(parameter) for parameter in operation.parameters],
-        _rules(operation.rules),
-        _rules(operation.service_rules),
-    )
-
-
 def _parameter(parameter: Parameter) -> str:
     kind = "string" if parameter.type.kind == "enum" else parameter.type.kind
-    arguments = [f'name="{parameter.name}"', f'wire="{parameter.wire}"', f'location="{parameter.location}"']
-    if kind != "string":
-        arguments.append(f'kind="{kind}"')
-    if parameter.type.array:
-        arguments.append("array=True")
-    if parameter.joined:
-        arguments.append("joined=True")
-    if parameter.required:
-        arguments.append("required=True")
-    arguments += _bounds(parameter.type)
-    if parameter.type.kind == "enum":
-        arguments.append(f"choices=models.{parameter.type.name}")
-    return f"Parameter({', '.join(arguments)})"
+    own = {"location": parameter.location, "kind": "" if kind == "string" else kind}
+    flags = {"array": parameter.type.array, "joined": parameter.joined, "required": parameter.required}
+    return _call("Parameter", parameter, own, flags)
 
 
 def _body_field(field: Field) -> str:
     kind = {"enum": "string", "model": "object"}.get(field.type.kind, field.type.kind)
-    arguments = [f'name="{field.name}"', f'wire="{field.wire}"', f'kind="{kind}"']
-    if field.type.number:
-        arguments.append("number=True")
-    if field.type.array:
-        arguments.append("array=True")
-    if field.required:
-        arguments.append("required=True")
-    if field.type.min_items is not None:
-        arguments.append(f"min_items={field.type.min_items}")
-    arguments += _bounds(field.type)
-    if field.type.kind == "enum":
-        arguments.append(f"choices=models.{field.type.name}")
-    if field.type.kind == "model":
-        arguments.append(f"model=models.{field.type.name}")
-    return f"BodyField({', '.join(arguments)})"
+    flags = {"number": field.type.number, "array": field.type.array, "required": field.required}
+    return _call("BodyField", field, {"kind": kind}, {**flags, "min_items": field.type.min_items})
 
 
-def _bounds(type_: Type) -> list[str]:
-    bounds = {"minimum": type_.minimum, "maximum": type_.maximum}
-    return [f"{name}={bound}" for name, bound in bounds.items() if bound is not None]
+def _call(name: str, each: Parameter | Field, strings: dict[str, str], others: dict[str, Any]) -> str:
+    """Return the source of a parameter or field, without empty arguments and defaults."""
+    type_ = each.type
+    written = {"name": each.name, "wire": each.wire, **strings}
+    given = {**others, "minimum": type_.minimum, "maximum": type_.maximum}
+    arguments = [f'{key}="{value}"' for key, value in written.items() if value]
+    arguments += [f"{key}={value}" for key, value in given.items() if value is not None and value is not False]
+    if type_.kind in ("enum", "model"):
+        arguments.append(f"{'choices' if type_.kind == 'enum' else 'model'}=models.{type_.name}")
+    return f"{name}({', '.join(arguments)})"
 
 
 def _rules(rules: tuple[Rule, ...]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-__all__ = ["cell", "code", "reference", "slug", "table"]
+__all__ = ["cell", "code", "reference", "table"]
 
 _SPECIAL = re.compile(r"([\\|*_<>\[\]{}])")
 
@@ -24,11 +24,6 @@ def code(literal: str) -> str:
 def reference(name: str) -> str:
     """Return a link to a Python object of the package, shown by its last name."""
     return f"{{py:obj}}`~brokerage_async.{name}`"
-
-
-def slug(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub and MyST form it."""
-    return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

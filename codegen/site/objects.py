@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+from brokerage_async import models
 from codegen.read.operations import SCALAR_RESULTS
-from codegen.spec import Enum, Field, Model, Operation, Spec
+from codegen.spec import Enum, Field, Model, Spec
 
 from .markdown import cell, code, table
 from .operations import PROVENANCE, namespaces, type_cell
@@ -20,39 +23,23 @@ def render(spec: Spec) -> dict[str, str]:
 
 
 def by_namespace(spec: Spec) -> dict[str, list[str]]:
-    """Return the names of all models and enumerations, each under the first namespace that needs it."""
-    visited: set[str] = set()
-    found: dict[str, list[str]] = {}
-    for namespace in namespaces(spec):
-        operations = [each for each in spec.operations if each.namespace == namespace]
-        before = set(visited)
-        for operation in operations:
-            for name in _used_by(operation):
-                _visit(name, spec, visited)
-        found[namespace] = sorted(visited - before)
-    found[SHARED] = sorted({*spec.models, *spec.enums} - visited - _private(spec))
-    return found
+    """Return the names of all models and enumerations, each under the first namespace that needs it.
 
-
-def _private(spec: Spec) -> set[str]:
-    """Return the names that only private namespaces, such as tokens, use."""
-    visited: set[str] = set()
+    Objects that only private namespaces use, such as tokens, stand nowhere unless they are exported.
+    """
+    needed: defaultdict[str, set[str]] = defaultdict(set)
     for operation in spec.operations:
-        if operation.namespace not in namespaces(spec):
-            for name in _used_by(operation):
-                _visit(name, spec, visited)
-    return visited - _exported()
-
-
-def _exported() -> set[str]:
-    from brokerage_async import models
-
-    return set(models.__all__)
-
-
-def _used_by(operation: Operation) -> list[str]:
-    names = [operation.body, operation.result, *(each.type.name for each in operation.parameters)]
-    return [name for name in names if name is not None and name not in SCALAR_RESULTS.values()]
+        for name in (operation.body, operation.result, *(each.type.name for each in operation.parameters)):
+            if name is not None and name not in SCALAR_RESULTS.values():
+                _visit(name, spec, needed[operation.namespace])
+    found: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for namespace in namespaces(spec):
+        found[namespace] = sorted(needed.pop(namespace) - taken)
+        taken.update(found[namespace])
+    private = set().union(*needed.values()) - set(models.__all__)
+    found[SHARED] = sorted({*spec.models, *spec.enums} - taken - private)
+    return found
 
 
 def _visit(name: str, spec: Spec, visited: set[str]) -> None:
@@ -80,14 +67,13 @@ def _autoclass(name: str, members: str = "") -> str:
 
 
 def _model(model: Model) -> str:
-    rows = ((code(each.name), _keys(each), type_cell(each.type), _meaning(model, each)) for each in model.fields)
+    rows = (
+        (code(each.name), ", ".join(map(code, (each.wire, *each.aliases))), type_cell(each.type), _meaning(model, each))
+        for each in model.fields
+    )
     fields = table(("Attribute", "JSON key", "Type", "Meaning"), rows)
     directive = _autoclass(model.name, "of" if model.restates else "")
     return f"## {model.name}\n\n{directive}\n\n{fields}"
-
-
-def _keys(field: Field) -> str:
-    return ", ".join(map(code, (field.wire, *field.aliases)))
 
 
 def _meaning(model: Model, field: Field) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from typing import Any
 
 from brokerage_async._generated import endpoints
 from codegen.naming import pascal
 from codegen.render.endpoints import ERRORS, PRIVATE_NAMESPACES
-from codegen.spec import Operation, Parameter, Rule, Spec, Type
+from codegen.spec import Operation, Spec, Type
 
 from .markdown import cell, code, reference, table
 
@@ -72,8 +72,10 @@ def _signature(operation: Operation) -> str:
 def _facts(operation: Operation) -> str:
     environments = "production only" if operation.production_only else "production and sandbox"
     section = f", section {operation.section} of its document" if operation.section else ""
+    host = operation.host
+    on_host = f" on host {code(host)}, whose address `Environment(hosts=...)` gives" if host else ""
     rows = [
-        ("Request", code(f"{operation.method} {operation.path}") + _on_host(operation)),
+        ("Request", code(f"{operation.method} {operation.path}") + on_host),
         ("Effect", EFFECTS[operation.effect]),
         ("Scope", code(operation.scope) if operation.scope else "none"),
         ("Environments", environments),
@@ -83,23 +85,14 @@ def _facts(operation: Operation) -> str:
 
 
 def _arguments(operation: Operation) -> str:
-    rows = (
-        (code(each.name), _place(each), type_cell(each.type), "yes" if each.required else "", _meaning(operation, each))
-        for each in operation.parameters
-    )
+    rows = []
+    for each in operation.parameters:
+        place = f"{code(each.wire)} in the {each.location}{', values joined by commas' if each.joined else ''}"
+        meaning = cell(each.description)
+        if each.provenance not in (operation.provenance, "documented"):
+            meaning += f" ({PROVENANCE.get(each.provenance, each.provenance)})"
+        rows.append((code(each.name), place, type_cell(each.type), "yes" if each.required else "", meaning))
     return table(("Argument", "On the wire", "Type", "Required", "Meaning"), rows)
-
-
-def _place(parameter: Parameter) -> str:
-    joined = ", values joined by commas" if parameter.joined else ""
-    return f"{code(parameter.wire)} in the {parameter.location}{joined}"
-
-
-def _meaning(operation: Operation, parameter: Parameter) -> str:
-    meaning = cell(parameter.description)
-    if parameter.provenance in (operation.provenance, "documented"):
-        return meaning
-    return f"{meaning} ({PROVENANCE.get(parameter.provenance, parameter.provenance)})"
 
 
 def type_cell(type_: Type) -> str:
@@ -131,19 +124,11 @@ def _rules(operation: Operation, spec: Spec) -> str:
     rules = [*operation.rules, *(spec.models[operation.body].rules if operation.body else ())]
     if not rules:
         return ""
-    listed = "\n".join(f"- {line}" for line in map(_rule, rules))
-    return f"**Rules**, checked before anything is sent (`InvalidRequestError`):\n\n{listed}"
-
-
-def _rule(rule: Rule) -> str:
-    arguments = dict(rule.arguments)
-    mark = " *(rule of this library)*" if arguments.get("library") else ""
-    return cell(str(arguments["message"])) + mark
-
-
-def _on_host(operation: Operation) -> str:
-    host = operation.host
-    return "" if host is None else f" on host {code(host)}, whose address `Environment(hosts=...)` gives"
+    listed = [
+        f"\n- {cell(str(rule['message']))}{' *(rule of this library)*' if rule.get('library') else ''}"
+        for rule in (dict[str, Any](each.arguments) for each in rules)
+    ]
+    return f"**Rules**, checked before anything is sent (`InvalidRequestError`):\n{''.join(listed)}"
 
 
 def _result(operation: Operation) -> str:
@@ -162,19 +147,14 @@ def _result(operation: Operation) -> str:
 
 
 def _errors(operation: Operation) -> str:
-    rows = [(str(status), reference(f"errors.{name}"), cause) for status, name, cause in _raised(operation)]
-    return "**Errors**\n\n" + table(("Status", "Class", "Cause"), rows)
-
-
-def _raised(operation: Operation) -> Iterator[tuple[int | str, str, str]]:
-    for status in operation.errors:
-        if status in ERRORS:
-            yield status, *ERRORS[status]
-    yield "5xx", "ServerError", "the service failed"
+    raised = [(str(status), *ERRORS[status]) for status in operation.errors if status in ERRORS]
+    raised.append(("5xx", "ServerError", "the service failed"))
     if operation.parameters or operation.body:
-        yield "not sent", "InvalidRequestError", "an argument breaks a documented rule"
+        raised.append(("not sent", "InvalidRequestError", "an argument breaks a documented rule"))
     if operation.production_only:
-        yield "not sent", "ConfigurationError", "the client is one of a sandbox"
+        raised.append(("not sent", "ConfigurationError", "the client is one of a sandbox"))
     if operation.effect == "mutate":
-        yield "not sent", "ConfigurationError", "the client is read-only"
-        yield "no answer", "ResponseLostError", "the request may have been processed"
+        raised.append(("not sent", "ConfigurationError", "the client is read-only"))
+        raised.append(("no answer", "ResponseLostError", "the request may have been processed"))
+    rows = [(status, reference(f"errors.{name}"), cause) for status, name, cause in raised]
+    return "**Errors**\n\n" + table(("Status", "Class", "Cause"), rows)

@@ -42,14 +42,17 @@ def test_names_take_their_python_forms() -> None:
     assert naming.pascal("market_time") == "MarketTime"
     assert naming.camel("high52_week_price") == "high52WeekPrice"
     assert naming.camel("index") == "index"
-    assert naming.is_dasherized("close-at-ext")
-    assert not any(map(naming.is_dasherized, ("closeAt", "close_at", "-close", "close--at", "Close", "")))
-    assert naming.is_underscored("access_token")
-    assert [each for each in ("startDate", "ETA", "start-date", "_eta") if naming.is_camel_case(each)] == [
-        "startDate",
-        "ETA",
-    ]
-    assert naming.is_operation_id("orders.dry_run")
-    assert not any(map(naming.is_operation_id, ("orders", "orders.", "orders.dryRun", "a.b.c", "orders.import")))
-    assert naming.is_component("OrderLeg")
-    assert not any(map(naming.is_component, ("orderLeg", "Order-Leg", "None")))
+
+
+@for_each(
+    "form, fitting, others",
+    [
+        ("dashes", ["close-at-ext", "class"], ["closeAt", "close_at", "-close", "close--at", "Close", ""]),
+        ("underscores", ["access_token"], ["access-token", "_token", ""]),
+        ("camel-case", ["startDate", "ETA"], ["start-date", "_eta"]),
+        ("operation", ["orders.dry_run"], ["orders", "orders.", "orders.dryRun", "a.b.c", "orders.import"]),
+        ("component", ["OrderLeg"], ["orderLeg", "Order-Leg", "None"]),
+    ],
+)
+def test_forms_are_recognised(form: str, fitting: list[str], others: list[str]) -> None:
+    assert [name for name in (*fitting, *others) if naming.has_form(form, name)] == fitting

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from codegen.read.loader import parse
+from codegen.read.document import parse
 
 __all__ = ["FOLDER", "schema_files"]
 

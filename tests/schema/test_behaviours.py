@@ -10,7 +10,7 @@ import pytest
 from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async._generated.operations import OPERATIONS, REQUEST_MODELS
 from brokerage_async.simulator import Simulator
-from codegen.read.loader import parse
+from codegen.read.document import parse
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = parse((ROOT / "schema" / "behaviours.yaml").read_text("utf-8"))["behaviours"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from codegen.read import loader
+from codegen.read import document as loader
 from tests.tables import for_each
 
 

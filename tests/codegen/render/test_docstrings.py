@@ -6,7 +6,7 @@ import inspect
 import pydoc
 
 from brokerage_async._generated.endpoints import Instruments
-from codegen.render.docstrings import WIDTH, class_docstring, fill, source_of_operation, with_provenance
+from codegen.render.docstrings import WIDTH, class_docstring, fill, source, with_provenance
 from tests.codegen.support import Package
 from tests.tables import for_each
 
@@ -23,12 +23,10 @@ def test_docstrings_name_section_provenance_and_observed_values(garden: Package)
     assert with_provenance("Name.", "published", "recorded") == "Name. Published, not recorded."
     assert with_provenance("Name.", "client") == "Name. Known from other clients only."
     assert with_provenance("Name.", "client", "client") == "Name."
-    of = source_of_operation
-    assert of("``GET /beds``", "Beds", "documented") == "``GET /beds``: section Beds of the service document."
-    assert of("``GET /beds``", "Beds", "published").endswith("document. Published by the service, not described there.")
-    assert (
-        of("``GET /beds``", "", "recorded") == "``GET /beds``: recorded from the service, not in the service document."
-    )
+    request = "``GET /beds``"
+    assert source("Beds", "documented", request) == "``GET /beds``: section Beds of the service document."
+    assert source("Beds", "published", request).endswith("Published by the service, not described there.")
+    assert source("", "recorded", request) == ("``GET /beds``: recorded from the service, not in the service document.")
     assert class_docstring("Bed of a garden. A bed holds plants. Many.", "Beds") == (
         "Bed of a garden.\n\nA bed holds plants. Many.\n\nSee section Beds of the service document."
     )

@@ -18,7 +18,7 @@ SHEDS = LeftOut(request="POST /sheds", reason="Sheds have gone.", clients=("spad
 
 
 def test_render_lists_every_operation_with_its_source_and_its_clients() -> None:
-    lines = render(load(TOY), Comparison(clients=(SPADE,), left_out=(SHEDS,))).splitlines()
+    lines = render(load(TOY), Comparison(clients=(SPADE,), left_out=(SHEDS,)))["operations.md"].splitlines()
     assert lines[0] == "# Operations"
     assert "- `spade` 1.0.0 (PyPI), a client of gardens: 2 of these 5 operations" in lines
     assert lines[lines.index("## client.garden") : lines.index("## Left out") - 1] == [
