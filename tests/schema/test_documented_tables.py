@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from codegen.read.loader import parse
+from codegen.read.document import parse
 from tests.schema.sources import schema_files
 from tests.tables import for_each
 
