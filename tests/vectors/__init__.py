@@ -23,8 +23,10 @@ import yaml
 from brokerage_async import models
 from tests.vectors.exchange import Exchange
 
+FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-class Loader(yaml.CSafeLoader):
+
+class Loader(FAST):
     """YAML with the types of the library: exact decimals, aware timestamps, models and enumerations."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
