@@ -140,7 +140,7 @@ async def follow(
 
     Args:
         title: title of the table.
-        items: what is shown.
+        items: source of the items.
         row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last.
         record: returns an item as JSON values.
         as_json: print lines of JSON.

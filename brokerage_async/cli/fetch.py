@@ -135,7 +135,7 @@ METHODS: Mapping[Kind, tuple[str, Mapping[str, object]]] = {
     Kind.EQUITY_CHAINS: ("equity_option_chains", {}),
     Kind.EARNINGS: ("earnings_reports", {}),
 }
-"""Methods of `Bulk` whose names are not those of their kinds; expired instruments are requested with the others."""
+"""Methods of `Bulk` whose names differ from their kinds; expired instruments are requested with the others."""
 
 
 def begin(bulk: Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any) -> BulkFetch[Any]:

@@ -23,7 +23,7 @@ from ..protocol.conformance import Finding, Words
 from ..protocol.decoding.lenient import parse
 from ..protocol.order_status import TERMINAL
 from ..tickets import buy_to_open, limit
-from .witness import BUY, CLOSE, LIMIT, LOSS, MARGIN, PROFIT, Answer, NotAskedError, Row, Witness, outcome_of
+from .witness import BUY, CLOSE, LIMIT, LOSS, MARGIN, PROFIT, Answer, NotAskedError, Row, Terms, Witness, outcome_of
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -417,7 +417,7 @@ async def external_identifier_echoed(witness: Witness) -> str | None:
 
 
 async def leave_nothing(entry: OrderEntry, client: Client, account: str) -> None:
-    """Cancel what was placed, also where nobody waited for the answer, and return when it is over.
+    """Cancel the order, also one whose answer was never read, and return when it is over.
 
     Raises:
         OrderOutcomeUnknownError: the order may still work.
@@ -442,8 +442,8 @@ async def leave_nothing(entry: OrderEntry, client: Client, account: str) -> None
             )
 
 
-MARKET = {"order_type": "Market", "time_in_force": "Day", "legs": [BUY]}
-OPTION = {**BUY, "symbol": Witness.option, "instrument_type": "Equity Option"}
+MARKET: Terms = {"order_type": "Market", "time_in_force": "Day", "legs": [BUY]}
+OPTION: Terms = {**BUY, "symbol": Witness.option, "instrument_type": "Equity Option"}
 COMPLEX = "complex_orders.dry_run"
 PROBES: Mapping[str, Probe] = {
     each.__name__: each

@@ -21,9 +21,18 @@ TIMEOUT = 30.0
 """Seconds in which a running simulator has to answer."""
 
 
-EnvironmentName = enum.Enum("EnvironmentName", {"SANDBOX": "sandbox", "PRODUCTION": "production"})
-Wire = enum.Enum("Wire", {"OBSERVED": "observed", "DOCUMENTED": "documented"})
-"""The two environments, and the two forms of JSON types, as options can name them."""
+class EnvironmentName(enum.Enum):
+    """The two environments, as an option can name them."""
+
+    SANDBOX = "sandbox"
+    PRODUCTION = "production"
+
+
+class Wire(enum.Enum):
+    """The two forms of JSON types, as an option can name them."""
+
+    OBSERVED = "observed"
+    DOCUMENTED = "documented"
 
 
 def start_of(value: str) -> datetime:

@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Terms = dict[str, object]
 
 SYMBOLS = ("AAPL", "KO", "F", "T", "MSFT", "SPY")
 """Liquid equities; dry-runs are about the first that the account neither holds nor trades."""
@@ -145,7 +146,7 @@ class Witness:
     async def fill(self, value: Any) -> Any:
         """Return a value of the tables below: rows, days from today and methods of a witness are looked up.
 
-        Keys become those of the wire, and those without a value are left out.
+        Keys become wire keys; keys without a value are left out.
         """
         if isinstance(value, Row):
             rows = (await self.ask(value.operation)).rows
@@ -156,7 +157,8 @@ class Witness:
         if isinstance(value, dt.timedelta):
             return self.today + value
         if callable(value):
-            return await self.fill(await value(self))
+            looked_up: Any = await cast("Any", value)(self)
+            return await self.fill(looked_up)
         if isinstance(value, dict):
             terms = {key: each for key, each in value.items() if each is not None}
             return {key.replace("_", "-"): await self.fill(each) for key, each in terms.items()}
@@ -337,16 +339,16 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "watchlists.get_public": {"watchlist_name": Row("watchlists.list_public", "name")},
     "watchlists.get_pairs": {"pairs_watchlist_name": Row("watchlists.list_pairs", "name")},
 }  # fmt: skip
-"""Arguments of operations, where those of `COMMON` do not do."""
+"""Arguments of operations that need others than `COMMON` has."""
 
-BUY = {"symbol": Witness.symbol, "instrument_type": "Equity", "action": "Buy to Open", "quantity": "1"}
-LIMIT = {"order_type": "Limit", "time_in_force": "Day", "price": "1", "price_effect": "Debit", "legs": [BUY]}
+BUY: Terms = {"symbol": Witness.symbol, "instrument_type": "Equity", "action": "Buy to Open", "quantity": "1"}
+LIMIT: Terms = {"order_type": "Limit", "time_in_force": "Day", "price": "1", "price_effect": "Debit", "legs": [BUY]}
 """An order that costs little."""
-CLOSE = {**LIMIT, "price": "9000", "price_effect": "Credit", "legs": [{**BUY, "action": "Sell to Close"}]}
+CLOSE: Terms = {**LIMIT, "price": "9000", "price_effect": "Credit", "legs": [{**BUY, "action": "Sell to Close"}]}
 """An order that closes a position far above the market."""
-PROFIT = {**CLOSE, "time_in_force": "GTC"}
-LOSS = {"order_type": "Stop", "time_in_force": "GTC", "stop_trigger": "0.5", "legs": CLOSE["legs"]}
-MARGIN = {
+PROFIT: Terms = {**CLOSE, "time_in_force": "GTC"}
+LOSS: Terms = {"order_type": "Stop", "time_in_force": "GTC", "stop_trigger": "0.5", "legs": CLOSE["legs"]}
+MARGIN: Terms = {
     **LIMIT, "account_number": Witness.account, "underlying_symbol": Witness.symbol,
     "underlying_instrument_type": "Equity",
 }  # fmt: skip

@@ -25,7 +25,7 @@ MAIN = "\nfrom brokerage_async.cli import main\nmain()"
 
 
 def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with the arguments of a command, in a process of its own."""
+    """Run a program with the arguments of a command, in a separate process."""
     source = f"import sys; sys.argv = ['brokerage-async', *{arguments!r}]\n{program}"
     return subprocess.run(
         [sys.executable, "-c", source],
