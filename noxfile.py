@@ -96,7 +96,7 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Measure branch coverage of the package without generated code; less than 95 % fails."""
+    """Measure branch coverage of the package without generated code. Less than 95 % fails."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("coverage"))
     session.run("coverage", "erase")
     left_out = "not leaves_out_what_may_not_be_needed"  # coverage itself imports those modules in child processes
@@ -139,7 +139,7 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in ``docs/_build/html`` and run its console blocks; a broken link, an undocumented name fails."""
+    """Build the site in ``docs/_build/html`` and run its console blocks. A broken link, an undocumented name fails."""
     session.install("-e", ".[arrow,cli,postgres,redis]", *group("docs"))
     site = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
@@ -150,7 +150,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the site, search it and read it on a phone in a real Chromium (Debian's package); says so without one."""
+    """Build the site, search it and read it on a phone in a real Chromium (Debian's package). Says so without one."""
     session.install("-e", ".[cli,postgres]", *group("docs"), *group("site"))
     folder = "docs/_build/html"
     session.run("python", "-m", "sphinx", "-b", "html", "-q", "docs", folder)
@@ -260,7 +260,7 @@ def books(session: nox.Session) -> None:
 
 @nox.session
 def interop(session: nox.Session) -> None:
-    """Clients that others wrote, unchanged, call by call against the simulator; writes a report."""
+    """Clients that others wrote, unchanged, call by call against the simulator. Writes a report."""
     session.install("-e", ".", *group("interop"))
     folder = from_npm(session, "@tastytrade/api")
     # Without Node the page is not written: it keeps its statements on both clients.
@@ -273,7 +273,7 @@ def interop(session: nox.Session) -> None:
 
 
 def from_npm(session: nox.Session, *packages: str) -> str:
-    """Install packages of Node in a temporary folder, and return it; warn and return "" without Node or npm."""
+    """Install packages of Node in a temporary folder, and return it. Warn and return "" without Node or npm."""
     if not (shutil.which("node") and shutil.which("npm")):
         session.warn(f"no Node or npm here: {', '.join(packages)} are skipped")
         return ""
@@ -282,7 +282,7 @@ def from_npm(session: nox.Session, *packages: str) -> str:
     return folder
 
 
-#: Tools from npm that read the bundled schema; these versions run on Node 20.
+#: Tools from npm that read the bundled schema. These versions run on Node 20.
 NODE_TOOLS = [
     "@hey-api/openapi-ts@0.95.0",
     "@redocly/cli@2.77.0",
@@ -323,7 +323,7 @@ def waiting(session: nox.Session) -> None:
 
 @nox.session
 def postgres(session: nox.Session) -> None:
-    """Run the journal tests on a real PostgreSQL server (Debian's package); says so without one."""
+    """Run the journal tests on a real PostgreSQL server (Debian's package). Says so without one."""
     session.install("-e", f"{EXTRAS[:-1]},postgres]", *group("tests"))
     session.run("pytest", "-q", "-rs", "-m", "postgres", *session.posargs)
 
@@ -337,14 +337,14 @@ def contract(session: nox.Session) -> None:
 
 @nox.session
 def browser(session: nox.Session) -> None:
-    """Test the simulator's page in a real Chromium (Debian's package); says so without one."""
+    """Test the simulator's page in a real Chromium (Debian's package). Says so without one."""
     session.install("-e", ".", *group("browser"))
     session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
 
 
 @nox.session
 def fleet(session: nox.Session) -> None:
-    """Run the tests and proofs of a fleet on real engines (Debian's packages); says so without them."""
+    """Run the tests and proofs of a fleet on real engines (Debian's packages). Says so without them."""
     session.install("-e", ".[redis,otel]", *group("tests"))
     engines = [name for name in ("redis-server", "valkey-server") if shutil.which(name)]
     if not engines:

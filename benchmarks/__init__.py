@@ -1,1 +1,1 @@
-"""What the library costs, beside its peers; see RESULTS.md."""
+"""What the library costs, beside its peers. See RESULTS.md."""

@@ -1,7 +1,7 @@
 """``python -m benchmarks``: measure everything, write RESULTS.md and its picture.
 
-python -m benchmarks             all rounds; writes the report
-python -m benchmarks --quick     fewer rounds; prints only
+python -m benchmarks             all rounds. Writes the report
+python -m benchmarks --quick     fewer rounds. Prints only
 python -m benchmarks --check     as asked for, and exit 1 when a bound is missed
 """
 

@@ -53,7 +53,7 @@ def _four(row: Row) -> Row:
     return _with(_naive(row), cancellable="true", price="N/A", underlying_symbol={"symbol": "AAPL"})
 
 
-#: Without a bound: the raw list is kept beside the models, so that its items are decoded twice; and nine fields.
+#: Without a bound: the raw list is kept beside the models, so that its items are decoded twice. And nine fields.
 LIST_ITEM, NINE = "null among the items of a list", "nine fields at once"
 
 #: A row of the page with fields in an undocumented form.

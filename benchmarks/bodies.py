@@ -113,7 +113,7 @@ def _polled(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Yield rows of market data as a program that polls every few seconds finds them.
 
     They have the keys, and numbers of the length, that the service was recorded to send for their type. Values of the
-    day stay; quotes move a little each time, sizes and volumes at random.
+    day stay. Quotes move a little each time, sizes and volumes at random.
     """
     chance = Random(0)
     rows = [{**row, **_day(row, chance)} for row in rows]

@@ -3,7 +3,7 @@
     python -m benchmarks.bulk [--rounds 7] [--rows 1000000] [--kills 20] [--only pages ...]
 
 The simulated service runs in a separate process. Contenders alternate round by round, so that a noisy machine
-troubles all alike; what counts is the median of the ratios. Memory is measured over a million rows, and the console's
+troubles all alike. What counts is the median of the ratios. Memory is measured over a million rows, and the console's
 fetch is killed at random moments.
 """
 

@@ -61,7 +61,7 @@ TIMES_EACH = 5
 
 
 def _holding(page: bodies.Page, rounds: int) -> Result:
-    """Measure one body that programs poll; each time counts several decodes, because some are short."""
+    """Measure one body that programs poll. Each time counts several decodes, because some are short."""
     REGISTRY.reset()
     name, bound, aim = HOLDINGS[page.name]
     registry, peer = DecoderRegistry(), peers.peer_from_bytes(page.model)

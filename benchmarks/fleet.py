@@ -2,7 +2,7 @@
 
     python -m benchmarks.fleet [--rounds 20] [--calls 500]
 
-Needs ``redis-server``. A server process answers with a fixed body; rounds of both clients alternate in one process, and
+Needs ``redis-server``. A server process answers with a fixed body. Rounds of both clients alternate in one process, and
 what counts is the CPU time of this process per call, 50 at once. Then the script is run for crowds of workers.
 """
 

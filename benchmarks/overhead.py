@@ -3,7 +3,7 @@
     python -m benchmarks.overhead [--rounds 40] [--calls 500]
 
 A server process answers with a fixed body as fast as it can. In this process rounds of the clients alternate, so that
-a noisy machine troubles all alike; what counts is the CPU time of this process per call. Everything that makes the
+a noisy machine troubles all alike. What counts is the CPU time of this process per call. Everything that makes the
 library resilient is switched on. The library also does more with the answer: it keeps undocumented fields.
 """
 

@@ -3,7 +3,7 @@
     python -m benchmarks.polling [--polls 100] [--rounds 40] [--check]
 
 A server in a separate process answers every request with the same 500 orders. In this process, rounds of polls take
-turns with rounds of bare GETs, each on one kept-alive connection; what counts is the CPU time of this process.
+turns with rounds of bare GETs, each on one kept-alive connection. What counts is the CPU time of this process.
 ``--check`` fails when a poll costs more than 1.3 times a GET.
 """
 

@@ -26,7 +26,7 @@ _OFFSET = re.compile(rb"page-offset=(\d+)")
 
 @contextmanager
 def running(target: Callable[..., None], *arguments: Any) -> Iterator[Connection]:
-    """Run a function in a separate process, with a pipe as its first argument; yield the other end."""
+    """Run a function in a separate process, with a pipe as its first argument. Yield the other end."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=target, args=(theirs, *arguments), daemon=True)
@@ -79,7 +79,7 @@ def answer(body: bytes, *fields: str) -> bytes:
 
 
 def serve_fixed(port: Connection, answers: Mapping[bytes, bytes]) -> None:
-    """Serve fixed answers; send the base address first."""
+    """Serve fixed answers. Send the base address first."""
 
     async def main() -> None:
         server = await FixedServer.start(answers)

@@ -1,7 +1,7 @@
 """Figures of the simulator as a server: ``python -m benchmarks.simulator``.
 
 One process serves, a second one asks over raw sockets, each on its own core where the machine has two. A rate is
-requests per CPU second of the server, so that it does not depend on what else the machine does; the rate by the wall
+requests per CPU second of the server, so that it does not depend on what else the machine does. The rate by the wall
 clock stands beside it. A bare aiohttp.web handler sends the same bytes for comparison.
 """
 
@@ -86,7 +86,7 @@ class Raw:
         self._head = f"Host: {host}:{port}\r\nUser-Agent: raw/1\r\nAccept: application/json\r\n{authorization}\r\n"
 
     def ask(self, target: str, times: int) -> bytes:
-        """Send ``times`` requests on every socket; return the last body."""
+        """Send ``times`` requests on every socket. Return the last body."""
         message = f"GET {target} HTTP/1.1\r\n{self._head}".encode()
         for _ in range(times):
             for each in self._sockets:

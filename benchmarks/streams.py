@@ -3,7 +3,7 @@
     python -m benchmarks.streams [--frames 300] [--rows 50] [--rounds 9] [--check]
 
 A server in a separate process pushes frames of quotes of 500 symbols, as fast as the client reads. In this process,
-rounds of the three alternate; what counts is the CPU time of this process per quote. All read with aiohttp, but for the
+rounds of the three alternate. What counts is the CPU time of this process per quote. All read with aiohttp, but for the
 SDK, which has its own client. The loop by hand decodes with msgspec into attrs models with decimals. ``--check`` fails
 when the library costs more than 1.5 times the loop by hand, or 10 microseconds per quote, or more than a third of the
 SDK.
@@ -64,7 +64,7 @@ def frames(count: int, rows: int, columns: list[str], channel: int) -> list[str]
 
 
 def serve(port: Connection, count: int, rows: int) -> None:
-    """Speak just enough of both protocols; a message BURST starts a round on every open connection."""
+    """Speak just enough of both protocols. A message BURST starts a round on every open connection."""
     sockets: dict[web.WebSocketResponse, list[str]] = {}
     cache: dict[tuple[tuple[str, ...], int], list[str]] = {}
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.waiting [--rounds 7] [--rate 20] [--round-trip 50]
 
-It writes waiting.json, its picture and RESULTS.md. The service answers from memory, plain or gzipped; the link has the
+It writes waiting.json, its picture and RESULTS.md. The service answers from memory, plain or gzipped. The link has the
 rate in megabits per second and the round trip in milliseconds. All contenders ask for the same 40 pages of 250 rows,
 which is the page of the SDK, with a new connection each round, and take turns. The median round counts.
 """
@@ -102,7 +102,7 @@ class Link:
 
 
 def serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) -> None:
-    """Serve the pages in both encodings, each behind its own link; send the addresses and sizes."""
+    """Serve the pages in both encodings, each behind its own link. Send the addresses and sizes."""
 
     async def main() -> None:
         found = {}

@@ -2,7 +2,7 @@
 
 Every check of an argument is called as ``check(name, value)``, and raises an error of the form
 ``<name> must be <rule>, got <value>``.
-Settings raise ConfigurationError; arguments that become part of a request raise InvalidRequestError.
+Settings raise ConfigurationError. Arguments that become part of a request raise InvalidRequestError.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def check_count(name: str, value: object, *, minimum: int = 1) -> int:
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return ``value`` if it is a bool; the string ``"false"`` is not."""
+    """Return ``value`` if it is a bool. The string ``"false"`` is not."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{name} must be True or False, got {value!r}")
     return value
@@ -146,7 +146,7 @@ def check_order_id(name: str, value: object) -> str:
 def validator(
     check: Callable[..., object], *, optional: bool = False, **options: object
 ) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
-    """Build an attrs validator from a check; it names the field ``Class.field``."""
+    """Build an attrs validator from a check. It names the field ``Class.field``."""
 
     def validate(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value is not None or not optional:

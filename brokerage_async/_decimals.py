@@ -33,7 +33,7 @@ included. ``float``: the nearest 64-bit float, for statistics and charts, not fo
 
 #: The longest string that a cache holds. Longer values are read each time.
 MAX_CACHED_LENGTH = 64
-#: Entries of the cache; a full one starts over.
+#: Entries of the cache. A full one starts over.
 MAX_DECIMALS = 8192
 
 #: Takes every digit of a number or raises, whatever the context of the caller. Unlike `Decimal` it also refuses
@@ -75,7 +75,7 @@ read_decimal: Callable[[str | int], Decimal] = _Decimals().__getitem__
 
 
 def read_number(raw: Any) -> Decimal:
-    """Read a finite decimal from a JSON number or string; a float has the digits of its repr.
+    """Read a finite decimal from a JSON number or string. A float has the digits of its repr.
 
     Raises ValueError for any other value, as `read_decimal` does.
     """
@@ -109,12 +109,12 @@ def decimal_text(value: Decimal | int) -> str:
 
 
 def decimal_as_sent(value: Decimal) -> Any:
-    """Write the same for a field that is read as a number; on the wire struct it is a string nevertheless."""
+    """Write the same for a field that is read as a number. On the wire struct it is a string nevertheless."""
     return decimal_text(value)
 
 
 def decimal_number(value: Decimal | int) -> Decimal:
-    """Write a decimal that is a number on the wire, digit by digit; raise as `decimal_text` does."""
+    """Write a decimal that is a number on the wire, digit by digit. Raise as `decimal_text` does."""
     return Decimal(decimal_text(value))
 
 

@@ -8,14 +8,14 @@ from ._decimals import MAX_CACHED_LENGTH
 
 __all__ = ["AnyCaseStrEnum", "OpenStrEnum"]
 
-#: Entries of the cache; a full one starts over.
+#: Entries of the cache. A full one starts over.
 MAX_UNLISTED = 1024
 
 
 class OpenStrEnum(enum.StrEnum):
     """Enumeration of the values known so far, which takes any other string as well.
 
-    A value that is not listed becomes a member of the same class whose ``is_known`` is False; it compares, hashes,
+    A value that is not listed becomes a member of the same class whose ``is_known`` is False. It compares, hashes,
     pickles and prints as its string::
 
         OrderStatus("Live") is OrderStatus.LIVE

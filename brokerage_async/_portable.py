@@ -22,7 +22,7 @@ class Portable:
     def to_dict(self, wire: bool = False) -> dict[str, Any]:
         """Return the fields that are set, with everything nested as dicts and lists.
 
-        By attribute, with values as they are: `Decimal`, aware datetimes, enumerations; or, with ``wire``, by JSON key
+        By attribute, with values as they are: `Decimal`, aware datetimes, enumerations. Or, with ``wire``, by JSON key
         and with the values that JSON has, ``extra`` among them.
         """
         import msgspec  # models are imported where nothing is decoded
@@ -63,7 +63,7 @@ class Portable:
 
 
 def _wire_of(model: type[Any]) -> Any:
-    """Return the wire struct of a model, which stands beside it in its generated package; None for other classes."""
+    """Return the wire struct of a model, which stands beside it in its generated package. None for other classes."""
     package, _, module = model.__module__.rpartition(".")
     return import_module(f"{package}.converters").WIRES.get(model) if module == "models" else None
 
@@ -82,7 +82,7 @@ def _plain(value: Any, wire: bool) -> Any:
 
 
 def _inlined(schema: Any, definitions: Mapping[str, Any], within: frozenset[str]) -> Any:
-    """Return a JSON schema without references; an object inside itself has no properties."""
+    """Return a JSON schema without references. An object inside itself has no properties."""
     match schema:
         case {"$ref": str(reference)}:
             name = reference.removeprefix(_REFERENCE)

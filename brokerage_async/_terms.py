@@ -37,7 +37,7 @@ NO_EFFECT = "None"
 
 
 def exact(name: str, amount: Amount) -> Decimal:
-    """Return ``amount`` exactly; a str must hold a plain finite number, as JSON would write it.
+    """Return ``amount`` exactly. A str must hold a plain finite number, as JSON would write it.
 
     Raises:
         InvalidRequestError: the amount is something else, such as a float, or has an extreme exponent.

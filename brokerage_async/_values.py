@@ -32,7 +32,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 #: Whether a mutable builder may become the model by a change of its class: cheap, except where it stops all threads.
 CLASS_SWAP: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
 
-#: Entries of the cache; a full one starts over.
+#: Entries of the cache. A full one starts over.
 MAX_SHARED = 4096
 
 
@@ -119,8 +119,8 @@ def mutable_builder(model: type[Any]) -> Any:
     """Return a subclass of ``model`` without fields of its own, whose attributes can be assigned.
 
     A frozen model is made by filling a builder and changing its ``__class__`` at the end, in a third of the time that
-    the constructor takes. Between a class and such a subclass the interpreter sees at once that the layouts agree;
-    between two classes with equal slots it compares the slots one by one, for every object.
+    the constructor takes. Between a class and such a subclass the interpreter sees at once that the layouts agree.
+    Between two classes with equal slots it compares the slots one by one, for every object.
     """
     namespace = {name: vars(object)[name] for name in ("__init__", "__setattr__", "__delattr__")}
     doc = f"Mutable builder of {model.__name__}."
@@ -128,7 +128,7 @@ def mutable_builder(model: type[Any]) -> Any:
 
 
 def frozen(builders: list[Any], model: type[T]) -> list[T]:
-    """Return the models with the attributes of filled builders; only with the lock do objects change their class."""
+    """Return the models with the attributes of filled builders. Only with the lock do objects change their class."""
     if CLASS_SWAP:
         for builder in builders:
             builder.__class__ = model
@@ -204,7 +204,7 @@ def keep(target: Any, key: str, raw: Any) -> None:
 
 
 def decimal_or_keep(raw: str | int, target: Any, key: str) -> Decimal | None:
-    """Read a decimal; for ``"NaN"`` and ``""`` return None and keep the string in ``extra``."""
+    """Read a decimal. For ``"NaN"`` and ``""`` return None and keep the string in ``extra``."""
     if raw in ("", "NaN"):
         keep(target, key, raw)
         return None
@@ -212,7 +212,7 @@ def decimal_or_keep(raw: str | int, target: Any, key: str) -> Decimal | None:
 
 
 def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
-    """Return a finite Decimal; for NaN return None and keep it in ``extra``."""
+    """Return a finite Decimal. For NaN return None and keep it in ``extra``."""
     if raw.is_nan():
         keep(target, key, "NaN")
         return None
@@ -220,14 +220,14 @@ def finite_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
 
 
 def none_or_keep(raw: Decimal, target: Any, key: str) -> Decimal | None:
-    """Return None for NaN, which means that there is no value; for an infinity, too, and keep it in ``extra``."""
+    """Return None for NaN, which means that there is no value. For an infinity, too, and keep it in ``extra``."""
     if raw.is_infinite():
         keep(target, key, str(raw))
     return None
 
 
 def date_or_keep(raw: str, target: Any, key: str) -> date | None:
-    """Read a date that may be empty or followed by a time; whatever the date cannot carry is kept in ``extra``."""
+    """Read a date that may be empty or followed by a time. Whatever the date cannot carry is kept in ``extra``."""
     if len(raw) != 10:
         keep(target, key, raw)
         if not raw:
@@ -238,7 +238,7 @@ def date_or_keep(raw: str, target: Any, key: str) -> date | None:
 
 
 def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
-    """Read a date-time or epoch milliseconds; for ``""`` return None and keep it in ``extra``."""
+    """Read a date-time or epoch milliseconds. For ``""`` return None and keep it in ``extra``."""
     if isinstance(raw, int):
         return read_epoch(raw)
     if not raw:
@@ -248,7 +248,7 @@ def moment_or_keep(raw: str | int, target: Any, key: str) -> datetime | None:
 
 
 def epoch_or_keep(raw: datetime | int, target: Any, key: str) -> datetime | None:
-    """Return a date-time or epoch milliseconds as a date-time; for -1 return None and keep it in ``extra``."""
+    """Return a date-time or epoch milliseconds as a date-time. For -1 return None and keep it in ``extra``."""
     if raw == -1:
         try:
             target.extra = _MINUS_ONES[key, id(target.extra)]
@@ -272,14 +272,14 @@ def _keep_minus_one(target: Any, key: str) -> None:
 
 
 def epoch_or_none(raw: datetime | int) -> datetime | None:
-    """Return a date-time or epoch milliseconds as a date-time; for 0, which means that there is none, return None."""
+    """Return a date-time or epoch milliseconds as a date-time. For 0, which means that there is none, return None."""
     if isinstance(raw, int):
         return read_epoch(raw) if raw else None
     return raw
 
 
 def day_of_epoch(raw: str | int) -> date | None:
-    """Return a date, or days since the start of 1970, as a date; for 0, which means that there is none, return None."""
+    """Return a date, or days since the start of 1970, as a date. For 0, which means that there is none, return None."""
     if isinstance(raw, str):
         return date.fromisoformat(raw)
     try:
@@ -321,7 +321,7 @@ def aware(moment: datetime) -> datetime:
 
 
 def items_or_keys(raw: list[Any] | dict[str, Any], target: Any, key: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-    """Read an array; for an object keyed by the items return its keys and keep the object in ``extra``."""
+    """Read an array. For an object keyed by the items return its keys and keep the object in ``extra``."""
     if isinstance(raw, dict):
         keep(target, key, raw)
     if not all(isinstance(item, str) for item in raw):

@@ -11,7 +11,7 @@ import msgspec
 
 __all__ = ["DateText", "DecimalNumber", "DecimalText", "Moment", "MomentText", "Wire", "build_list", "with_extra"]
 
-# Strings that are read further when the model is built; so are decimals that may be numbers, which decoders must read
+# Strings that are read further when the model is built. So are decimals that may be numbers, which decoders must read
 # with ``float_hook=Decimal`` to keep their digits. Date-times with an offset.
 DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]
 DecimalNumber = Annotated[Any, msgspec.Meta(extra={"kind": "decimal"})]
@@ -48,7 +48,7 @@ class Wire(msgspec.Struct, gc=False, forbid_unknown_fields=True, omit_defaults=T
 
 
 def build_list(wires: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the models of the structs in a field; a tuple holds models already."""
+    """Return the models of the structs in a field. A tuple holds models already."""
     if type(wires) is tuple:
         return wires
     return tuple(wires[0].build_all(wires)) if wires else ()

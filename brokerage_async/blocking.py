@@ -35,7 +35,7 @@ class Blocking(Generic[C]):
     """Calls of a client that wait for their results, from any thread but the one of its loop.
 
     Watchers poll and tokens are renewed between calls. Works beside a running event loop, as in a notebook. Leave the
-    ``with`` block, or call `close`, when done; what is left open ends with the interpreter. ``factory`` makes the
+    ``with`` block, or call `close`, when done. What is left open ends with the interpreter. ``factory`` makes the
     client, such as ``Client.from_env``, in the thread of the loop.
     """
 
@@ -74,7 +74,7 @@ class Blocking(Generic[C]):
         return self
 
     def close(self) -> None:
-        """Close the client and end the loop; pending calls are cancelled. Calling it again does nothing."""
+        """Close the client and end the loop. Pending calls are cancelled. Calling it again does nothing."""
         self._end()  # a finalizer: the second call does nothing
         self._loop = self._client = None
 
@@ -84,7 +84,7 @@ class Blocking(Generic[C]):
         self.close()
 
     def run(self, awaitable: Awaitable[T], timeout: float | None = None) -> T:
-        """Wait for a call and return its result; its errors are raised as they are.
+        """Wait for a call and return its result. Its errors are raised as they are.
 
         Ctrl-C, and the end of ``timeout`` seconds with a TimeoutError, cancel the call and wait for its end. The error
         that it ended with is their ``__cause__``: for an order, it says what became of it.
@@ -116,7 +116,7 @@ class Blocking(Generic[C]):
             raise error from ended
 
     def iterate(self, source: AsyncIterable[T]) -> Iterator[T]:
-        """Iterate over a pager, a watcher, a stream or a bulk fetch; leaving the loop early closes it."""
+        """Iterate over a pager, a watcher, a stream or a bulk fetch. Leaving the loop early closes it."""
 
         async def items() -> AsyncGenerator[T, None]:
             async with AsyncExitStack() as stack:

@@ -60,7 +60,7 @@ UNLIMITED_CONNECTIONS = 256
 
 
 class _Unset(enum.Enum):
-    """Default of an option that keeps its value; None is a value of its own."""
+    """Default of an option that keeps its value. None is a value of its own."""
 
     UNSET = "unset"
 
@@ -94,7 +94,7 @@ class Client(Endpoints):
     costs nothing and may be done anywhere. Leave its ``async with`` block, or await `aclose`, when done with it.
 
     Args:
-        environment: production or sandbox, and its address; see `Environment`.
+        environment: production or sandbox, and its address. See `Environment`.
         credentials: `RefreshToken`, `AuthorizationCode`, `StaticToken`, or any `TokenProvider`.
         user_agent: sent with every request, of the form ``product/version``.
         accept_version: interface version to ask for (``Accept-Version``) with every request, None to ask for none. By
@@ -102,30 +102,30 @@ class Client(Endpoints):
         timeout: seconds that one attempt may take, None for no bound.
         deadline: seconds that a whole call may take, waiting and repeating included, None for no bound.
         retry: how often and how soon to repeat what may be repeated.
-        limits: how many requests at once, and how fast; a `fleet.RedisLimits` bounds several processes together.
+        limits: how many requests at once, and how fast. A `fleet.RedisLimits` bounds several processes together.
         read_only: refuse every call that changes something, before anything is sent.
         strict: raise instead of repairing when an answer or a value is not as documented.
-        http_session: an ``aiohttp.ClientSession`` to send over; borrowed, never closed.
+        http_session: an ``aiohttp.ClientSession`` to send over. Borrowed, never closed.
         trace_configs: aiohttp trace configurations, such as those of OpenTelemetry.
         observers: called with an `Attempt` record after every attempt.
-        transport: what sends requests instead of aiohttp; it is closed with the client.
+        transport: what sends requests instead of aiohttp. It is closed with the client.
         token_store: where access tokens are kept between runs.
-        proxy: HTTP proxy to send through, as ``http://[user:password@]host:port``; a tunnel for https.
-        ssl: context of the TLS connections, for a private authority or a client certificate; None for the usual ones.
+        proxy: HTTP proxy to send through, as ``http://[user:password@]host:port``. A tunnel for https.
+        ssl: context of the TLS connections, for a private authority or a client certificate. None for the usual ones.
         trust_env: use the proxy of ``HTTPS_PROXY`` (or ``ALL_PROXY``, ``NO_PROXY``) if ``proxy`` is None.
-        allow_http: send credentials over plain http beyond loopback; a warning is logged.
+        allow_http: send credentials over plain http beyond loopback. A warning is logged.
         market_data: a client of the other environment, which serves market data, metrics and ``stream.quotes``, so that
             a program may trade in the sandbox at the prices of production. Nothing else is read there, and nothing
             that changes anything can be sent there. Entering and closing it is left to its owner.
 
     Attributes:
-        orders, complex_orders: the wire of orders; to trade, use `order_entry`.
+        orders, complex_orders: the wire of orders. To trade, use `order_entry`.
         accounts, balances, positions, transactions, margin, risk: what an account has and may do.
         instruments, option_chains, search: what can be traded.
         market_data, market_metrics, market_time: prices, figures, trading hours.
         watchlists, quote_alerts: lists and alerts that the service keeps.
-        backtests: strategies on past prices; on a host of their own.
-        bulk, watch, stream: many keys at once; lists that are polled; events that are pushed.
+        backtests: strategies on past prices. On a host of their own.
+        bulk, watch, stream: many keys at once. Lists that are polled. Events that are pushed.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -204,7 +204,7 @@ class Client(Endpoints):
         """Build a client from the ``BROKERAGE_*`` environment variables; ``options`` override them.
 
         Raises:
-            ConfigurationError: variables are missing or wrong; all of them are named.
+            ConfigurationError: variables are missing or wrong. All of them are named.
         """
         settings = settings_from_env()
         return cls(settings.pop("environment"), settings.pop("credentials"), **(settings | options))
@@ -267,22 +267,22 @@ class Client(Endpoints):
         Args:
             method: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``.
             path: path below the base address, such as ``/accounts/{account_number}/positions``. A ``%2F`` stays as it
-                is; everything else is encoded once.
-            path_values: a value for each ``{name}`` in the path; each becomes one segment, whatever it contains.
-            query: values by key; None leaves a key out, a list repeats it. Keys go out as written: ``symbol[]``.
+                is. Everything else is encoded once.
+            path_values: a value for each ``{name}`` in the path. Each becomes one segment, whatever it contains.
+            query: values by key. None leaves a key out, a list repeats it. Keys go out as written: ``symbol[]``.
             body: JSON values, a model, or bytes that go out unchanged. Numbers are `Decimal` or `int`, never `float`.
-            effect: whether the call may be repeated; by default that of the schema, else ``READ`` for ``GET`` and
+            effect: whether the call may be repeated. By default that of the schema, else ``READ`` for ``GET`` and
                 ``MUTATE`` for all others, which is sent once.
 
         Returns:
-            The answer; its ``parse()`` returns the body as plain JSON values. Errors are those of every other call.
+            The answer. Its ``parse()`` returns the body as plain JSON values. Errors are those of every other call.
         """
         call = custom_call(method, path, path_values=path_values, query=query, body=body, effect=effect)
         return await self._session.raw(call)
 
     @cached_property
     def with_raw_response(self) -> RawEndpoints:
-        """The namespaces with raw answers: ``with_raw_response.instruments.warrant(...)``; see `RawEndpoints`."""
+        """The namespaces with raw answers: ``with_raw_response.instruments.warrant(...)``. See `RawEndpoints`."""
         return RawEndpoints(self, self._session)
 
     async def authorize(self) -> RefreshToken | None:
@@ -330,7 +330,7 @@ class Client(Endpoints):
 
     @cached_property
     def stream(self) -> Streams:
-        """Push: `stream.account(...)` and `stream.quotes(...)`; views share the connections of their client."""
+        """Push: `stream.account(...)` and `stream.quotes(...)`. Views share the connections of their client."""
         if self._whole is not None:
             return self._whole.stream
         from .stream.api import Streams
@@ -345,7 +345,7 @@ class Client(Endpoints):
         lease: float = 30.0,
         push: bool = False,
     ) -> OrderEntry:
-        """Return order entry over a journal: each order is submitted at most once; see `OrderEntry`."""
+        """Return order entry over a journal: each order is submitted at most once. See `OrderEntry`."""
         from .order_entry import OrderEntry, ReconcilePolicy
 
         return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)

@@ -94,7 +94,7 @@ class BrokerageError(Exception):
         operation: name of the operation, such as ``orders.submit``, or None outside of one.
         method, path: HTTP method and path template of the request, or None.
         attempts: how many times the request was sent or tried.
-        code: machine-readable code; the service's own for an ``APIError``.
+        code: machine-readable code. The service's own for an ``APIError``.
         status: HTTP status, when there was an answer.
         errors: every single problem, when several are known.
         retry_after: seconds that the service asked to wait, or None.
@@ -137,11 +137,11 @@ class BrokerageError(Exception):
 
 
 class ConfigurationError(BrokerageError):
-    """The client as it is set up cannot make this call; raised before any I/O."""
+    """The client as it is set up cannot make this call. Raised before any I/O."""
 
 
 class InvalidRequestError(BrokerageError):
-    """The arguments break documented rules; raised before any I/O, ``errors`` lists every broken rule."""
+    """The arguments break documented rules. Raised before any I/O, ``errors`` lists every broken rule."""
 
 
 class TransportError(BrokerageError):
@@ -193,7 +193,7 @@ class ResponseDecodeError(BrokerageError):
 class IncompleteFetchError(BrokerageError):
     """A fetch did not write its file, because the keys in ``failed`` failed, each with its error.
 
-    The rows of all other keys are kept; the same call requests only the failed ones.
+    The rows of all other keys are kept. The same call requests only the failed ones.
     """
 
     def __init__(self, message: str = "", *, failed: Mapping[str, Exception] | None = None, **context: Any) -> None:
@@ -227,7 +227,7 @@ class StreamRefusedError(StreamError):
 class MessageTooLargeError(StreamError):
     """The service sent a message that is larger than a stream reads.
 
-    The connection is opened once more, with a gap; a second one ends the streams.
+    The connection is opened once more, with a gap. A second one ends the streams.
     """
 
 
@@ -247,7 +247,7 @@ REFUSAL_STATUSES: Final = frozenset({400, 401, 403, 404, 406, 422})
 
 
 class APIError(BrokerageError):
-    """An answer with an error status. ``code`` is the service's code; clients branch on it.
+    """An answer with an error status. ``code`` is the service's code. Clients branch on it.
 
     The notes of a 403, 404 or 422 name the arguments of the call.
 
@@ -322,7 +322,7 @@ class PreflightError(UnprocessableError):
 
 
 class OrderNotCancellableError(UnprocessableError):
-    """422 ``cannot_update_order``: the order cannot be changed or cancelled now; nothing was changed.
+    """422 ``cannot_update_order``: the order cannot be changed or cancelled now. Nothing was changed.
 
     It has ended, or it is not `Live` yet: Received, Routed or In Flight. The service has one code for both. Its status
     shows which, and an order that is not terminal still works. ``OrderEntry`` reads it, and repeats the request.
@@ -334,7 +334,7 @@ class RateLimitError(APIError):
 
 
 class ServerError(APIError):
-    """5xx, from the service or from a proxy before it; a mutation may have been processed."""
+    """5xx, from the service or from a proxy before it. A mutation may have been processed."""
 
     @property
     def maybe_processed(self) -> bool:

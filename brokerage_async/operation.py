@@ -199,17 +199,17 @@ class Operation(Generic[T]):
         scope: OAuth scope it needs (``read`` or ``trade``), None for the token endpoint.
         shape, result: what the success body holds, and the model of one resource in it (None: no body).
         status: the documented success status.
-        identity: fields that together identify a row of a list; empty where the schema names none.
+        identity: fields that together identify a row of a list. Empty where the schema names none.
         parameters: path and query parameters.
         body, body_required: model of the request body, if there is one.
         rules: rules over the query parameters.
         service_rules: further ones, which the service checks and the client leaves to it.
         production_only: not offered by the sandbox.
-        host: name of the host that answers it, if that is not the service; see `Environment`.
+        host: name of the host that answers it, if that is not the service. See `Environment`.
         is_public: answered without a token as well.
-        deprecated: published as such; its first call logs a warning.
-        provenance: where the knowledge of it comes from; see `Provenance`.
-        version: interface version that is asked for in production; see ``accept_version`` of the `Client`.
+        deprecated: published as such. Its first call logs a warning.
+        provenance: where the knowledge of it comes from. See `Provenance`.
+        version: interface version that is asked for in production. See ``accept_version`` of the `Client`.
         page_size: rows on a page by default, of a list that comes in pages.
         one_or_many: the answer is one resource or a list of them, whatever ``shape`` makes of it.
         default_start: ``start_date`` that is sent if the caller gives neither ``start_date`` nor ``start_at``.
@@ -242,7 +242,7 @@ class Operation(Generic[T]):
     section: str = ""
 
     def bind(self, *, body: object | None = None, **values: object) -> BoundCall[T]:
-        """Return the call of this operation with ``values`` by parameter name; None leaves a query parameter out.
+        """Return the call of this operation with ``values`` by parameter name. None leaves a query parameter out.
 
         ``body`` is a request model, or the bytes of one that were encoded before and go out unchanged.
 
@@ -291,7 +291,7 @@ class Page(Generic[E]):
     Attributes:
         items: the rows, without those that an earlier page of the same walk held.
         pagination: the service's pagination block, None when it sent none.
-        page_offset: the number of the page that was requested; the first page is 0.
+        page_offset: the number of the page that was requested. The first page is 0.
         repeats: number of rows left out, because an earlier page held the same.
         changed: number of rows kept although an earlier page held a row of the same identity that says something else.
     """
@@ -342,7 +342,7 @@ class Pager(ABC, Generic[E]):
     async def collect(self, max_items: int | None = None) -> list[E]:
         """Return all items, or the first ``max_items``, without fetching a page too many.
 
-        A whole list that changes while it is read is read again, within a bound; see `disagreement`.
+        A whole list that changes while it is read is read again, within a bound. See `disagreement`.
         """
 
     @abstractmethod
@@ -351,22 +351,22 @@ class Pager(ABC, Generic[E]):
 
     @abstractmethod
     async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table; see `brokerage_async.arrow.to_arrow`."""
+        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`."""
 
     @abstractmethod
     async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_pandas`."""
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`."""
 
     @abstractmethod
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_polars`."""
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`."""
 
 
 class Executor(Protocol):
     """Interface that the generated endpoints call: a session, or a light view of it with other options."""
 
     async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Make the call and return its decoded result; each send of it only if ``guard`` does not object."""
+        """Make the call and return its decoded result. Each send of it only if ``guard`` does not object."""
         ...
 
     async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
@@ -377,7 +377,7 @@ class Executor(Protocol):
         ...
 
     def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
-        """Return a pager over a paginated read; nothing is sent yet."""
+        """Return a pager over a paginated read. Nothing is sent yet."""
         ...
 
 

@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _options(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
-    """Return the keyword arguments of the markers of a name; the nearest marker wins."""
+    """Return the keyword arguments of the markers of a name. The nearest marker wins."""
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers(name))):
         if marker.args:  # they would be ignored

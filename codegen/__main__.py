@@ -55,7 +55,7 @@ def _absolute(path: str) -> Path:
 
 
 def _write_or_check(files: dict[str, str], folder: Path, *, check: bool, whole_folder: bool) -> int:
-    """Write the files, or report those that would change; return the exit code."""
+    """Write the files, or report those that would change. Return the exit code."""
     if not check:
         changed = write(files, folder, whole_folder=whole_folder)
         print(f"{folder}: {', '.join(changed) if changed else 'no changes'}")

@@ -16,7 +16,7 @@ FORMS = {
 
 
 def has_form(form: str, name: str) -> bool:
-    """Return True if a name has a form; an operation or component becomes a Python name, so keywords have neither."""
+    """Return True if a name has a form. An operation or component becomes a Python name, so keywords have neither."""
     if form in ("operation", "component") and any(map(keyword.iskeyword, name.split("."))):
         return False
     return FORMS[form].fullmatch(name) is not None

@@ -67,7 +67,7 @@ class Restatement:
 
 @attrs.frozen(kw_only=True)
 class Model:
-    """Object of the schema; equal instances of a ``shared`` model become one object.
+    """Object of the schema. Equal instances of a ``shared`` model become one object.
 
     ``identity`` holds the Python names of the fields that identify an object in a list, None if unknown.
     """
@@ -103,7 +103,7 @@ class Enum:
 
 @attrs.frozen(kw_only=True)
 class Parameter:
-    """Path or query parameter: ``name`` in Python, ``wire`` in the URL; a ``joined`` array is one value with commas."""
+    """Path or query parameter: ``name`` in Python, ``wire`` in the URL. A ``joined`` array is one value with commas."""
 
     name: str
     wire: str

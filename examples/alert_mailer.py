@@ -3,7 +3,7 @@
     MAIL_HOST=localhost MAIL_PORT=25 MAIL_TO=me@example.org python examples/alert_mailer.py
 
 Alerts are made in the broker's application, or with ``client.quote_alerts.create``. A mail that cannot be sent is tried
-again later; the watcher goes on in the meantime. Ctrl-C or SIGTERM ends the program.
+again later. The watcher goes on in the meantime. Ctrl-C or SIGTERM ends the program.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def deliver(mail: EmailMessage) -> None:
 
 
 async def send(mail: EmailMessage) -> None:
-    """Send a mail in a thread, because smtplib waits; try again after a failure."""
+    """Send a mail in a thread, because smtplib waits. Try again after a failure."""
     for pause in PAUSES:
         try:
             await asyncio.to_thread(deliver, mail)

@@ -34,7 +34,7 @@ def cents(amount: Decimal) -> Decimal:
 
 
 def ticket(symbol: str, quantity: str, price: Decimal, name: str) -> NewComplexOrder:
-    """Return the bracket; it depends on the arguments only, so a second run places nothing else."""
+    """Return the bracket. It depends on the arguments only, so a second run places nothing else."""
     entry = attrs.evolve(limit(buy_to_open(symbol, quantity), price=price), external_identifier=name)
     profit = limit(*closing_legs(entry), price=cents(price * PROFIT))
     loss = stop(*closing_legs(entry), trigger=cents(price * LOSS))

@@ -34,7 +34,7 @@ class Board:
     problem: str = ""
 
     def show(self, error: Exception) -> None:
-        """Show why a poll failed; the watcher goes on polling."""
+        """Show why a poll failed. The watcher goes on polling."""
         self.problem = f"Last failure: {error}"
 
     def __rich__(self) -> Group:

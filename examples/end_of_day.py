@@ -63,7 +63,7 @@ def cash(found: Sequence[Transaction]) -> str:
 
 async def report(client: Client, account: str) -> str:
     """Return the report of the current day, by the service's clock."""
-    async with asyncio.TaskGroup() as tasks:  # all at once; each has the client's retries and limits
+    async with asyncio.TaskGroup() as tasks:  # all at once. Each has the client's retries and limits
         money = tasks.create_task(client.balances.list(account))
         held = tasks.create_task(client.positions.list(account, include_marks=True))
         placed = tasks.create_task(client.orders.list_live(account).collect())

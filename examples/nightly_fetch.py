@@ -24,7 +24,7 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 async def fetch(client: Client, symbols: list[str], folder: Path) -> list[errors.BrokerageError]:
-    """Write the files of the day that do not exist yet; return the failures."""
+    """Write the files of the day that do not exist yet. Return the failures."""
     today = await service_date(client)
     since = today - timedelta(days=365 * YEARS_OF_EARNINGS)
     jobs: dict[str, BulkFetch[Any]] = {
@@ -48,7 +48,7 @@ async def fetch(client: Client, symbols: list[str], folder: Path) -> list[errors
 
 
 async def service_date(client: Client) -> date:
-    """Return the date in New York by the service's clock; this machine's may be wrong."""
+    """Return the date in New York by the service's clock. This machine's may be wrong."""
     await client.market_time.current_sessions(["Equity"])
     return client.watch.now().astimezone(NEW_YORK).date()
 

@@ -7,7 +7,7 @@
     curl -X POST localhost:8080/previews -d '{"symbol": "AAPL", "quantity": "10", "price": "187.50"}'
 
 One client serves every request. It is read-only, so no request can place an order. Errors of the library become answers
-of this service; its messages go to the log, because they are not for callers.
+of this service. Its messages go to the log, because they are not for callers.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python examples/worker.py inbox/
 
-A file ``NAME.json`` holds one order in the form of the wire; NAME becomes its external identifier, and must never be
+A file ``NAME.json`` holds one order in the form of the wire. NAME becomes its external identifier, and must never be
 used for another order. Start as many workers as you like, and start them again after a crash: they share a journal, and
 a name that it knows is never sent a second time. Workers on several machines share one in PostgreSQL: set
-``BROKERAGE_JOURNAL=postgresql://...``. Finished files move to ``done/`` or ``refused/``; unknown ones stay, and are
+``BROKERAGE_JOURNAL=postgresql://...``. Finished files move to ``done/`` or ``refused/``. Unknown ones stay, and are
 looked for again.
 """
 
@@ -31,7 +31,7 @@ def journal() -> SqliteJournal | PostgresJournal:
 
 
 def order_of(file: Path) -> models.NewOrder:
-    """Return the order in a file, under the name of the file; a misspelt key makes it invalid."""
+    """Return the order in a file, under the name of the file. A misspelt key makes it invalid."""
     form = json.loads(file.read_bytes(), parse_float=str)
     if not isinstance(form, dict):
         raise ValueError("not a JSON object")

@@ -129,7 +129,7 @@ async def _run(block: Block, folder: Path, environ: dict[str, str], page: str) -
 
 
 def main(names: list[str]) -> int:
-    """Run the command; return 1 if a block fails or prints something else than its page shows."""
+    """Run the command. Return 1 if a block fails or prints something else than its page shows."""
     pages = [page for page in PAGES if not names or page.name in names]
     problems = [problem for page in pages if blocks(page) for problem in asyncio.run(run_page(page))]
     print(*problems, sep="\n")

@@ -53,7 +53,7 @@ def modules() -> dict[str, str]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the modules and the settings of pyright; return the modules."""
+    """Write the modules and the settings of pyright. Return the modules."""
     files = []
     for name, source in modules().items():
         files.append(folder / f"{name}.py")

@@ -29,7 +29,7 @@ S = TypeVar("S", bound=Startable)
 
 @contextmanager
 def fresh_server(make: Callable[[Path], S], *, prefix: str) -> Iterator[S]:
-    """Start the server that ``make`` returns for a new folder and yield it; remove both afterwards."""
+    """Start the server that ``make`` returns for a new folder and yield it. Remove both afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         server = make(folder)

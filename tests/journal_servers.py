@@ -49,7 +49,7 @@ def missing() -> str | None:
 
 
 def programs() -> Path | None:
-    """Return the folder that holds initdb and pg_ctl; Debian keeps them off the PATH."""
+    """Return the folder that holds initdb and pg_ctl. Debian keeps them off the PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
     if found:
         return found[-1].parent

@@ -25,7 +25,7 @@ class Answer(aiohttp.ClientResponse):
 
 @pytest.fixture
 def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[aioresponses]:
-    """Yield responses by method and address; other requests fail like a refused connection."""
+    """Yield responses by method and address. Other requests fail like a refused connection."""
     monkeypatch.setattr("aioresponses.core.ClientResponse", Answer)
     with aioresponses() as answers:
         yield answers

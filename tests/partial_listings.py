@@ -65,7 +65,7 @@ def hiding(*tags: str) -> faults.Fault:
 
 
 def unnamed(*tags: str) -> faults.Fault:
-    """Show the components whose tag ends with one of these without their external identifier; by default all."""
+    """Show the components whose tag ends with one of these without their external identifier. By default all."""
 
     def change(document: Any) -> Any:
         for order in components(document):

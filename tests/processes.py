@@ -65,7 +65,7 @@ class Crowd:
         self._stirred = asyncio.Event()
 
     def start(self, work: Callable[..., None], *arguments: Any) -> int:
-        """Start a worker; return its number."""
+        """Start a worker. Return its number."""
         here, there = PROCESSES.Pipe()
         process = PROCESSES.Process(target=work, args=(there, *arguments), daemon=True)
         process.start()
@@ -82,7 +82,7 @@ class Crowd:
                 channel.send("go")
 
     async def end(self, number: int) -> int | None:
-        """Kill a worker that has not ended; return its exit code, -9 if it was killed."""
+        """Kill a worker that has not ended. Return its exit code, -9 if it was killed."""
         process, _ = self._workers[number]
         if number in self.ended:  # it has closed its pipe
             await asyncio.to_thread(process.join, 10)

@@ -50,7 +50,7 @@ class ProxyServer(LoopbackServer):
     Args:
         target: the port that it connects to.
         credentials: the ``Basic`` value that it demands, None for none.
-        refusal: called with the first line of a request; returns an answer to send instead of passing it on, or None.
+        refusal: called with the first line of a request. Returns an answer to send instead of passing it on, or None.
         after: like ``refusal``, for an answer to send instead of the one of the target, to which it passed the request.
         tls: the context with which the proxy itself is reached over https.
     """

@@ -63,7 +63,7 @@ class LoopbackServer:
 
 
 class RawServer(LoopbackServer):
-    """Server that follows ``script``, one entry per request over all connections; the last entry repeats.
+    """Server that follows ``script``, one entry per request over all connections. The last entry repeats.
 
     An entry is bytes (send them), None (close the connection once the request has been read), ``"stall"`` (read and
     never respond), or a tuple of bytes and None: send, then close. With ``tls`` it serves https.

@@ -64,7 +64,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def stay_here(context: BrowserContext, address: str) -> list[str]:
-    """Refuse every request to another host; return the list that these are added to."""
+    """Refuse every request to another host. Return the list that these are added to."""
     strangers: list[str] = []
 
     def decide(route: Any) -> None:
@@ -117,7 +117,7 @@ def _picture(page: Page, folder: Path | None, name: str) -> None:
 
 
 def main(site: str, pictures: str | None = None) -> int:
-    """Run the command; return 1 if the site is not as a reader needs it."""
+    """Run the command. Return 1 if the site is not as a reader needs it."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         print("skipped: there is no Chromium here (Debian: apt-get install chromium)")

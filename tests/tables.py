@@ -14,7 +14,7 @@ __all__ = ["for_each"]
 def for_each(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test for every row of a table, and fail with the failures of all rows.
 
-    ``names`` are its parameters, separated by commas; a row is the value of one, or a tuple of the values of several.
+    ``names`` are its parameters, separated by commas. A row is the value of one, or a tuple of the values of several.
     All rows share the fixtures of the test.
     """
     parameters = [name.strip() for name in names.split(",")]

@@ -61,7 +61,7 @@ CLIENT_DOORS: dict[str, Callable[[Client], Awaitable[object]]] = {
 
 
 def step_through(coroutine: Any) -> None:
-    """Run a coroutine without asyncio, as trio does; it must fail before it waits."""
+    """Run a coroutine without asyncio, as trio does. It must fail before it waits."""
     with pytest.raises(ConfigurationError, match=NO_LOOP) as caught:
         coroutine.send(None)
     assert caught.value.__cause__ is None

@@ -1,4 +1,4 @@
-"""Modules import from lower layers, or acyclically from their own room; no feature room imports another."""
+"""Modules import from lower layers, or acyclically from their own room. No feature room imports another."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FILES = {module_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements within a node, at any depth; no expression holds one."""
+    """Yield the statements within a node, at any depth. No expression holds one."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield child
@@ -193,7 +193,7 @@ def test_simulator_protocol_and_transport_keep_their_walls() -> None:
 
 @pytest.mark.parametrize("module", [module for module in WITHIN if place(module) == "simulator"])
 def test_the_simulator_knows_nothing_of_the_client(module: str) -> None:
-    """Else one mistake could be made on both sides and cancel out; only its shell hands out clients."""
+    """Else one mistake could be made on both sides and cancel out. Only its shell hands out clients."""
     seen = {place(name) for name in imports_of(module)}
     allowed = SIMULATOR_SEES | ({"client", "config"} if module in SIMULATOR_SHELL else set())
     assert seen <= allowed

@@ -57,7 +57,7 @@ PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async
 
 
 def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
-    """Run a snippet as a program; a process of its own is this function."""
+    """Run a snippet as a program. A process of its own is this function."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)

@@ -150,7 +150,7 @@ def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
 
 
 def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> NewComplexOrder:
-    """Two exits of which one cancels the other; neither is about to be filled."""
+    """Two exits of which one cancels the other. Neither is about to be filled."""
     profit = tickets.limit(tickets.sell_to_close(symbol, 10), price="900")
     loss = tickets.stop(tickets.sell_to_close(symbol, 10), trigger="5")
     return tickets.one_cancels_other(attrs.evolve(profit, external_identifier=external_identifier), loss)

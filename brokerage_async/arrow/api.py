@@ -1,4 +1,4 @@
-"""Public functions of the room; they import pyarrow, pandas and Polars only when they are called."""
+"""Public functions of the room. They import pyarrow, pandas and Polars only when they are called."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def require(extra: Literal["arrow", "pandas", "polars"]) -> None:
     """Check that the packages of an extra are installed.
 
     Raises:
-        ConfigurationError: a package is missing; the message says how to install it.
+        ConfigurationError: a package is missing. The message says how to install it.
     """
     for package in EXTRAS[extra]:
         try:
@@ -51,7 +51,7 @@ def to_arrow(
 
     Exact decimals are ``decimal128(38, 18)``. A column with a number that this type cannot hold is ``decimal256(76,
     38)``. Dates are ``date32``, points in time ``timestamp('us', 'UTC')``, enumerations strings, nested models structs,
-    lists lists; raw JSON and the unknown fields in ``extra`` are JSON strings.
+    lists lists. Raw JSON and the unknown fields in ``extra`` are JSON strings.
 
     Args:
         rows: models of one class.
@@ -137,7 +137,7 @@ def schema_of(model: type[Any], *, key: bool = False, decimals: Decimals = "exac
 
 
 def joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
-    """Concatenate tables of the same model; a column that is wide in one of them is wide in the result."""
+    """Concatenate tables of the same model. A column that is wide in one of them is wide in the result."""
     import pyarrow
 
     return pyarrow.concat_tables(tables, promote_options="permissive")

@@ -107,7 +107,7 @@ def pandas_of(
 ) -> pandas.DataFrame:
     """Return a frame whose decimals, if exact, are the objects of the models.
 
-    Arrow decimals of pandas fail on products, whose digits exceed every Arrow type; objects compute as in Python.
+    Arrow decimals of pandas fail on products, whose digits exceed every Arrow type. Objects compute as in Python.
     """
     import pandas
 

@@ -32,7 +32,7 @@ class TokenEndpoint:
         headers: headers of every request of the client.
         timeout: maximum seconds of one request.
         report: called with a record of each request.
-        permit: called right before each request; returns when it may be sent.
+        permit: called right before each request. Returns when it may be sent.
     """
 
     __slots__ = ("_base_url", "_headers", "_lane", "_permit", "_policy", "_report", "_timeout", "_transport")
@@ -62,7 +62,7 @@ class TokenEndpoint:
         """Exchange credentials for an access token, with one request.
 
         Raises:
-            TokenError: the answer is missing, or rejects the credentials; see `read_grant`.
+            TokenError: the answer is missing, or rejects the credentials. See `read_grant`.
         """
         request = build(
             OAUTH_TOKEN.bind(body=grant_request(credentials)),

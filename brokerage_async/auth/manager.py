@@ -71,14 +71,14 @@ class ProvidedTokens:
         return None
 
     def peek(self, now: float) -> Secret | None:
-        """Return a static token; any other provider is called for every attempt."""
+        """Return a static token. Any other provider is called for every attempt."""
         return self._fixed
 
     async def get(self) -> Secret:
         """Return the provider's token.
 
         Raises:
-            TokenError: the provider raised an exception; its message is left out because it may contain the token.
+            TokenError: the provider raised an exception. Its message is left out because it may contain the token.
         """
         try:
             token = await self._provider.get_token()
@@ -94,10 +94,10 @@ class ProvidedTokens:
         raise failure  # outside of the handler: the provider's exception must not become its context
 
     def invalidate(self, authorization: Secret) -> bool:
-        """Invalidate the token; return True if the provider has another.
+        """Invalidate the token. Return True if the provider has another.
 
         Raises:
-            TokenError: the provider raised an exception; see `get`.
+            TokenError: the provider raised an exception. See `get`.
         """
         try:
             return self._provider.invalidate(token_of(authorization).reveal()) is not False
@@ -127,7 +127,7 @@ class TokenManager:
 
     Args:
         credentials: exchanged for tokens.
-        exchange: sends one token request and returns the grant; raises `TokenError`.
+        exchange: sends one token request and returns the grant. Raises `TokenError`.
         policy: retries and pauses for transient failures within one refresh.
         store: keeps access tokens between runs.
         store_key: identifies the credentials in the store.
@@ -209,7 +209,7 @@ class TokenManager:
                 return self._lease.authorization  # new: used even if its lifetime is over already
 
     def invalidate(self, authorization: Secret) -> bool:
-        """Drop a rejected token; return True if another is available.
+        """Drop a rejected token. Return True if another is available.
 
         A newer token stays. A service that rejects one fresh token after another gets a pause, in which `get` raises.
         """
@@ -232,7 +232,7 @@ class TokenManager:
         self._fresh_rejections = 0
 
     async def close(self) -> None:
-        """Cancel a running refresh; its waiters get an error."""
+        """Cancel a running refresh. Its waiters get an error."""
         self._closed = True
         task = self._task
         if task is not None:
@@ -331,7 +331,7 @@ class TokenManager:
             self._adopt(kept, asyncio.get_running_loop().time())
 
     def _adopt(self, stored: StoredToken, now: float) -> bool:
-        """Use a token from the store; return False unless it is usable."""
+        """Use a token from the store. Return False unless it is usable."""
         token = stored.access_token
         if not isinstance(token, Secret) or token == self._rejected or not is_token(token.reveal()):
             return False
@@ -343,7 +343,7 @@ class TokenManager:
         return True
 
     def _note_failure(self, error: TokenError) -> float:
-        """Pause after a failure; return for how many seconds."""
+        """Pause after a failure. Return for how many seconds."""
         if error.transient:
             self._failures += 1
             backoff = Backoff(first=TRANSIENT_PAUSE, maximum=MAX_TRANSIENT_PAUSE, max_wish=self._policy.max_retry_after)

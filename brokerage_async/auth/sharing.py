@@ -99,7 +99,7 @@ class StoreAccess:
             await _attempted("save_refusal", partial(store.save_refusal, self._key, kept))
 
     async def join(self, *, rejected: Secret | None, due: Secret | None) -> StoredToken | TokenError | RefreshTurn:
-        """Return a token that is kept, or the turn to request one; see `SharedTokenStore`."""
+        """Return a token that is kept, or the turn to request one. See `SharedTokenStore`."""
         store = self._store
         if isinstance(store, SharedTokenStore):  # it waits for another process, which bounds the wait itself
             joined = await _attempted("join", partial(store.join, self._key, rejected=rejected, due=due), timeout=None)

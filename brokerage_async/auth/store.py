@@ -22,10 +22,10 @@ __all__ = ["FileTokenStore", "RefusalStore", "StoredRefusal", "StoredToken", "To
 
 @attrs.frozen
 class StoredToken:
-    """An access token and the time of its expiry; never a refresh token or a client secret.
+    """An access token and the time of its expiry. Never a refresh token or a client secret.
 
     Attributes:
-        access_token: the token; hidden in every representation.
+        access_token: the token. Hidden in every representation.
         expires_at: second of the epoch at which it expires.
     """
 
@@ -100,7 +100,7 @@ class FileTokenStore:
         self._path = Path(path)
 
     async def load(self, key: str) -> StoredToken | None:
-        """Return the token kept under ``key``; None also if the file is invalid."""
+        """Return the token kept under ``key``. None also if the file is invalid."""
         entry = (await asyncio.to_thread(self._read)).get(key)
         match entry:
             case {"access_token": str(token), "expires_at": int() | float() as expires_at} if token:
@@ -113,7 +113,7 @@ class FileTokenStore:
         await asyncio.to_thread(self._write, key, entry)
 
     async def load_refusal(self, key: str) -> StoredRefusal | None:
-        """Return the refusal kept under ``key``; None also if the file is invalid."""
+        """Return the refusal kept under ``key``. None also if the file is invalid."""
         match (await asyncio.to_thread(self._read)).get(key):
             case {"refused": {"status": int(status), "code": str(code), "at": int() | float() as at}}:
                 return StoredRefusal(status, code, float(at))
@@ -134,7 +134,7 @@ class FileTokenStore:
         content = self._read() | {key: entry}
         folder, prefix = self._path.parent, f".{self._path.name}."
         folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.iterdir():  # of processes that were killed while they saved; a younger one may be in use
+        for path in folder.iterdir():  # of processes that were killed while they saved. A younger one may be in use
             if path.name.startswith(prefix) and path.name.endswith(SUFFIX):
                 with contextlib.suppress(OSError):
                     if time.time() - path.stat().st_mtime > ABANDONED_AFTER:

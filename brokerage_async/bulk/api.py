@@ -47,9 +47,9 @@ class BulkOptions(TypedDict, total=False):
     """Options that every bulk fetch has.
 
     Attributes:
-        concurrency: batches in flight; by default 8, and 2 for chains, which may hold thousands of options. The
+        concurrency: batches in flight. By default 8, and 2 for chains, which may hold thousands of options. The
             client's read lane bounds it as well.
-        batch_size: maximum number of symbols in a request; by default 100 where the service takes several, else
+        batch_size: maximum number of symbols in a request. By default 100 where the service takes several, else
             always 1. The length of the URL bounds it as well.
         on_progress: called with ``(done, total or None, elapsed seconds)`` after each batch.
     """

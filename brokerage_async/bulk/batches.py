@@ -1,4 +1,4 @@
-"""Batches of a bulk fetch: every key once, as many per request as fit; and a period of time in ranges of dates."""
+"""Batches of a bulk fetch: every key once, as many per request as fit. And a period of time in ranges of dates."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def over_range(
 ) -> list[T]:
     """Return the joined results of ``fetch`` over a range of any length.
 
-    ``fetch(from_date, to_date)`` is called for each part; the results keep the order of the dates.
+    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates.
 
     At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
     """
@@ -158,7 +158,7 @@ class Batcher:
             yield Batch(self._take(pending))
 
     async def read(self) -> list[str]:
-        """Read the whole source now; return its keys in order, without repetitions."""
+        """Read the whole source now. Return its keys in order, without repetitions."""
         keys: dict[str, None] = {}
         async with aclosing(_chunks(self._source, self._max_size)) as chunks:
             async for chunk in chunks:

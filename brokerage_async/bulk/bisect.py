@@ -35,7 +35,7 @@ class FailureScope(enum.Enum):
 
 
 def failure_scope(error: Exception) -> FailureScope:
-    """Classify an error of this library; any other exception ends the fetch."""
+    """Classify an error of this library. Any other exception ends the fetch."""
     verdict = verdict_of(error)
     match verdict.fault:
         case Fault.REQUEST:

@@ -36,7 +36,7 @@ class Checkpoint:
     """Finished keys of one fetch, and the positions of their rows in the file.
 
     Args:
-        path: the file; it is created if it is missing, and locked until `close`.
+        path: the file. It is created if it is missing, and locked until `close`.
 
     Raises:
         ConfigurationError: another run has the file open, or it cannot be opened.
@@ -68,7 +68,7 @@ class Checkpoint:
         return len(self._places)
 
     def add(self, key: str, rows: list[Any] | None) -> None:
-        """Record the rows of a key, or None for an unknown key; lone surrogates become U+FFFD.
+        """Record the rows of a key, or None for an unknown key. Lone surrogates become U+FFFD.
 
         Raises:
             ConfigurationError: the file cannot be written, as on a full disk. So raise `flush` and `load`.
@@ -92,7 +92,7 @@ class Checkpoint:
         return self._places[key] is not None
 
     def rows(self, key: str) -> list[Any]:
-        """Return the rows of a finished key from the file; no rows for an unknown key."""
+        """Return the rows of a finished key from the file. No rows for an unknown key."""
         place = self._places[key]
         if place is None:
             return []

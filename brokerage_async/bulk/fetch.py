@@ -58,7 +58,7 @@ class BulkResult(Generic[T]):
     model: type[Any] | None = attrs.field(default=None, repr=False, eq=False)
 
     def to_arrow(self, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return the values as an Arrow table; see `brokerage_async.arrow.to_arrow`.
+        """Return the values as an Arrow table. See `brokerage_async.arrow.to_arrow`.
 
         The first column is ``key``. A value that is a list gives a row for each of its items.
 
@@ -68,11 +68,11 @@ class BulkResult(Generic[T]):
         return to_arrow(**self._rows(), decimals=decimals)
 
     def to_pandas(self, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return the values as a pandas frame; see `to_arrow`, and `brokerage_async.arrow.to_pandas`."""
+        """Return the values as a pandas frame. See `to_arrow`, and `brokerage_async.arrow.to_pandas`."""
         return to_pandas(**self._rows(), decimals=decimals)
 
     def to_polars(self, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return the values as a Polars frame; see `to_arrow`, and `brokerage_async.arrow.to_polars`."""
+        """Return the values as a Polars frame. See `to_arrow`, and `brokerage_async.arrow.to_polars`."""
         return to_polars(**self._rows(), decimals=decimals)
 
     def _rows(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class BulkFetch(Generic[T]):
             print(fetch.missing, fetch.failed)
 
     Args:
-        keys: any iterable or async iterable of strings, of any length; a repeated key is requested once. A batch is
+        keys: any iterable or async iterable of strings, of any length. A repeated key is requested once. A batch is
             sent as soon as it is full or the keys end.
         fetch: requests one batch: takes a tuple of keys, returns the values by key.
         concurrency: maximum number of batches in flight.
@@ -170,7 +170,7 @@ class BulkFetch(Generic[T]):
     async def aclose(self) -> None:
         """Cancel the requests in flight and wait for their end.
 
-        An iteration that continues yields nothing more; awaiting the whole result raises RuntimeError.
+        An iteration that continues yields nothing more. Awaiting the whole result raises RuntimeError.
         """
         self._closed = True
         if self._calls is not None:
@@ -191,7 +191,7 @@ class BulkFetch(Generic[T]):
         return await self._batcher.read()
 
     def skip(self, keys: Container[str]) -> None:
-        """Leave out the keys in a container; they count as done."""
+        """Leave out the keys in a container. They count as done."""
         self._batcher.known = keys
 
     async def batches(self) -> AsyncGenerator[Batch[T], None]:

@@ -53,7 +53,7 @@ def write_raw_csv(path: Path, rows: Rows, model: type[Any]) -> None:
 
 
 def mark_formula(cell: str) -> str:
-    """Put a quote before a string that a spreadsheet would run; remove one leading quote to get the string back."""
+    """Put a quote before a string that a spreadsheet would run. Remove one leading quote to get the string back."""
     return f"'{cell}" if cell.startswith(FORMULA_OPENERS) else str(cell)
 
 
@@ -80,7 +80,7 @@ def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[st
 
 
 def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``key`` and the fields of the model, typed; needs pyarrow.
+    """Write ``key`` and the fields of the model, typed. Needs pyarrow.
 
     Raises:
         ConfigurationError: a number is too large for any column.
@@ -103,12 +103,12 @@ FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
 
 
 def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False) -> None:
-    """Write ``path`` in the format that its name asks for; a reader sees the old file or the whole new one.
+    """Write ``path`` in the format that its name asks for. A reader sees the old file or the whole new one.
 
     ``raw`` leaves strings in CSV unmarked, also those that a spreadsheet would run as formulas.
 
     Raises:
-        ConfigurationError: the file cannot be written, or its format cannot hold a value; the old file is kept.
+        ConfigurationError: the file cannot be written, or its format cannot hold a value. The old file is kept.
     """
     aside = path.with_name(path.name + ".tmp")
     try:

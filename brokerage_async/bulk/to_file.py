@@ -1,6 +1,6 @@
 """Bulk fetches into files: whole or absent, and continued after any interruption.
 
-Fetched rows are kept in ``FILE.partial`` (see `checkpoint`) until every key is resolved; then ``FILE`` is written aside
+Fetched rows are kept in ``FILE.partial`` (see `checkpoint`) until every key is resolved. Then ``FILE`` is written aside
 and put in place at once (see `formats`), and ``FILE.partial`` is removed.
 """
 
@@ -55,7 +55,7 @@ class FileResult:
         found: number of keys that the service knows.
         resumed: number of keys that an earlier, interrupted run had resolved.
         missing: the keys that the service does not know, in the order of the input.
-        failed: the keys that are not in the file, with their errors; empty unless ``skip_failed``.
+        failed: the keys that are not in the file, with their errors. Empty unless ``skip_failed``.
     """
 
     path: Path
@@ -84,7 +84,7 @@ async def fetch_to_file(
     Args:
         fetch: a bulk fetch that has not started, such as ``client.bulk.dividends(symbols)``. All its keys are read
             before the first request.
-        path: the file to write; an existing one is replaced.
+        path: the file to write. An existing one is replaced.
         raw: leave strings in CSV that begin like a formula unmarked.
         restart: discard the rows of an interrupted run.
         skip_failed: write the file without the keys that failed, instead of raising.
@@ -158,7 +158,7 @@ def _add(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
 
 
 async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], *, raw: bool) -> int:
-    """Write the rows of the keys in a thread; return their number."""
+    """Write the rows of the keys in a thread. Return their number."""
     cancelled, count = threading.Event(), 0
 
     def rows() -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,7 @@
     june = chain.expiration(days=45)
     order = tickets.spread(long=june.strike(near=110).call, short=june.strike(near=115).call, debit="1.85")
 
-Everything here is computed from the rows of one answer; nothing is sent. A selection that fits nothing, or several
+Everything here is computed from the rows of one answer. Nothing is sent. A selection that fits nothing, or several
 expirations, raises `InvalidRequestError` with the candidates.
 """
 

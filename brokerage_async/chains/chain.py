@@ -75,12 +75,12 @@ class OptionChain:
         settlement: str | None = None,
         cycle: str | None = None,
     ) -> Expiration:
-        """Return one expiration by its day or by the days left; exactly one of the first three arguments is given.
+        """Return one expiration by its day or by the days left. Exactly one of the first three arguments is given.
 
         Args:
-            near: day whose nearest expiration is returned; the later one if two are equally near.
+            near: day whose nearest expiration is returned. The later one if two are equally near.
             on: exact day of expiration.
-            days: calendar days to expiration, as the service counted them; the nearest, or the later of two.
+            days: calendar days to expiration, as the service counted them. The nearest, or the later of two.
             root: consider this root only, such as ``SPXW`` or ``EW3``.
             settlement: consider this time of settlement only, ``AM`` or ``PM``.
             cycle: consider this cycle only, such as ``Regular`` for the monthly expirations.

@@ -32,12 +32,12 @@ class Strike:
 
     @property
     def call(self) -> str:
-        """Symbol of the call; raises `InvalidRequestError` if only the put is listed."""
+        """Symbol of the call. Raises `InvalidRequestError` if only the put is listed."""
         return self.option("C")
 
     @property
     def put(self) -> str:
-        """Symbol of the put; raises `InvalidRequestError` if only the call is listed."""
+        """Symbol of the put. Raises `InvalidRequestError` if only the call is listed."""
         return self.option("P")
 
     def lists(self, option_type: str) -> bool:
@@ -63,12 +63,12 @@ class Expiration:
 
     Attributes:
         day: day of expiration.
-        days: calendar days to expiration when the service answered, 0 on the last day; None if it gave none.
+        days: calendar days to expiration when the service answered, 0 on the last day. None if it gave none.
         root: root of the option symbols, such as ``SPXW`` or ``EW3``.
         underlying: underlying, such as ``SPX``, or the future, such as ``/ESZ6``.
         settlement: time of settlement, ``AM`` or ``PM``.
         cycle: expiration cycle, such as ``Regular`` (monthly), ``Weekly``, ``Quarterly``, ``End-Of-Month``.
-        strikes: strikes, the lowest first; each price once.
+        strikes: strikes, the lowest first. Each price once.
         row: row of the service, with tick sizes and times of futures options.
         chain: chain of the row, with shares per contract, deliverables or the exercise style.
     """
@@ -90,7 +90,7 @@ class Expiration:
         """Return one strike.
 
         Args:
-            near: price whose nearest strike is returned; the lower one if two are equally near.
+            near: price whose nearest strike is returned. The lower one if two are equally near.
             at: exact strike price.
 
         Raises:
@@ -108,7 +108,7 @@ class Expiration:
         raise InvalidRequestError(f"strike must be one that {self} lists, got {price:f}: the nearest are {close}")
 
     def nearest(self, around: Amount, count: int) -> tuple[Strike, ...]:
-        """Return the ``count`` strikes nearest to a price, the lowest first; all of them if there are fewer.
+        """Return the ``count`` strikes nearest to a price, the lowest first. All of them if there are fewer.
 
         Of two strikes equally near the lower one counts as nearer.
 

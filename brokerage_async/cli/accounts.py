@@ -89,7 +89,7 @@ async def balances(target: Target) -> None:
 
 
 def position_row(position: Position) -> dict[str, str]:
-    """Return the cells of a position; short quantities and values, and losses, are negative."""
+    """Return the cells of a position. Short quantities and values, and losses, are negative."""
     short = position.quantity_direction == "Short"
     quantity = -position.quantity if short and position.quantity is not None else position.quantity
     mark, multiplier, paid = position.mark_price, position.multiplier or 1, position.average_open_price
@@ -117,7 +117,7 @@ def balance_table(balance: AccountBalance, account: str) -> Table:
 
 
 def figures(balance: AccountBalance) -> Iterator[tuple[str, str]]:
-    """Yield names and amounts; an amount with an effect beside it is followed by that."""
+    """Yield names and amounts. An amount with an effect beside it is followed by that."""
     for name in (*FIGURES, *OCCASIONAL):
         amount: Decimal | None = getattr(balance, name)
         if amount is not None and (amount or name in FIGURES):

@@ -54,7 +54,7 @@ async def call(
     """Call any operation by its name and print the result as JSON.
 
     Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`. An operation that
-    changes something asks first; orders are placed with `brokerage-async orders`, which journals them.
+    changes something asks first. Orders are placed with `brokerage-async orders`, which journals them.
     """
     from ..errors import InvalidRequestError
     from ..operation import BoundCall, Effect, Shape
@@ -174,7 +174,7 @@ def flag(parameter: Parameter) -> str:
 
 
 def read_value(kind: str, text: str) -> object:
-    """Read a value of a kind; raise ValueError or KeyError where it is not one."""
+    """Read a value of a kind. Raise ValueError or KeyError where it is not one."""
     import datetime
 
     from .._decimals import read_decimal

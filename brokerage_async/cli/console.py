@@ -72,7 +72,7 @@ def say(line: str, *, style: str | None = None, err: bool = False) -> None:
 
 
 def confirm(question: str) -> None:
-    """Ask before something is changed; anything but yes, Ctrl-C included, leaves with exit code 1 and nothing sent."""
+    """Ask before something is changed. Anything but yes, Ctrl-C included, leaves with exit code 1 and nothing sent."""
     import signal
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own acts only after the answer
@@ -88,14 +88,14 @@ def confirm(question: str) -> None:
 
 
 def width() -> int:
-    """Return how wide a table may be: as the terminal, or as COLUMNS says; any width without a terminal."""
+    """Return how wide a table may be: as the terminal, or as COLUMNS says. Any width without a terminal."""
     from .screen import out
 
     return out.width if out.is_terminal or "COLUMNS" in os.environ else WIDE
 
 
 def show(table: Table) -> None:
-    """Print a table; without a terminal, nothing of it is cut."""
+    """Print a table. Without a terminal, nothing of it is cut."""
     from .screen import PlainConsole, out
 
     (PlainConsole(file=out.file, width=WIDE) if width() == WIDE else out).print(table)
@@ -136,7 +136,7 @@ async def follow(
     in_order: bool = False,
     **layout: Any,
 ) -> None:
-    """Show items as they come: as lines of JSON, or in a live table; without a terminal, as lines.
+    """Show items as they come: as lines of JSON, or in a live table. Without a terminal, as lines.
 
     Args:
         title: title of the table.

@@ -89,7 +89,7 @@ class Report:
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time a step, show that it runs, and count its requests; the body fills in ``what`` and ``items``."""
+        """Time a step, show that it runs, and count its requests. The body fills in ``what`` and ``items``."""
         row: dict[str, Any] = {"what": "", "items": 0, "task": self.progress.add_task(name, total=None)}
         started, sent = time.perf_counter(), len(self.attempts)
         yield row

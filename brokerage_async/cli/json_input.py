@@ -71,7 +71,7 @@ def read_exactly(content: str) -> Any:
 
 
 def read_model(document: object, model: type[T], *, operation: str | None = None) -> T:
-    """Build a request model; refuse fields it does not have, and values that do not fit.
+    """Build a request model. Refuse fields it does not have, and values that do not fit.
 
     Raises:
         InvalidRequestError: the document is not an object, or has such fields; ``errors`` lists all of them.

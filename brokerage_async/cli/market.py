@@ -75,7 +75,7 @@ async def search(
 
 
 def quote_row(symbol: str, prices: MarketDataSnapshot) -> dict[str, str]:
-    """Return the cells of an instrument's prices; the change is that since the previous close."""
+    """Return the cells of an instrument's prices. The change is that since the previous close."""
     last, before = price_of([prices]), prices.prev_close
     change = None if last is None or before is None else last - before
     return {
@@ -200,7 +200,7 @@ async def read_chain(
 ) -> tuple[NestedFuturesOptionChain | list[NestedOptionChain], str | None]:
     """Return the chain of a symbol, and the future that is asked for, if any.
 
-    ``/ES`` is a futures product, and ``/ESZ6`` one future of it; other symbols are underlyings of equity options.
+    ``/ES`` is a futures product, and ``/ESZ6`` one future of it. Other symbols are underlyings of equity options.
     """
     from ..errors import InvalidRequestError
     from ..symbols import parse_future

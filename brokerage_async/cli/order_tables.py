@@ -98,7 +98,7 @@ def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
 
 
 def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
-    """Build a table of orders; columns that do not fit into ``width`` are omitted and named below."""
+    """Build a table of orders. Columns that do not fit into ``width`` are omitted and named below."""
     headings = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
 
     def row(order: Order) -> dict[str, str]:
@@ -144,7 +144,7 @@ def legs_of(order: Order, separator: str = ", ") -> str:
 
 
 def price_of(order: Order) -> str:
-    """Return the net price per unit of the fills so far, or else the limit price; a spread's with its effect."""
+    """Return the net price per unit of the fills so far, or else the limit price. A spread's with its effect."""
     legs = order.legs or ()
     net = net_fill_price(legs)
     amount = order.price if net is None else abs(net)
@@ -157,7 +157,7 @@ PLACES = 4
 
 
 def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
-    """Return what one unit has cost on average, negative for a credit; None unless every leg has fills."""
+    """Return what one unit has cost on average, negative for a credit. None unless every leg has fills."""
     from decimal import Decimal
 
     unit = Decimal(0)  # the greatest common divisor of the quantities, fractions included

@@ -59,7 +59,7 @@ class Words:
 
 
 def read_ticket(words: Words, value: str | None = None) -> NewOrder:
-    """Return the order that the words describe, or the one in their file; no word is ignored.
+    """Return the order that the words describe, or the one in their file. No word is ignored.
 
     Raises:
         InvalidRequestError: words are missing, or do not go together.

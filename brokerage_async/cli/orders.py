@@ -235,7 +235,7 @@ async def trading(
 
 
 def open_journal(given: str | None, *, simulated: bool) -> SqliteJournal | PostgresJournal | MemoryJournal:
-    """Return the journal that was named; by default a file of this user, or memory for a simulator."""
+    """Return the journal that was named. By default a file of this user, or memory for a simulator."""
     from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
 
     if given is None and simulated:
@@ -290,7 +290,7 @@ async def find_order(desk: Desk, order_id: str) -> Order:
 
 
 async def preview_edit(desk: Desk, order_id: str, edit: OrderEdit) -> PlacedOrderResponse:
-    """Dry-run a replacement; wait for an order that is still on its way to the exchange, for half a minute at most."""
+    """Dry-run a replacement. Wait for an order that is still on its way to the exchange, for half a minute at most."""
     import asyncio
 
     from ..errors import OrderNotCancellableError
@@ -324,7 +324,7 @@ def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:
 async def submit(
     entry: Callable[..., Awaitable[Placement]], desk: Desk, ticket: object, sending: Sending, target: Target
 ) -> None:
-    """Submit an order and print its outcome; leave with exit code 1 unless it was placed."""
+    """Submit an order and print its outcome. Leave with exit code 1 unless it was placed."""
     with noting_interrupts():
         placement = await entry(
             desk.account, ticket, allow_warnings=sending.allow_warnings, resubmit=sending.resubmit,
@@ -347,7 +347,7 @@ async def submit(
 
 
 def show_change(change: OrderChange, *, as_json: bool) -> None:
-    """Print the outcome of a change; leave with exit code 1 unless it was applied."""
+    """Print the outcome of a change. Leave with exit code 1 unless it was applied."""
     if as_json:
         echo_json(change_json(change))
     else:

@@ -100,7 +100,7 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
     Args:
         client: the client to ask with.
         account: account number, None for the first one of the customer.
-        orders: also place one order and cancel it; in the sandbox only.
+        orders: also place one order and cancel it. In the sandbox only.
 
     Raises:
         OrderOutcomeUnknownError: the order of ``orders`` may still work.
@@ -171,7 +171,7 @@ async def versioned(witness: Witness, name: str, version: str | None = VERSION) 
 
 
 def is_answered(answer: Answer) -> bool:
-    """Return whether a list was answered; a refusal of the version or of a value counts, others say nothing."""
+    """Return whether a list was answered. A refusal of the version or of a value counts, others say nothing."""
     if answer.status in (401, 403, 404, 429) or answer.status >= 500:
         raise NotAskedError("the request was refused for another reason")
     return answer.is_success

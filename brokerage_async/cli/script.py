@@ -11,7 +11,7 @@ __all__ = ["start"]
 
 
 def start() -> None:
-    """Set up streams and logging, and run the command; say what to install when the extra is missing."""
+    """Set up streams and logging, and run the command. Say what to install when the extra is missing."""
     try:
         import rich  # noqa: F401 - the commands need it
         from typer.main import get_command

@@ -69,7 +69,7 @@ async def connect(
 
     Args:
         simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
-        environment: what the simulator plays; the sandbox lacks operations.
+        environment: what the simulator plays. The sandbox lacks operations.
         options: arguments of the client.
 
     Raises:
@@ -94,7 +94,7 @@ async def connect(
 
 
 def check_environment() -> None:
-    """Check that the variables name a service, and none of them is misspelt; warn of those that have no effect.
+    """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect.
 
     Raises:
         ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.

@@ -33,7 +33,7 @@ def table_of(
     styles: Sequence[str | None] = (),
     **options: Any,
 ) -> Table:
-    """Build a table; columns that do not fit into ``width`` are omitted and named below.
+    """Build a table. Columns that do not fit into ``width`` are omitted and named below.
 
     rich alone would fold or cut cells instead, numbers among them.
 
@@ -42,10 +42,10 @@ def table_of(
         title: title of the table.
         headings: headings of the columns, by default the keys of the first row.
         numbers: headings of columns that are aligned to the right and stand on one line.
-        whole: headings of other columns whose cells stand on one line; a cut one ends in an ellipsis.
+        whole: headings of other columns whose cells stand on one line. A cut one ends in an ellipsis.
         folded: headings of long cells, which take the room that is left.
-        dispensable: headings that are omitted without room for them, in this order; a tuple of them goes together.
-        width: characters in a line; None: any number.
+        dispensable: headings that are omitted without room for them, in this order. A tuple of them goes together.
+        width: characters in a line. None: any number.
         styles: styles of the rows.
         options: further options of the table.
     """
@@ -80,7 +80,7 @@ def table_of(
 
 
 def raw(model: Any) -> Any:
-    """Return a model, or a list of them, as JSON values; None stays None."""
+    """Return a model, or a list of them, as JSON values. None stays None."""
     from ..models import converter
 
     return None if model is None else converter.unstructure(model)

@@ -162,7 +162,7 @@ def order_cells(order: Order) -> dict[str, object]:
 
 
 def balance_cells(balance: AccountBalance) -> dict[str, object]:
-    """Return the cells of a balance; BP is the buying power."""
+    """Return the cells of a balance. BP is the buying power."""
     return {
         "account": balance.account_number,
         "currency": balance.currency,

@@ -111,7 +111,7 @@ class Answer:
 
 @attrs.frozen
 class Row:
-    """A value from another operation's answer: an attribute of its first row that has it; the row without one."""
+    """A value from another operation's answer: an attribute of its first row that has it. The row without one."""
 
     operation: str
     attribute: str = ""
@@ -146,7 +146,7 @@ class Witness:
     async def fill(self, value: Any) -> Any:
         """Return a value of the tables below: rows, days from today and methods of a witness are looked up.
 
-        Keys become wire keys; keys without a value are left out.
+        Keys become wire keys. Keys without a value are left out.
         """
         if isinstance(value, Row):
             rows = (await self.ask(value.operation)).rows

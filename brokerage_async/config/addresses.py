@@ -71,7 +71,7 @@ def origin_of(address: str) -> str:
 
 
 def base_addresses(value: object) -> Mapping[str, str]:
-    """Return the base addresses of further hosts by name; none for None."""
+    """Return the base addresses of further hosts by name. None for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):

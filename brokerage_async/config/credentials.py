@@ -14,12 +14,12 @@ __all__ = ["AuthorizationCode", "Credentials", "RefreshToken", "StaticToken", "T
 
 @attrs.frozen(kw_only=True)
 class RefreshToken:
-    """Credentials of a personal grant. The refresh token does not expire; access tokens are made from it as needed.
+    """Credentials of a personal grant. The refresh token does not expire. Access tokens are made from it as needed.
 
     Attributes:
-        client_secret: secret of the OAuth application; hidden in every representation, for `Secret.reveal` returns it.
-        refresh_token: token of the grant; hidden as well.
-        client_id: identifier of the application; may be left out.
+        client_secret: secret of the OAuth application. Hidden in every representation, for `Secret.reveal` returns it.
+        refresh_token: token of the grant. Hidden as well.
+        client_id: identifier of the application. May be left out.
         scope: words separated by spaces, to ask for less than was granted.
     """
 
@@ -36,9 +36,9 @@ class AuthorizationCode:
     Keep the ``refresh_token`` of what ``await client.authorize()`` returns: the code cannot be used a second time.
 
     Attributes:
-        client_id, client_secret: of the OAuth application; the secret is hidden in every representation.
+        client_id, client_secret: of the OAuth application. The secret is hidden in every representation.
         redirect_uri: address that the customer was sent back to, exactly as registered.
-        code: the code in that address; hidden as well.
+        code: the code in that address. Hidden as well.
     """
 
     client_id: str = attrs.field(validator=check_given)
@@ -69,7 +69,7 @@ class StaticToken:
     """One access token, used until the service refuses it.
 
     Attributes:
-        access_token: the token; hidden in every representation.
+        access_token: the token. Hidden in every representation.
     """
 
     access_token: Secret = attrs.field(converter=hidden, validator=check_given)

@@ -41,7 +41,7 @@ def _known(instance: Any, attribute: attrs.Attribute[Any], value: object) -> Non
 
 @attrs.frozen
 class Environment:
-    """One of the two environments of the service; credentials and data of one mean nothing in the other.
+    """One of the two environments of the service. Credentials and data of one mean nothing in the other.
 
     Make it with `production` or `sandbox`. Without a ``base_url`` they take the published addresses, and each further
     argument replaces one of them. With a ``base_url`` they take none, so that no token leaves for a published address.
@@ -132,7 +132,7 @@ def authorization_url(
         client_id: identifier of the registered application.
         redirect_uri: one of the full addresses registered for it.
         scope: words out of ``read``, ``trade`` and ``openid``, separated by spaces.
-        state: an unguessable value that comes back with the code; compare it to refuse forged answers.
+        state: an unguessable value that comes back with the code. Compare it to refuse forged answers.
 
     Raises:
         ConfigurationError: the environment has no ``auth_page_url``, or a required value is missing.

@@ -1,4 +1,4 @@
-"""Checks of single fields of credentials and environments; no error shows a value."""
+"""Checks of single fields of credentials and environments. No error shows a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_given", "check_text", "hidden"]
 
 
 def hidden(value: object) -> Secret:
-    """Return a secret; an empty one for what is neither that nor a str, which `check_given` then rejects."""
+    """Return a secret. An empty one for what is neither that nor a str, which `check_given` then rejects."""
     return value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
 
 

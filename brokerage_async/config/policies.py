@@ -23,7 +23,7 @@ class RetryPolicy:
         max_attempts: sends of one call, the first included.
         base_delay, max_delay: the n-th repetition waits a random time of at most ``base_delay * 2**(n-1)`` seconds,
             and never more than ``max_delay`` (exponential backoff with full jitter).
-        max_retry_after: longest wait in seconds that the service may ask for; a longer wish is cut to this.
+        max_retry_after: longest wait in seconds that the service may ask for. A longer wish is cut to this.
         budget: how many tokens the client holds for repetitions over all its calls. A repetition costs 5 (10 after a
             lost answer), every success gives back, so that an outage does not multiply the load. None: no bound.
         jitter: source of random numbers in [0, 1), to be replaced where runs must be repeatable.
@@ -46,12 +46,12 @@ class RetryPolicy:
 class Limits:
     """Bounds on concurrency and rate of one client.
 
-    Calls wait in three lanes, in order of arrival: ``reads``, ``trades`` (mutations and their dry-runs) and ``tokens``;
-    a crowd of reads never holds up a cancel.
+    Calls wait in three lanes, in order of arrival: ``reads``, ``trades`` (mutations and their dry-runs) and ``tokens``.
+    A crowd of reads never holds up a cancel.
 
     Attributes:
-        reads, trades, tokens: most requests in flight per lane; None for no bound.
-        reads_per_second, trades_per_second: most requests per second of a lane; None for no bound.
+        reads, trades, tokens: most requests in flight per lane. None for no bound.
+        reads_per_second, trades_per_second: most requests per second of a lane. None for no bound.
         per_operation: most requests per second of single operations, such as ``{"orders.live": 0.5}``.
         adaptive: on 429 halve the lane's bound, then let it grow back slowly.
     """

@@ -28,5 +28,5 @@ def chance() -> float:
 
 
 def new_identifier() -> str:
-    """Return a random UUID (version 4); one of a simulated run is a function of its seed."""
+    """Return a random UUID (version 4). One of a simulated run is a function of its seed."""
     return str(uuid.UUID(int=_source().getrandbits(128), version=4))

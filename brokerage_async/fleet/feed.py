@@ -73,11 +73,11 @@ class RedisFeed(Generic[T]):
     Args:
         fleet: the connection.
         name: name of the feed, the same in all processes.
-        item_type: type of the items, as for `poll`; None for JSON values.
-        key: returns the key of an item; by default it is what JSON makes of it, with tuples for lists.
+        item_type: type of the items, as for `poll`. None for JSON values.
+        key: returns the key of an item. By default it is what JSON makes of it, with tuples for lists.
         lease: seconds (0.01 to 86,400) after which a poller or consumer that died is replaced.
         keep: number of changes that are kept for readers without a group.
-        max_length: most changes kept for the slowest group; a slower one gets a `FeedGapError`.
+        max_length: most changes kept for the slowest group. A slower one gets a `FeedGapError`.
 
     Raises:
         ConfigurationError: an argument is invalid.
@@ -108,9 +108,9 @@ class RedisFeed(Generic[T]):
         return f"RedisFeed({self._feed.name!r})"
 
     async def publish(self, watch: Callable[[WatchState], Watcher[T]]) -> None:
-        """Poll and publish whenever this process is elected; wait while another one is. Ends when it is cancelled.
+        """Poll and publish whenever this process is elected. Wait while another one is. Ends when it is cancelled.
 
-        While the engine is away nothing is polled beyond the lease; it goes on by itself afterwards.
+        While the engine is away nothing is polled beyond the lease. It goes on by itself afterwards.
 
         Args:
             watch: makes the watcher, with the state that it is given.
@@ -182,7 +182,7 @@ class RedisFeed(Generic[T]):
             polling.result()
 
     def read(self, *, start: str | int = "now") -> CursorReader[T]:
-        """Return a reader with a cursor of its own; its changes need no acknowledgement.
+        """Return a reader with a cursor of its own. Its changes need no acknowledgement.
 
         Args:
             start: ``now``, ``beginning`` (as far as changes are kept), or the ``cursor`` of an earlier reader. Where
@@ -256,7 +256,7 @@ class Turn:
     """Lease of one poller, and the state of its watcher, whose changes are published and thereby acknowledged.
 
     Attributes:
-        token: fences the changes; belongs to this turn alone.
+        token: fences the changes. Belongs to this turn alone.
         is_open: whether a watcher has this state.
     """
 
@@ -270,7 +270,7 @@ class Turn:
         self.is_open: bool = False
 
     async def elect(self) -> float | None:
-        """Take the lease; return None, or the seconds for which another poller has it."""
+        """Take the lease. Return None, or the seconds for which another poller has it."""
         began = running_loop().time()
         try:
             won, number = await self._script(ELECT, self._key, [self.token, self._feed.lease_ms])

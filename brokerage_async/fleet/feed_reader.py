@@ -188,7 +188,7 @@ class CursorReader(FeedReader[T]):
 class GroupReader(FeedReader[T]):
     """One consumer of a group. Every change goes to one of them, and to another one if the first dies.
 
-    Leases are renewed in the background while changes are held; one that was lost raises `LeaseLostError` in ``ack``.
+    Leases are renewed in the background while changes are held. One that was lost raises `LeaseLostError` in ``ack``.
     """
 
     def __init__(self, fleet: Fleet, feed: FeedKeys, codec: ItemCodec[T], group: str, start: str) -> None:
@@ -206,7 +206,7 @@ class GroupReader(FeedReader[T]):
         self._keeping: asyncio.Task[None] | None = None
 
     async def aclose(self) -> None:
-        """End the iteration; unacknowledged changes go to another consumer when their lease ends."""
+        """End the iteration. Unacknowledged changes go to another consumer when their lease ends."""
         await super().aclose()
         await self._acknowledgements.finish()
         if self._keeping is not None:

@@ -59,7 +59,7 @@ CODES: dict[str, str | None] = {
 
 
 class EngineUnavailableError(BrokerageError):
-    """The engine (Redis or Valkey) is away, or refused a command; the service was not involved."""
+    """The engine (Redis or Valkey) is away, or refused a command. The service was not involved."""
 
 
 @attrs.frozen
@@ -82,7 +82,7 @@ def check_name(value: object) -> str:
 
 
 def check_lease(value: object) -> float:
-    """Return ``value`` if a lease can last so many seconds; the engine counts it in milliseconds."""
+    """Return ``value`` if a lease can last so many seconds. The engine counts it in milliseconds."""
     if not is_number(value) or not 0.01 <= value <= 86_400:
         raise ConfigurationError(f"lease must be a number of seconds from 0.01 to 86400, got {value!r}")
     return value
@@ -121,13 +121,13 @@ class Connection:
         return self.away_since is not None
 
     def key(self, *parts: str) -> str:
-        """Return the name of a key; all keys of a fleet are in one slot of a cluster."""
+        """Return the name of a key. All keys of a fleet are in one slot of a cluster."""
         return ":".join((f"{{{self.name}}}", str(VERSION), *parts))
 
     async def script(
         self, script: Script, keys: Sequence[str], arguments: Sequence[bytes | str | float], *, wait: float = 0.0
     ) -> Any:
-        """Run a script and return its result; see `command`."""
+        """Run a script and return its result. See `command`."""
         try:
             return await self.command("EVALSHA", script.sha, len(keys), *keys, *arguments, wait=wait)
         except EngineUnavailableError as error:
@@ -302,7 +302,7 @@ class Fleet:
         return f"{self._id}-{os.getpid()}"  # a fleet may be made before a fork
 
     def add(self, name: str, part: Any) -> None:
-        """Add a part, which has the methods `status` and `aclose`, under a free name; parts call this themselves."""
+        """Add a part, which has the methods `status` and `aclose`, under a free name. Parts call this themselves."""
         names = itertools.chain([name], (f"{name} {number}" for number in itertools.count(2)))
         self._parts[next(each for each in names if each not in self._parts)] = part
 

@@ -129,7 +129,7 @@ class LimitsStatus:
 
 @attrs.frozen
 class Grant:
-    """Answer of the engine. Moments are those of the event loop; without a slot, ask again at ``again_at``."""
+    """Answer of the engine. Moments are those of the event loop. Without a slot, ask again at ``again_at``."""
 
     workers: int
     rate: float
@@ -158,7 +158,7 @@ class RedisLimits:
 
     Args:
         fleet: the connection.
-        requests_per_second: the budget; no second sees more requests, from all workers together.
+        requests_per_second: the budget. No second sees more requests, from all workers together.
         limits: bounds of each worker, which apply as well.
         name: name of the budget, the same in all workers.
         local_share: share of the budget that one worker may use while the engine is away. It should be 0.7 divided by
@@ -226,7 +226,7 @@ class RedisLimits:
         )
 
     async def aclose(self) -> None:
-        """Leave the fleet; calls that still come work with the local share."""
+        """Leave the fleet. Calls that still come work with the local share."""
         if self._closed:
             return
         self._closed = True
@@ -248,7 +248,7 @@ class RedisLimits:
         if lane is LaneName.READS and operation not in self.limits.per_operation:
             async with self._read_turn:
                 await self._acquire("read", operation)
-        else:  # one with a rate waits for that, and holds up no other; a client asks for one at a time
+        else:  # one with a rate waits for that, and holds up no other. A client asks for one at a time
             await self._acquire("read" if lane is LaneName.READS else "trade", operation)
 
     def throttled(self, pause: float) -> None:
@@ -284,7 +284,7 @@ class RedisLimits:
                 await asyncio.sleep(max(MIN_WAIT, grant.again_at - loop.time()))
 
     async def _take_local(self, kind: str, operation: str, asking: asyncio.Task[Grant | None] | None = None) -> bool:
-        """Wait for a request of the local share, trades first; return False if the engine answers before."""
+        """Wait for a request of the local share, trades first. Return False if the engine answers before."""
         loop, is_trade = running_loop(), kind == "trade"
         async with self._local_trade if is_trade else nullcontext():
             while True:
@@ -304,14 +304,14 @@ class RedisLimits:
     # The engine
 
     def _ask(self, kind: str, operation: str = "") -> asyncio.Task[Grant | None]:
-        """Begin to ask the engine; the call goes on when its caller is cancelled, or loses patience."""
+        """Begin to ask the engine. The call goes on when its caller is cancelled, or loses patience."""
         task = running_loop().create_task(self._report(kind, operation), name="brokerage_async shared limits")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         return task
 
     async def _report(self, kind: str, operation: str = "") -> Grant | None:
-        """Report to the engine and book a slot; return None if it is away."""
+        """Report to the engine and book a slot. Return None if it is away."""
         loop, rate = running_loop(), self.limits.per_operation.get(operation, 0.0)
         pause, self._pause = self._pause, 0.0
         key = f"{self._keys[0]}:{operation}" if rate else self._keys[0]

@@ -127,7 +127,7 @@ class _Sealed(msgspec.Struct):
 
 
 class TokenCipher:
-    """Seals tokens for one place; a sealed token that was moved to another place does not open.
+    """Seals tokens for one place. A sealed token that was moved to another place does not open.
 
     Args:
         key: the key of all processes, or None to leave tokens readable.
@@ -310,7 +310,7 @@ class RedisTokenStore:
         await self._connection.command("SET", self._connection.key("refused", key), msgspec.json.encode(refusal))
 
     async def publish(self, key: str, turn: str, token: StoredToken) -> StoredToken:
-        """Keep a token; return the one to use."""
+        """Keep a token. Return the one to use."""
         life = int((token.expires_at - time.time()) * 1000)
         sealed = self._cipher.seal(token.access_token, key)
         match await self.run(PUBLISH, key, turn, sealed, self._digest(token.access_token), max(life, 1)):
@@ -374,7 +374,7 @@ class _Turn:
         self._renewal = running_loop().create_task(renew(), name="brokerage_async token turn")
 
     async def publish(self, token: StoredToken) -> StoredToken:
-        """Keep ``token`` for all; return the one to use."""
+        """Keep ``token`` for all. Return the one to use."""
         self._stop()
         try:
             return await self._store.publish(self._key, self.number, token)

@@ -117,7 +117,7 @@ class Call:
         self._deadline_at = None if deadline is None else self._loop.time() + deadline
 
     async def run(self) -> Response:
-        """Return the first success; raise the failure after which nothing more is done."""
+        """Return the first success. Raise the failure after which nothing more is done."""
         refreshed, price = False, 0
         if self._operation.deprecated:
             _warn_of_deprecation(self._operation.name)
@@ -255,7 +255,7 @@ class Call:
         )
 
     async def _in_time(self, waiting: Awaitable[T], what: str, lane: Lane | None = None) -> T:
-        """Return the result of ``waiting`` if it comes before the deadline; else raise an error that says for what."""
+        """Return the result of ``waiting`` if it comes before the deadline. Else raise an error that says for what."""
         if self._deadline_at is None:
             return await waiting
         self._waiting_for = what
@@ -316,7 +316,7 @@ class Call:
         return self._too_late(_awaited(failure)) if late and isinstance(failure, TransportError) else failure
 
     def _too_late(self, what: str) -> DeadlineExceededError:
-        """Return the error of a deadline that passed while the call waited for ``what``; it chains the last failure."""
+        """Return the error of a deadline that passed while the call waited for ``what``. It chains the last failure."""
         operation = self._operation
         attempts = f"{self.attempt} attempt{'' if self.attempt == 1 else 's'}"
         error = DeadlineExceededError(

@@ -19,13 +19,13 @@ R = TypeVar("R")
 class ConcurrentMap(Generic[S, R]):
     """Calls of one function for the items of a source, a bounded number of them in flight.
 
-    Iterating yields ``(index, result)`` as calls complete; the index counts the items from 0. The source is read only
+    Iterating yields ``(index, result)`` as calls complete. The index counts the items from 0. The source is read only
     as far as needed: at most ``2 * concurrency`` items are in flight or waiting for the consumer. The first error of
     the function or of the source ends the iteration, and the calls in flight are cancelled. It runs once.
 
     Args:
         function: called for each item of the source.
-        source: iterator of any length; it is never advanced by two workers at once, and not closed.
+        source: iterator of any length. It is never advanced by two workers at once, and not closed.
         concurrency: maximum number of calls in flight.
     """
 
@@ -61,7 +61,7 @@ class ConcurrentMap(Generic[S, R]):
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Cancel the calls in flight; an iteration under way ends."""
+        """Cancel the calls in flight. An iteration under way ends."""
         self._closed = True
         for worker in self._workers:
             worker.cancel()

@@ -34,7 +34,7 @@ class CompactSet:
         return bool(self._buckets) and _find(*self._place(key)) >= 0
 
     def add(self, key: str) -> bool:
-        """Add ``key``; return True if it is new."""
+        """Add ``key``. Return True if it is new."""
         if key in self._keys:
             return False
         if len(self._keys) < self._exact:
@@ -47,7 +47,7 @@ class CompactSet:
         return True
 
     def new(self, keys: Iterable[str]) -> list[str]:
-        """Add ``keys``; return the new ones, each once and in order."""
+        """Add ``keys``. Return the new ones, each once and in order."""
         if len(self._keys) < self._exact:
             fresh = [key for key in dict.fromkeys(keys) if key not in self._keys]
             self._keys.update(fresh)
@@ -91,7 +91,7 @@ class RowIndex:
 
 
 def _find(bucket: bytearray, digest: bytes, width: int = _DIGEST) -> int:
-    """Return the position of the entry that starts with ``digest``, or -1; all entries have the same width."""
+    """Return the position of the entry that starts with ``digest``, or -1. All entries have the same width."""
     at = bucket.find(digest)
     while at > 0 and at % width:  # a match that straddles two neighbours does not count
         at = bucket.find(digest, at + 1)

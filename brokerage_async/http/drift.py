@@ -36,7 +36,7 @@ class DriftDetector(Generic[E]):
 
     Args:
         operation: the list that is walked.
-        max_held: number of rows that are held; of each earlier one two hashes are kept.
+        max_held: number of rows that are held. Of each earlier one two hashes are kept.
 
     Attributes:
         repeats: number of rows dropped so far.
@@ -81,7 +81,7 @@ class DriftDetector(Generic[E]):
         self._stale = self._stale + 1 if repeated or known == len(page.items) else 0
         self._before = page.items
         # A service that ignores page-offset sends its first page endlessly. A single page without anything new may also
-        # come from a list that grew by a page at its head; so may several, if their blocks name the pages asked for.
+        # come from a list that grew by a page at its head. So may several, if their blocks name the pages asked for.
         self.ended = repeated and self._stale > 1 and getattr(page.pagination, "page_offset", None) != page.page_offset
         if self.ended and page.pagination is not None:
             raise ResponseDecodeError(

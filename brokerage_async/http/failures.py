@@ -131,7 +131,7 @@ _TLS_ALERT = r"b'\x15\x03"
 
 
 def mismatch_of(error: BaseException, url: str) -> str | None:
-    """Return why a send failed if the scheme of ``url`` is, or may be, the reason; else None.
+    """Return why a send failed if the scheme of ``url`` is, or may be, the reason. Else None.
 
     A TLS server that gets a plain request answers with an alert or hangs up. Hanging up has many other reasons too.
     """

@@ -104,7 +104,7 @@ class Lane:
         return self._streak
 
     def try_acquire(self, now: float) -> bool:
-        """Enter without waiting if no call is ahead; return whether it did."""
+        """Enter without waiting if no call is ahead. Return whether it did."""
         if self._waiters or self.in_flight + 1 > self._window or now < self._gate or now < self._next_slot:
             return False
         self.in_flight += 1
@@ -127,7 +127,7 @@ class Lane:
             raise
 
     def is_open(self, now: float) -> bool:
-        """Return whether the gate is open; check again after waiting for anything else."""
+        """Return whether the gate is open. Check again after waiting for anything else."""
         return now >= self._gate
 
     def release(self) -> None:
@@ -142,7 +142,7 @@ class Lane:
         self.release()
 
     def succeeded(self, started: float) -> None:
-        """Note that a call that was sent at ``started`` was not throttled; from before the last 429 it says nothing."""
+        """Note that a call that was sent at ``started`` was not throttled. From before the last 429 it says nothing."""
         if started < self._window_since:
             return
         self._streak = 0
@@ -176,7 +176,7 @@ class Lane:
                 waiter.set_exception(error())
 
     def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Admit the waiters that may enter now; set the timer if only time holds up the next one."""
+        """Admit the waiters that may enter now. Set the timer if only time holds up the next one."""
         while self._waiters:
             if self._waiters[0].done():
                 self._waiters.popleft()
@@ -240,7 +240,7 @@ class Limiter:
         return found
 
     async def permit(self, operation: Operation[Any]) -> None:
-        """Wait for the permission of the shared limits, if there are any; it does not keep, so this comes last."""
+        """Wait for the permission of the shared limits, if there are any. It does not keep, so this comes last."""
         if self.shared is None:
             return
         scope = asyncio.timeout(None)

@@ -117,7 +117,7 @@ def configure_network(
     trust_env: bool = False,
     allow_http: bool = False,
 ) -> Network:
-    """Return the settings of the connections to ``environment``; log a warning if they are not safe.
+    """Return the settings of the connections to ``environment``. Log a warning if they are not safe.
 
     Args:
         environment: the environment to connect to.
@@ -160,7 +160,7 @@ def configure_network(
 
 
 def _proxy_from_env(environment: Environment) -> Proxy | None:
-    """Return the proxy that ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` name; never one for loopback."""
+    """Return the proxy that ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` name. Never one for loopback."""
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(environment.base_url)

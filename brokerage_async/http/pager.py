@@ -44,7 +44,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.pager")
 
 
 class Fetch(Protocol):
-    """Fetch of one call; see `BrokerageSession.fetch`."""
+    """Fetch of one call. See `BrokerageSession.fetch`."""
 
     async def __call__(self, call: BoundCall[T]) -> Decoded[T]:
         """Make the call."""
@@ -137,7 +137,7 @@ class OffsetPager(Pager[E], Generic[E]):
         return OffsetPager(self._fetch, self._call, ahead=pages)
 
     async def to_arrow(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pyarrow.Table:
-        """Return all items, or the first ``max_items``, as an Arrow table; see `brokerage_async.arrow.to_arrow`.
+        """Return all items, or the first ``max_items``, as an Arrow table. See `brokerage_async.arrow.to_arrow`.
 
         Pages are turned into columns as they arrive.
 
@@ -152,7 +152,7 @@ class OffsetPager(Pager[E], Generic[E]):
         return joined([none, *tables]).slice(0, max_items)
 
     async def to_pandas(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> pandas.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_pandas`.
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_pandas`.
 
         Raises:
             ConfigurationError: pandas is missing (extra ``pandas``), or a number fits no column.
@@ -162,7 +162,7 @@ class OffsetPager(Pager[E], Generic[E]):
         return await asyncio.to_thread(to_pandas, items, self._model, decimals=decimals)
 
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
-        """Return all items, or the first ``max_items``, as a frame; see `brokerage_async.arrow.to_polars`.
+        """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`.
 
         Raises:
             ConfigurationError: Polars is missing (extra ``polars``), or a number fits no column.

@@ -1,6 +1,6 @@
 """Guard on connection pools: no connection with an unsolicited answer on it, and a last check before each send.
 
-An unsolicited answer would be read as the answer to the next request. A 429 of that kind has an order sent twice; a 422
+An unsolicited answer would be read as the answer to the next request. A 429 of that kind has an order sent twice. A 422
 has one that was taken pass for refused.
 
 A WebSocket opens at its address or not at all. aiohttp follows redirects of the upgrade and has no option against that,
@@ -41,7 +41,7 @@ async def take_connection(connect: Connect, used: WeakSet[object], *arguments: A
 
     Args:
         connect: `aiohttp.BaseConnector.connect`.
-        used: protocols of connections that have served before; a new one is taken as it is.
+        used: protocols of connections that have served before. A new one is taken as it is.
         *arguments: arguments of ``connect``.
         **options: further arguments of ``connect``.
     """
@@ -58,7 +58,7 @@ async def take_connection(connect: Connect, used: WeakSet[object], *arguments: A
     if protocol is not None:
         used.add(protocol)
     request = GUARDED.get()
-    if request is not None:  # after any wait for a connection; nothing waits from here to the first byte
+    if request is not None:  # after any wait for a connection. Nothing waits from here to the first byte
         try:
             request.check_guard()
         except RequestNotSentError:
@@ -77,7 +77,7 @@ class Pool(aiohttp.TCPConnector):
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
     ) -> Connection:
-        """Return a connection that may be used; see `take_connection`."""
+        """Return a connection that may be used. See `take_connection`."""
         return await take_connection(super().connect, self._used, req, traces, timeout)
 
 

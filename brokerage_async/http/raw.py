@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 
 class RawNamespace(Protocol):
-    """A namespace of the client whose methods return raw answers; its arguments are checked when it is called."""
+    """A namespace of the client whose methods return raw answers. Its arguments are checked when it is called."""
 
     def __getattr__(self, operation: str) -> Callable[..., Awaitable[RawResponse[Any]]]: ...
 
@@ -45,7 +45,7 @@ class RawEndpoints:
         response = await client.with_raw_response.instruments.warrant("AAPLW")  # RawResponse[Any]
         response = await client.with_raw_response(client.instruments.warrant)("AAPLW")  # RawResponse[Warrant]
 
-    Both do the same; type checkers see the arguments and the result of the second form.
+    Both do the same. Type checkers see the arguments and the result of the second form.
     """
 
     def __init__(self, endpoints: Endpoints, session: BrokerageSession) -> None:

@@ -37,7 +37,7 @@ class ServiceClock:
     _wall_offset: float = 0.0
 
     def observe(self, date: str | None, sent_at: float, arrived_at: float) -> None:
-        """Take note of the ``Date`` of an answer; both times are the loop's. An invalid one is ignored."""
+        """Take note of the ``Date`` of an answer. Both times are the loop's. An invalid one is ignored."""
         if date is None:
             return
         if date == self._date:

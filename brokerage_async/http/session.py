@@ -77,7 +77,7 @@ class BrokerageSession:
         return await self._read(call, response, running)
 
     async def raw(self, call: BoundCall[T], *, guard: Guard | None = None) -> RawResponse[T]:
-        """Make the call and return its answer before it is decoded; of a list that comes in pages, the one asked for.
+        """Make the call and return its answer before it is decoded. Of a list that comes in pages, the one asked for.
 
         A success whose body is an error envelope of the service is raised as that error.
         """
@@ -91,7 +91,7 @@ class BrokerageSession:
         return RawResponse.of(call.operation, response, strict=self.options.strict)
 
     def paginate(self, call: BoundCall[list[E]]) -> OffsetPager[E]:
-        """Return a pager over a paginated read; nothing is sent yet."""
+        """Return a pager over a paginated read. Nothing is sent yet."""
         return OffsetPager(self.fetch, call)
 
     def close_with_client(self, resource: Closeable) -> None:
@@ -103,7 +103,7 @@ class BrokerageSession:
         self.engine.observers.on_event(event)
 
     def start(self, call: BoundCall[Any], previous_body: bytes | None = None, guard: Guard | None = None) -> Call:
-        """Check ``call`` and return it ready to run; nothing is sent yet."""
+        """Check ``call`` and return it ready to run. Nothing is sent yet."""
         operation = call.operation
         is_market_data = operation.name.partition(".")[0] in MARKET_DATA and operation.effect is Effect.READ
         if self.market_data is not None and is_market_data:
@@ -171,7 +171,7 @@ class BrokerageSession:
         return self.engine.service_clock.is_stale(running_loop().time())
 
     async def _read(self, call: BoundCall[T], response: Response, running: Call) -> Decoded[T]:
-        """Return the decoded success; raise the error that its body holds beside the data."""
+        """Return the decoded success. Raise the error that its body holds beside the data."""
         operation, body = call.operation, response.body
         try:
             if len(body) < SLICED_DECODE:

@@ -121,7 +121,7 @@ class Engine:
         return loop
 
     async def close(self) -> None:
-        """Fail pending calls, stop the token refresh and release the connections; idempotent.
+        """Fail pending calls, stop the token refresh and release the connections. Idempotent.
 
         Where its event loop is closed already, only the connections are left.
 

@@ -54,7 +54,7 @@ class SingleSend:
     """Client middleware for one request that keeps aiohttp from silently sending it again.
 
     When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
-    recognises the occasion by exception class; here those exceptions leave in another one. Whether any of the request
+    recognises the occasion by exception class. Here those exceptions leave in another one. Whether any of the request
     was written shows afterwards in its response object, which is created at that moment.
     """
 
@@ -81,7 +81,7 @@ class SingleSend:
 
     @property
     def written(self) -> bool:
-        """Whether a socket may have got any part of the request; unknown, so True, under mocks without middlewares."""
+        """Whether a socket may have got any part of the request. Unknown, so True, under mocks without middlewares."""
         return self._request is None or self._request.response is not None
 
 
@@ -99,9 +99,9 @@ class AiohttpTransport:
     No cookies, no redirects, no proxies or credentials from the surroundings, no silent resending.
 
     Args:
-        http_session: an ``aiohttp.ClientSession`` to send over instead; it is borrowed and never closed. Middlewares
+        http_session: an ``aiohttp.ClientSession`` to send over instead. It is borrowed and never closed. Middlewares
             of its own do not see these requests, because they could send one twice. Its pool is guarded like the
-            transport's own, from now on and for all its requests; see `guard_connector`.
+            transport's own, from now on and for all its requests. See `guard_connector`.
         trace_configs: aiohttp trace configurations for the transport's own pool.
         connections: most connections of its own pool open at once, 0 for no bound.
         network: proxy and certificates of its own pool.
@@ -141,7 +141,7 @@ class AiohttpTransport:
         self._max_body = max_body
 
     async def send(self, request: Request) -> Response:
-        """Send ``request`` once; see `Transport.send`."""
+        """Send ``request`` once. See `Transport.send`."""
         once = SingleSend()
         response: aiohttp.ClientResponse | None = None
         failure: BrokerageError | None
@@ -183,7 +183,7 @@ class AiohttpTransport:
         raise failure  # out here, where the frames of aiohttp, which hold the headers, do not become its context
 
     async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> WebSocket:
-        """Open a WebSocket; see `SocketTransport`."""
+        """Open a WebSocket. See `SocketTransport`."""
         if self._closed:
             raise ConfigurationError("the client is closed")
         borrowed = None if self._owned else self._session
@@ -222,7 +222,7 @@ class AiohttpTransport:
     def _failure(
         self, request: Request, error: Exception, once: SingleSend, response: aiohttp.ClientResponse | None
     ) -> BrokerageError | None:
-        """Return the failure to raise; None for an error answer whose body is unreadable: its status is enough."""
+        """Return the failure to raise. None for an error answer whose body is unreadable: its status is enough."""
         if self._session is not None and self._session.closed and not once.seen:
             return ConfigurationError("the http_session of the client is closed")
         if response is not None and response.status >= 400:

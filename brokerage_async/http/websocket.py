@@ -1,6 +1,6 @@
 """WebSockets: the part of a transport that streams need, and its adapter to aiohttp.
 
-A transport that offers streams has a method ``open_socket``; see `SocketTransport`.
+A transport that offers streams has a method ``open_socket``. See `SocketTransport`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class AiohttpWebSocket:
         self._owned = owned
 
     async def send(self, message: str | Secret) -> None:
-        """Send a message; see `WebSocket.send`."""
+        """Send a message. See `WebSocket.send`."""
         try:
             await self._socket.send_str(revealed(message))
         except asyncio.CancelledError as cancelled:
@@ -105,7 +105,7 @@ class AiohttpWebSocket:
         raise failure  # out here, where those frames do not become its context
 
     async def receive(self) -> str | bytes:
-        """Return the next message; see `WebSocket.receive`."""
+        """Return the next message. See `WebSocket.receive`."""
         message = await self._socket.receive()
         if message.type <= 2:  # TEXT or BINARY, compared as numbers: this runs for every message
             data: str | bytes = message.data
@@ -129,7 +129,7 @@ async def connect(
 ) -> WebSocket:
     """Return an open connection over aiohttp, at this very address: a redirect is refused.
 
-    It has a pool of its own, because one that lasts for hours would take a place from the calls; a borrowed ``session``
+    It has a pool of its own, because one that lasts for hours would take a place from the calls. A borrowed ``session``
     with a guarded connector is used unchanged.
 
     Raises:

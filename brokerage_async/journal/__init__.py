@@ -1,8 +1,8 @@
 """Journals: durable records of orders, written before the orders are sent.
 
-- ``SqliteJournal(path)``: one file on this machine, shared by its processes; needs nothing but Python.
-- ``PostgresJournal(dsn)``: one table for workers on several machines; extra ``[postgres]``.
-- ``MemoryJournal()``: nothing survives the process; for tests and simulations.
+- ``SqliteJournal(path)``: one file on this machine, shared by its processes. Needs nothing but Python.
+- ``PostgresJournal(dsn)``: one table for workers on several machines. Extra ``[postgres]``.
+- ``MemoryJournal()``: nothing survives the process. For tests and simulations.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError", 
 
 
 class JournalError(BrokerageError):
-    """The journal cannot be read or written (disk full, read-only, no database); the message says why.
+    """The journal cannot be read or written (disk full, read-only, no database). The message says why.
 
     Raised by ``OrderEntry.place`` before this call has sent anything: an order that cannot be journaled is not placed.
     """
@@ -113,7 +113,7 @@ class Journal(Protocol):
         """Record that ``body`` is about to be sent, claimed by ``owner`` for ``lease`` seconds.
 
         Returns:
-            The new entry and True; or, when the key is known already, the entry, unchanged, and False.
+            The new entry and True. Or, when the key is known already, the entry, unchanged, and False.
             An entry that is ``NOT_SENT`` with the same body is opened again and counts as new, unless this very owner
             closed it. An entry that this owner opened already counts as new: the call was repeated.
         """
@@ -154,7 +154,7 @@ class Journal(Protocol):
         """Give up the claim on an entry whose outcome is still unknown, and note why.
 
         ``looked`` records that this worker has finished looking for it. Returns False, and changes nothing, when the
-        entry is not open or ``owner`` does not hold it (any more); so does a repeated call.
+        entry is not open or ``owner`` does not hold it (any more). So does a repeated call.
         """
         ...
 
@@ -165,7 +165,7 @@ class Journal(Protocol):
 
         Returns:
             True when ``owner`` has closed the entry with this ``state``, by this call or by an earlier one that is
-            repeated here. False when the entry is not this worker's any more; nothing was changed then.
+            repeated here. False when the entry is not this worker's any more. Nothing was changed then.
         """
         ...
 
@@ -199,7 +199,7 @@ class BatchRenewal(Protocol):
 async def renew_claims(journal: Journal, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
     """Renew the claims of each key's owner, and return the keys that are still held.
 
-    A journal that has ``renew_many`` does this in one statement; for others `Journal.renew` is called for each key, and
+    A journal that has ``renew_many`` does this in one statement. For others `Journal.renew` is called for each key, and
     an error is raised after all of them were tried.
     """
     if isinstance(journal, BatchRenewal):

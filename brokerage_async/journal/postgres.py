@@ -48,14 +48,14 @@ class PostgresJournal(SqlJournal):
     """Journal in a PostgreSQL database, in ``table``, which is created if it is missing.
 
     Each write is committed with ``synchronous_commit = on`` (or ``remote_apply`` where that is set) before its method
-    returns, and leases are measured with the clock of the server. A table that exists asks for no right to create; one
+    returns, and leases are measured with the clock of the server. A table that exists asks for no right to create. One
     of a newer release, or from before the first one, is refused. A forked process needs its own journal.
 
     Args:
         dsn: libpq connection string or URL. Its password never shows in ``repr``, errors or tracebacks.
         table: a plain name.
         timeout: seconds until a statement without an answer fails.
-        connections: most connections for ordinary statements; one more renews claims, ahead of them all.
+        connections: most connections for ordinary statements. One more renews claims, ahead of them all.
 
     Raises:
         ConfigurationError: psycopg is not installed (extra ``brokerage-async[postgres]``), or an argument is invalid.

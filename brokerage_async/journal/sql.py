@@ -143,7 +143,7 @@ MAX_CLAIMS = 500
 
 
 def is_created(what: str, table: str, recorded: int | None, columns: Collection[str]) -> bool:
-    """Return True for a table of this version, by its columns where no version is recorded; False without one.
+    """Return True for a table of this version, by its columns where no version is recorded. False without one.
 
     ``what`` names the journal in errors.
 

@@ -25,7 +25,7 @@ class SqliteJournal(SqlJournal):
     """Journal in the SQLite file ``path``, created (readable by its owner only) if it is missing.
 
     Every write is on disk when its method returns (write-ahead log, ``synchronous = FULL``). Any number of processes
-    of one machine may share the file; it does not belong on a network file system, and a forked process needs its own
+    of one machine may share the file. It does not belong on a network file system, and a forked process needs its own
     journal. All work is done in one thread, so the event loop never waits for the disk::
 
         async with SqliteJournal("orders.journal") as journal:
@@ -61,7 +61,7 @@ class SqliteJournal(SqlJournal):
 class MemoryJournal(SqlJournal):
     """Keeps entries in memory: nothing survives the process, so nothing can be recovered after a crash.
 
-    ``clock`` gives epoch seconds; pass a different clock to run on simulated time.
+    ``clock`` gives epoch seconds. Pass a different clock to run on simulated time.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
@@ -85,11 +85,11 @@ class MemoryJournal(SqlJournal):
             raise JournalError(f"the journal in memory cannot be used: {error}") from error
 
     async def aclose(self) -> None:
-        """Do nothing; the entries stay readable."""
+        """Do nothing. The entries stay readable."""
 
 
 def _prepare_table(connection: sqlite3.Connection, subject: Subject) -> None:
-    """Create the table if it is missing; the version of its schema is the ``user_version`` of the file."""
+    """Create the table if it is missing. The version of its schema is the ``user_version`` of the file."""
     if _is_created(connection, subject):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -94,7 +94,7 @@ class PollStarted:
 
 @attrs.frozen(kw_only=True)
 class FeedLag:
-    """A change of a feed of a fleet, when it is handed out to a consumer; each time, if that happens again.
+    """A change of a feed of a fleet, when it is handed out to a consumer. Each time, if that happens again.
 
     Attributes:
         feed: name of the feed.
@@ -135,7 +135,7 @@ class ObserverList:
 
     @property
     def active(self) -> bool:
-        """Whether there is an observer or a log; nothing is recorded otherwise."""
+        """Whether there is an observer or a log. Nothing is recorded otherwise."""
         return bool(self._observers) or logger.isEnabledFor(logging.DEBUG)
 
     def __call__(self, attempt: Attempt) -> None:
@@ -170,7 +170,7 @@ class OpenTelemetryMetrics:
     lists and feeds, never accounts or arguments.
 
     Args:
-        meter_provider: where to record; None for the global one.
+        meter_provider: where to record. None for the global one.
 
     Raises:
         ConfigurationError: opentelemetry-api is not installed (extra ``brokerage-async[otel]``).

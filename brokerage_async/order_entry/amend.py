@@ -125,7 +125,7 @@ class _Reader(ABC, Generic[OrderT]):
         return self.is_over() and all(map(is_complete, parts_of(self.order)))
 
     async def send(self, operation: Operation[Any], body: object, *, shows: Callable[[Any], bool]) -> _Attempt:
-        """Send a change once; read the order if it is refused."""
+        """Send a change once. Read the order if it is refused."""
         self._fate = MAY_BE_APPLIED
         try:
             answer = await self.context.executor.execute(operation.bind(**self.path, body=body))
@@ -166,7 +166,7 @@ class _Reader(ABC, Generic[OrderT]):
     async def read_until(
         self, policy: ReconcilePolicy, judge: Callable[..., JudgementT | None], **at_end: bool
     ) -> JudgementT | None:
-        """Poll as the policy says until the order allows a judgement; None if it never does.
+        """Poll as the policy says until the order allows a judgement. None if it never does.
 
         ``at_end``: options of ``judge`` for the order that the last of enough complete polls shows. An earlier one, or
         an early look, proves nothing about the end. If the last poll does not show the order, one more goes further
@@ -225,7 +225,7 @@ class _ComplexReader(_Reader[ComplexOrder]):
 async def cancel(
     context: Context, account_number: str, order_id: str, policy: ReconcilePolicy, *, wait: bool = False
 ) -> OrderChange:
-    """Request the cancellation of an order; see `OrderEntry.cancel`."""
+    """Request the cancellation of an order. See `OrderEntry.cancel`."""
     reader = _OrderReader(context, account_number, order_id)
     with reader.describing():
         return await _cancel(reader, ORDERS_CANCEL, cancel_shown, policy, wait=wait)
@@ -234,7 +234,7 @@ async def cancel(
 async def cancel_complex(
     context: Context, account_number: str, complex_order_id: str, policy: ReconcilePolicy, *, wait: bool = False
 ) -> OrderChange:
-    """Request the cancellation of a complex order; see `OrderEntry.cancel_complex`."""
+    """Request the cancellation of a complex order. See `OrderEntry.cancel_complex`."""
     reader = _ComplexReader(context, account_number, complex_order_id)
     with reader.describing():
         if wait:  # a component that was filled before does not come first
@@ -299,7 +299,7 @@ async def replace(
     allow_warnings: bool | Collection[str],
     fills: int = 0,
 ) -> OrderChange:
-    """Dry-run a replacement or an edit, then send it once; see `OrderEntry.replace`.
+    """Dry-run a replacement or an edit, then send it once. See `OrderEntry.replace`.
 
     ``fills`` is how many fills the original had before.
     """
@@ -404,7 +404,7 @@ async def _replaced(
 async def edit_pairs(
     context: Context, account_number: str, complex_order_id: str, edit: PairsEdit, policy: ReconcilePolicy
 ) -> OrderChange:
-    """Edit a PAIRS order once; see `OrderEntry.edit_pairs`."""
+    """Edit a PAIRS order once. See `OrderEntry.edit_pairs`."""
     wanted, name = (edit.ratio_price_comparator, edit.ratio_price_threshold), COMPLEX_ORDERS_EDIT_PAIRS.name
     reader = _ComplexReader(context, account_number, complex_order_id)
     preview: PlacedOrderResponse | None = None

@@ -28,7 +28,7 @@ DEFAULT_POLICY: ReconcilePolicy = ReconcilePolicy()
 
 
 class OrderEntry:
-    """Places, changes and cancels orders; each is submitted at most once. Built by ``client.order_entry()``.
+    """Places, changes and cancels orders. Each is submitted at most once. Built by ``client.order_entry()``.
 
     Args:
         client: the client to place orders with.
@@ -37,7 +37,7 @@ class OrderEntry:
         reconcile: how to search for an order of unknown outcome, unless a call says otherwise.
         lease: seconds until the journal entries of a crashed worker are free for others. Nothing is sent in the
             last tenth of a lease that could not be renewed.
-        identifiers: returns a new external identifier for an order without one; no two may be equal, even after a
+        identifiers: returns a new external identifier for an order without one. No two may be equal, even after a
             restart. By default a UUID from the system's randomness.
         push: whether events of the account stream bring the next look for an order of unknown outcome forward. They
             decide nothing: the polls go on at their times, and an early look counts only if it finds the order. See
@@ -83,18 +83,18 @@ class OrderEntry:
 
         Args:
             account_number: the account to trade in.
-            order: the order; see `brokerage_async.tickets` for short ways to write one.
+            order: the order. See `brokerage_async.tickets` for short ways to write one.
             allow_warnings: True submits despite any warning of the dry-run, a collection of codes despite these. Known
-                codes are in `models.PreflightCode`; an unknown code is logged as a warning.
+                codes are in `models.PreflightCode`. An unknown code is logged as a warning.
             resubmit: how many times the order may be sent again once it is absent. With 0, an absent order stays
                 unknown. Anything else relies on the visibility delay: an order that is held on the way for longer than
                 all polls, and processed then, is placed twice. Services have been seen to hold one longer than a
                 client waits.
-            visibility_delay: seconds within which an order that has reached the service is listed; overrides
+            visibility_delay: seconds within which an order that has reached the service is listed. Overrides
                 ``reconcile.visibility_delay``.
             reconcile: how to search for it.
             tick_sizes: table of the instrument, such as ``equity.tick_sizes``. A price or trigger between two ticks is
-                then refused; otherwise the venue rejects it, after the dry-run has accepted it. See
+                then refused. Otherwise the venue rejects it, after the dry-run has accepted it. See
                 `brokerage_async.tickets.round_to_tick`.
 
         Returns:
@@ -105,9 +105,9 @@ class OrderEntry:
             InvalidRequestError: the order breaks documented rules, a price is between two ticks (code ``off_tick``),
                 or its external identifier belongs to another order (code ``identifier_in_use``). It was not submitted.
             ConfigurationError: the client cannot place orders. Nothing was sent.
-            JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it; under an
+            JournalError: the order cannot be journaled (disk full, read-only). This call did not submit it. Under an
                 identifier that was used before, an earlier call may have.
-            OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`; placing
+            OrderOutcomeUnknownError: it may or may not have been placed. The entry stays open for `recover`. Placing
                 the order again under the same identifier searches for it again. ``code`` is ``absent`` (not listed
                 after the visibility delay), ``undetermined`` (the lists could not be read), ``identifier_conflict``
                 (another order carries the identifier, or orders without one may be this order), ``in_progress``
@@ -135,7 +135,7 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> Placement:
-        """Place a complex order at most once; otherwise like `place`.
+        """Place a complex order at most once. Otherwise like `place`.
 
         It is named by the external identifier of its first component: of ``trigger_order``, or of the first of
         ``orders``. Components without an identifier get ``<name>.1``, ``<name>.2``. When the answer does not show its
@@ -145,7 +145,7 @@ class OrderEntry:
             A placement with ``complex_order`` in place of ``order``; ``order_id`` is the id of the complex order.
 
         Raises:
-            InvalidRequestError: as for `place`; or two components have the same identifier, or some have one but not
+            InvalidRequestError: as for `place`. Or two components have the same identifier, or some have one but not
                 the first. It was not submitted.
         """
         policy = self._policy_for(visibility_delay, reconcile)
@@ -159,7 +159,7 @@ class OrderEntry:
     ) -> list[Placement]:
         """Find the outcome of every order that is open in the journal: call it when a program starts.
 
-        Orders that are found are closed as placed. The others are returned as unknown and stay open; nothing is ever
+        Orders that are found are closed as placed. The others are returned as unknown and stay open. Nothing is ever
         sent again. Several workers may recover at once: each entry is handled, and returned, by one of them. The
         accounts are searched independently of each other.
 
@@ -201,10 +201,10 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Request the cancellation of an order once; without an answer, read the order back (section Orders).
+        """Request the cancellation of an order once. Without an answer, read the order back (section Orders).
 
         ``APPLIED`` means `Cancelled` or `Cancel Requested`: until the exchange confirms, the order can still fill.
-        ``REFUSED`` means that the order was terminal already; where it was replaced, the order working in its place is
+        ``REFUSED`` means that the order was terminal already. Where it was replaced, the order working in its place is
         ``order.replacing_order_id`` and can be cancelled under that id. ``UNKNOWN``: it showed none of this in time.
 
         An order cannot be cancelled before it is `Live`. While the service refuses that for now, the request is
@@ -217,7 +217,7 @@ class OrderEntry:
         was filled first, ``UNKNOWN`` that it was not over in time.
 
         Raises:
-            ConfigurationError: the client cannot cancel orders; nothing was sent.
+            ConfigurationError: the client cannot cancel orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         checked = check_order_id("order_id", order_id)
@@ -234,7 +234,7 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Replace a working order once: dry-run, then the same terms; without an answer, read the order back.
+        """Replace a working order once: dry-run, then the same terms. Without an answer, read the order back.
 
         The new order is sent with the ``external_identifier`` of ``edit``. Without one, the original is read first, and
         its identifier is sent.
@@ -248,8 +248,8 @@ class OrderEntry:
         service refuses them for now. An unanswered request is never repeated.
 
         Raises:
-            InvalidRequestError: the edit breaks documented rules; nothing was sent.
-            ConfigurationError: the client cannot change orders; nothing was sent.
+            InvalidRequestError: the edit breaks documented rules. Nothing was sent.
+            ConfigurationError: the client cannot change orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         policy = self._policy_for(visibility_delay, reconcile)
@@ -265,7 +265,7 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Edit a working order once; otherwise like `replace`."""
+        """Edit a working order once. Otherwise like `replace`."""
         policy = self._policy_for(visibility_delay, reconcile)
         return await self._change(ORDERS_EDIT, account_number, order_id, edit, allow_warnings, policy)
 
@@ -279,13 +279,13 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Change the ratio condition of a PAIRS order once; without an answer, read the complex order back.
+        """Change the ratio condition of a PAIRS order once. Without an answer, read the complex order back.
 
         Repeated as by `cancel` while the service refuses it for now.
 
         Raises:
-            InvalidRequestError: the values break documented rules; nothing was sent.
-            ConfigurationError: the client cannot change orders; nothing was sent.
+            InvalidRequestError: the values break documented rules. Nothing was sent.
+            ConfigurationError: the client cannot change orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         edit = PairsEdit(ratio_price_comparator=ratio_price_comparator, ratio_price_threshold=ratio_price_threshold)
@@ -302,7 +302,7 @@ class OrderEntry:
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
     ) -> OrderChange:
-        """Request the cancellation of a complex order once; without an answer, read the complex order back.
+        """Request the cancellation of a complex order once. Without an answer, read the complex order back.
 
         ``APPLIED`` means that no component works any more, and that at least one is `Cancelled` or `Cancel Requested`:
         until the exchange confirms, it can still fill. ``REFUSED`` means that it was finished already. With ``wait``,
@@ -310,7 +310,7 @@ class OrderEntry:
         the request then, so that an earlier fill does not count. Repeated like `cancel` while it is refused for now.
 
         Raises:
-            ConfigurationError: the client cannot cancel orders; nothing was sent.
+            ConfigurationError: the client cannot cancel orders. Nothing was sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         checked = check_order_id("complex_order_id", complex_order_id)

@@ -42,7 +42,7 @@ def new_owner() -> str:
 class Instant:
     """A moment by both clocks of this machine.
 
-    The event loop's clock is never set, but stands still while the machine is suspended; the wall clock runs on, but
+    The event loop's clock is never set, but stands still while the machine is suspended. The wall clock runs on, but
     may be set. The longer of both intervals counts.
     """
 
@@ -156,7 +156,7 @@ class ClaimKeeper:
 
 
 async def quietly(what: str, write: Awaitable[bool]) -> bool | None:
-    """Return the result of a write to the journal; log a failure and return None.
+    """Return the result of a write to the journal. Log a failure and return None.
 
     Whatever a journal raises then must not hide the outcome of an order.
     """

@@ -39,7 +39,7 @@ class TradingClient(Protocol):
 
     @property
     def environment(self) -> Environment:
-        """The environment of the calls; entries of other environments are left alone."""
+        """The environment of the calls. Entries of other environments are left alone."""
         ...
 
 
@@ -60,14 +60,14 @@ class Context:
     doorbells: Doorbells | None = None
 
     def bell(self, account_number: str) -> Doorbell | None:
-        """Return the doorbell of an account; None without push, and for an account that has no events."""
+        """Return the doorbell of an account. None without push, and for an account that has no events."""
         if self.doorbells is not None:
             with suppress(BrokerageError):  # an order may have been sent: push fails no search
                 return self.doorbells.doorbell((account_number,), ORDER_EVENTS)
         return None
 
     def now(self) -> datetime:
-        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        """Return the time by the service's clock. By this machine's until an answer has shown it."""
         return self.service_now() or datetime.now(UTC)
 
     @property

@@ -127,7 +127,7 @@ class ReconcilePolicy:
 
     The first poll of the order lists comes after ``first`` seconds. Each interval is ``factor`` times the previous one,
     up to ``max_interval``. An order is absent after ``confirmations`` complete polls that began at ``visibility_delay``
-    or later and did not show it. When the lists cannot be read, the search ends at ``give_up``; a single poll is cut
+    or later and did not show it. When the lists cannot be read, the search ends at ``give_up``. A single poll is cut
     off there as well, but is given at least 10 seconds.
 
     ``visibility_delay`` is the one assumption: *an order that has reached the service is listed within that time*.
@@ -231,7 +231,7 @@ def _end(policy: ReconcilePolicy) -> float:
 def decide(
     delivery: DeliveryOutcome, search: SearchResult | None = None, *, doubt: bool = False, resubmits_left: int = 0
 ) -> Outcome | Step:
-    """Return the outcome of a submit with this delivery and, once searched for, this search result; or the next step.
+    """Return the outcome of a submit with this delivery and, once searched for, this search result. Or the next step.
 
     ``doubt``: an earlier submit of the same order ended unknown and was then found absent. The fate of a repetition
     never settles the earlier one, so the lists are searched again.
@@ -267,7 +267,7 @@ def predates(received_at: datetime | None, age: float, service_now: datetime | N
 
 
 def cancel_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | None:
-    """Return what an order shows about an unanswered cancellation; None: nothing yet.
+    """Return what an order shows about an unanswered cancellation. None: nothing yet.
 
     A replaced order reads `Cancelled` too, perhaps before it names the new one, which works in its place. Only a
     ``settled`` poll, one after the visibility delay, shows that nothing replaces it.
@@ -283,11 +283,11 @@ def cancel_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | Non
 
 
 def complex_cancel_shown(seen: ComplexOrder, *, settled: bool = False) -> DeliveryOutcome | None:
-    """Return what a complex order shows about an unanswered cancellation; None: nothing yet.
+    """Return what a complex order shows about an unanswered cancellation. None: nothing yet.
 
     It is applied once no component works any more and one is cancelled. Where one order was filled, its exclusive
-    sibling was cancelled by that, not by the request. A replaced component reads `Cancelled` too, as in `cancel_shown`;
-    a complex order with an end has no other one.
+    sibling was cancelled by that, not by the request. A replaced component reads `Cancelled` too, as in `cancel_shown`.
+    A complex order with an end has no other one.
     """
     orders = [_final_status(order) for order in seen.orders or ()]
     statuses = orders if seen.trigger_order is None else [_final_status(seen.trigger_order), *orders]
@@ -306,7 +306,7 @@ def _final_status(component: Order) -> str | None:
 
 
 def replace_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | None:
-    """Return what the original order shows about an unanswered replacement; None: nothing yet.
+    """Return what the original order shows about an unanswered replacement. None: nothing yet.
 
     A replaced order reads `Cancelled` too, perhaps before it names the new one. Only a ``settled`` poll, one after the
     visibility delay, shows that nothing replaces it: an order reported as not replaced may be placed again.
@@ -321,7 +321,7 @@ def replace_shown(seen: Order, *, settled: bool = False) -> DeliveryOutcome | No
 def replacement_shown(
     new: Order, original: Order | None, *, fills: int = 0, settled: bool = False
 ) -> ChangeOutcome | None:
-    """Return what a new order and its original show about a replacement; None: nothing yet.
+    """Return what a new order and its original show about a replacement. None: nothing yet.
 
     The new order is `Contingent`, in some versions `Received`, until the original is cancelled, and a fill of the
     original in between ends it. The status of the original after that is not published. ``fills`` is how many the
@@ -346,7 +346,7 @@ def replacement_shown(
 def pairs_shown(
     wanted: tuple[str | None, Decimal | None], shown: tuple[str | None, Decimal | None], *, terminal: bool
 ) -> DeliveryOutcome | None:
-    """Return what a complex order shows about an unanswered edit of (comparator, threshold); None: nothing yet.
+    """Return what a complex order shows about an unanswered edit of (comparator, threshold). None: nothing yet.
 
     None as a wanted value means unchanged.
     """

@@ -52,7 +52,7 @@ class EarlyLooks:
             self._timer = loop.call_at(when, self._rung.set)
 
     async def before(self, due: float) -> bool:
-        """Wait until ``due``, or less if an event calls for a look; return whether one does."""
+        """Wait until ``due``, or less if an event calls for a look. Return whether one does."""
         loop = asyncio.get_running_loop()
         called = False
         if loop.time() < due - MIN_EARLY:
@@ -75,7 +75,7 @@ class EarlyLooks:
 
 @asynccontextmanager
 async def early_looks(bell: Doorbell | None) -> AsyncIterator[EarlyLooks]:
-    """Yield the early looks of a search; without a bell none is ever called for."""
+    """Yield the early looks of a search. Without a bell none is ever called for."""
     looks = EarlyLooks()
     try:
         async with contextlib.nullcontext() if bell is None else bell(looks.ring):

@@ -80,7 +80,7 @@ class AskedOrder(ABC):
 
     @abstractmethod
     def misfit(self, listed: Order) -> str:
-        """Return why a listed order cannot be of this kind; empty if it can."""
+        """Return why a listed order cannot be of this kind. Empty if it can."""
 
     @abstractmethod
     async def whole_of(self, executor: Executor, account_number: str, listed: Order) -> tuple[PlacedOrder, str]:
@@ -198,6 +198,6 @@ def _is_complex(body: bytes) -> bool:
 
 
 def asked_in(entry: JournalEntry) -> AskedOrder:
-    """Return the order of a journal entry; the body itself shows its kind."""
+    """Return the order of a journal entry. The body itself shows its kind."""
     name, body = entry.key.external_identifier, entry.body
     return _Complex(name, body) if _is_complex(body) else _Single(name, body)

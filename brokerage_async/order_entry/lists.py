@@ -46,7 +46,7 @@ class Window:
     ``opened_at`` is when the order was journaled by the local clock. The clock of the service may differ from it, so
     the end is measured from the newest order listed: relative to that one, an order cannot be older than the time since
     it was journaled: ``first_age`` seconds at the moment ``built``. ``tolerance`` is how wrong that time may be in
-    seconds; None: it is not known, because the local clock was set back.
+    seconds. None: it is not known, because the local clock was set back.
     """
 
     opened_at: datetime
@@ -56,7 +56,7 @@ class Window:
 
     @classmethod
     def since(cls, opened_at: datetime, now: datetime) -> Window:
-        """Build the window of an order journaled at ``opened_at``; both times by the same clock.
+        """Build the window of an order journaled at ``opened_at``. Both times by the same clock.
 
         A clock that was set back since does not show the age of the order: ``START`` is assumed.
         """
@@ -207,7 +207,7 @@ def _unshown(seen: ComplexOrder) -> Order:
 class _CompletenessCheck:
     """Finds out whether the pages of a list can be all of it: an order may be on a missing one.
 
-    The reading goes on, because a later page may still show the order; the list only does not count as complete.
+    The reading goes on, because a later page may still show the order. The list only does not count as complete.
     """
 
     def __init__(self, operation: Operation[Any]) -> None:

@@ -57,7 +57,7 @@ def differs_in(asked: NewOrder, order: Order) -> str | None:
 
     A term missing on either side proves nothing. The service decides by its own record of positions whether a leg opens
     or closes, so only the side of an action counts: see `effect_changes`. An order created by an edit or a replacement
-    keeps only the instruments and sides; an order that was replaced keeps its own terms.
+    keeps only the instruments and sides. An order that was replaced keeps its own terms.
     """
     if _pairs_of(asked, order) is None:
         return "legs"
@@ -93,7 +93,7 @@ def components_of(seen: ComplexOrder) -> list[Order]:
 
 
 def parts_of(seen: Order | ComplexOrder | None) -> list[Order]:
-    """Return the components of a complex order; a single order is its only one."""
+    """Return the components of a complex order. A single order is its only one."""
     if seen is None:
         return []
     return components_of(seen) if isinstance(seen, ComplexOrder) else [seen]
@@ -122,7 +122,7 @@ def complex_effect_changes(asked: NewComplexOrder, seen: ComplexOrder) -> list[s
 
 
 def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[NewOrder, Order]] | None:
-    """Pair each component seen with a different one asked for, or return None; an edited one may fit several."""
+    """Pair each component seen with a different one asked for, or return None. An edited one may fit several."""
     if not seen:
         return []
     first, *rest = seen
@@ -135,7 +135,7 @@ def _component_pairs(asked: list[NewOrder], seen: list[Order]) -> list[tuple[New
 
 
 def _component_differs(asked: NewOrder, seen: Order) -> bool:
-    """Return True if two components differ, by identifier or terms; edits may change either."""
+    """Return True if two components differ, by identifier or terms. Edits may change either."""
     if not is_edited(seen) and _differ(asked.external_identifier, seen.external_identifier or None):
         return True
     return differs_in(asked, seen) is not None
@@ -179,7 +179,7 @@ def _money_differs(asked: _Money, seen: _Money) -> bool:
 
 
 def _pairs_of(asked: NewOrder, order: Order) -> list[tuple[NewOrderLeg, OrderLeg]] | None:
-    """Pair the legs, in any order, equal actions first; None if they cannot be the same."""
+    """Pair the legs, in any order, equal actions first. None if they cannot be the same."""
     legs: Sequence[NewOrderLeg] | None = asked.legs  # None in a body that makes no sense
     if legs is None or not order.legs or not all(leg.symbol for leg in order.legs):
         return []

@@ -1,4 +1,4 @@
-"""Place one order: preflight, journal, submit, reconcile, close; or answer for one that is journaled already.
+"""Place one order: preflight, journal, submit, reconcile, close. Or answer for one that is journaled already.
 
 Single and complex orders take the same steps; `kinds` has what differs.
 """
@@ -144,7 +144,7 @@ class PlaceOrder:
     async def _submit(
         self, entry: JournalEntry, claim: Claim, *, sent: bool = False, taken_over: bool = False
     ) -> Placement:
-        """Submit the order, or search for one ``sent`` before, until it has an outcome; and record that."""
+        """Submit the order, or search for one ``sent`` before, until it has an outcome. And record that."""
         policy = self._policy
         if taken_over and self._resubmits:
             # Its last worker may believe in its claim for one more lease, should its clock disagree with the journal's.
@@ -175,7 +175,7 @@ class PlaceOrder:
         return placement
 
     async def _resume(self, entry: JournalEntry) -> Placement:
-        """Answer for an order that the journal knows; send it only if it is absent and may be sent again."""
+        """Answer for an order that the journal knows. Send it only if it is absent and may be sent again."""
         if not self._named:
             self._refuse("the identifier made for this order is that of an earlier one: identifiers must never repeat")
         if entry.body != self._body:
@@ -244,7 +244,7 @@ class PlaceOrder:
 async def close(context: Context, claim: Claim, placement: Placement) -> Placement:
     """Record the outcome of an order, and return the placement to report.
 
-    The write is finished even if the caller is cancelled just now; the cancellation carries the placement then.
+    The write is finished even if the caller is cancelled just now. The cancellation carries the placement then.
     """
     for warning in placement.warnings:
         logger.warning("order %s: %s (%s)", claim.key.external_identifier, warning.message, warning.code)

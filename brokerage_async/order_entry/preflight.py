@@ -21,7 +21,7 @@ __all__ = ["Rejection", "is_blank", "listed_errors", "rejection"]
 
 @attrs.frozen
 class Rejection:
-    """The reason why an order is not submitted after its dry-run: refused, or just not sent; and the error."""
+    """The reason why an order is not submitted after its dry-run: refused, or just not sent. And the error."""
 
     outcome: Outcome
     error: BrokerageError
@@ -54,7 +54,7 @@ def is_blank(answer: PlacedOrderResponse) -> bool:
 
 
 def listed_errors(answer: PlacedOrderResponse, text: str, operation: str) -> PreflightError | None:
-    """Return the errors that a successful answer lists, unreadable ones included; or None."""
+    """Return the errors that a successful answer lists, unreadable ones included. Or None."""
     if not answer.errors and not answer.extra.get("errors"):
         return None
     details = tuple(ErrorDetail(message.code, message.message) for message in answer.errors or ())
@@ -63,7 +63,7 @@ def listed_errors(answer: PlacedOrderResponse, text: str, operation: str) -> Pre
 
 
 def _unread(preview: PlacedOrderResponse) -> bool:
-    """Return True if errors or warnings came that no field could hold; their raw JSON is in ``extra``."""
+    """Return True if errors or warnings came that no field could hold. Their raw JSON is in ``extra``."""
     return bool(preview.extra.get("errors") or preview.extra.get("warnings"))
 
 

@@ -97,7 +97,7 @@ def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
 
 
 class _Sweep:
-    """Handles the entries that are free together: one series of polls for each account; adds to ``placements``."""
+    """Handles the entries that are free together: one series of polls for each account. Adds to ``placements``."""
 
     def __init__(self, context: Context, policy: ReconcilePolicy, placements: list[Placement]) -> None:
         self._context = context
@@ -202,7 +202,7 @@ class _Sweep:
 
 
 async def _gather(searches: Iterable[Awaitable[None]]) -> list[Exception | None]:
-    """Run all to their end. Return the error of each, or None; cancelled, cancel them all."""
+    """Run all to their end. Return the error of each, or None. Cancelled, cancel them all."""
     results = await asyncio.gather(*searches, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, Exception):

@@ -44,7 +44,7 @@ class Placement:
         outcome: placed, refused, not sent or unknown.
         account_number, external_identifier: with these the order can be found anywhere.
         order_id: id of the order, or of the complex order, at the service once it is placed, else empty.
-        order: the order as the service has it; None if it does not exist, was placed earlier and is not listed now, or
+        order: the order as the service has it. None if it does not exist, was placed earlier and is not listed now, or
             is a complex order.
         complex_order: the same of a complex order.
         preview: the answer of the dry-run, where one was made.
@@ -56,7 +56,7 @@ class Placement:
         error: the error that stopped it, if any.
         note: the same, and the findings of the search, in words.
         body: the exact bytes of the order.
-        opened_at: when it was journaled (UTC); None if it did not get that far.
+        opened_at: when it was journaled (UTC). None if it did not get that far.
     """
 
     outcome: Outcome
@@ -122,7 +122,7 @@ class OrderChange:
 
     Attributes:
         outcome: applied, filled, refused, not sent or unknown.
-        order: the order as last seen; after a replacement that was applied, the new order.
+        order: the order as last seen. After a replacement that was applied, the new order.
         order_id: id of that order, or of the complex order, also where no list shows it.
         complex_order: the complex order as last seen, for `edit_pairs` and `cancel_complex`.
         preview: the answer of the dry-run, where one was made.
@@ -140,7 +140,7 @@ class OrderChange:
 
     @property
     def fills(self) -> tuple[Fill, ...]:
-        """The fills of the order, or of all components, as last seen; an order that was cancelled may have some."""
+        """The fills of the order, or of all components, as last seen. An order that was cancelled may have some."""
         return fills_of(self.order or self.complex_order)
 
 

@@ -161,7 +161,7 @@ class IdentifierSearch:
         return found if found is not None and found.id == self._hint else None
 
     async def nameless(self, name: str) -> tuple[PlacedOrder | None, str]:
-        """Return the order without identifiers that is this one, or why that is not certain; neither if none exists.
+        """Return the order without identifiers that is this one, or why that is not certain. Neither if none exists.
 
         For lists that were read to their end. Where no order of the account shows an identifier, ours is the only one
         that was received after its entry was opened, has its terms, and belongs to no other entry. Elsewhere an order
@@ -234,7 +234,7 @@ class IdentifierSearch:
             self._carriers[name][order.id or ""] = order
 
     def conflict(self, name: str) -> str:
-        """Return which order under this identifier is not ours, and why; empty if all are."""
+        """Return which order under this identifier is not ours, and why. Empty if all are."""
         carriers = self._carriers[name]
         for order in carriers.values():
             if difference := self._difference(name, order):
@@ -244,7 +244,7 @@ class IdentifierSearch:
         return ""
 
     def duplicates(self, name: str) -> str:
-        """Return a note, and log a warning, if several live orders carry this identifier; else an empty string."""
+        """Return a note, and log a warning, if several live orders carry this identifier. Else an empty string."""
         carriers = self._carriers[name]
         working = {number for number, order in carriers.items() if order.status and order.status not in TERMINAL}
         live = {
@@ -273,7 +273,7 @@ class IdentifierSearch:
         return found
 
     def _difference(self, name: str, order: Order) -> str:
-        """Return how an order, or one that it replaces, provably differs from the journaled one; empty if not."""
+        """Return how an order, or one that it replaces, provably differs from the journaled one. Empty if not."""
         asked = self._asked[name]
         terms = asked.components.get(order.external_identifier or "")
         for current in self._lineage(name, order):

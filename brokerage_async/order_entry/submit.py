@@ -1,6 +1,6 @@
 """Submit one journaled order, and search for it when no answer shows its outcome.
 
-Every decision is taken in `decisions`; every step is in the journal before it is taken.
+Every decision is taken in `decisions`. Every step is in the journal before it is taken.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CODES: dict[SearchResult | None, str] = {SearchResult.ABSENT: ABSENT, SearchResu
 def finding(
     search: SearchResult, conflict: str, count: int, policy: ReconcilePolicy, failure: BrokerageError | None
 ) -> str:
-    """Return the result of a search in words; empty if the order was found."""
+    """Return the result of a search in words. Empty if the order was found."""
     if conflict or search is SearchResult.FOUND:
         return conflict
     if search is SearchResult.ABSENT:
@@ -96,7 +96,7 @@ class Submission:
             delivery = await self._submit()
 
     async def _submit(self) -> _Delivery:
-        """Send the journaled bytes once; the session repeats them only if they provably did not arrive.
+        """Send the journaled bytes once. The session repeats them only if they provably did not arrive.
 
         The claim is checked at the last moment before each send.
         """

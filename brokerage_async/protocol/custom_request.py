@@ -47,7 +47,7 @@ def custom_call(
     body: object | None = None,
     effect: Effect | None = None,
 ) -> BoundCall[Any]:
-    """Return the call of any endpoint; see `Client.request` for the arguments.
+    """Return the call of any endpoint. See `Client.request` for the arguments.
 
     Raises:
         InvalidRequestError: an argument cannot be sent, or ``effect`` denies that the endpoint changes something.
@@ -122,7 +122,7 @@ def _segment(segment: str, path: str) -> str:
 
 
 def _path_values(template: str, given: Mapping[str, object]) -> dict[str, object]:
-    """Return the values of the placeholders of a template as `str`; a missing one is left to the common checks."""
+    """Return the values of the placeholders of a template as `str`. A missing one is left to the common checks."""
     if not isinstance(given, Mapping):
         _refuse("wrong_type", f"must be a mapping, got {type(given).__name__}", "path_values")
     names = _PLACEHOLDER.findall(template)
@@ -159,7 +159,7 @@ def _effect(method: str, segments: list[str], given: Effect | None) -> Effect:
 
 
 def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
-    """Return the operation of the schema at a path; of several the one whose template has the fewest placeholders."""
+    """Return the operation of the schema at a path. Of several the one whose template has the fewest placeholders."""
     found = []
     for each in OPERATIONS.values():
         parts = each.path.strip("/").split("/")
@@ -173,7 +173,7 @@ def _known_operation(method: str, segments: list[str]) -> Operation[Any] | None:
 
 
 def _query(query: Mapping[str, object]) -> dict[str, object]:
-    """Return the query by encoded key, its values as `str` or lists of them; None leaves a key out."""
+    """Return the query by encoded key, its values as `str` or lists of them. None leaves a key out."""
     if not isinstance(query, Mapping) or not all(isinstance(key, str) and key for key in query):
         _refuse("wrong_type", "must be a mapping with non-empty str keys", "query")
     encoded: dict[str, object] = {}

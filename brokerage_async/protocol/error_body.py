@@ -39,11 +39,11 @@ class ErrorBody:
 
 
 def parse_error_body(body: bytes, status: int) -> ErrorBody | None:
-    """Parse the body of an error; return None for any other form, and for one of more than `MAX_PARSED` bytes.
+    """Parse the body of an error. Return None for any other form, and for one of more than `MAX_PARSED` bytes.
 
     Two forms are known: ``{"error": {"code", "message", "errors"}}``, where ``data`` may stand beside the error, and
     the flat ``{"error_code" or "error", "error_description"}`` of the token endpoint. Only the first, with a non-empty
-    ``code``, is the service's envelope. Its code is a `str`; at status 406 the service sends the integer 406.
+    ``code``, is the service's envelope. Its code is a `str`. At status 406 the service sends the integer 406.
     """
     if len(body) > MAX_PARSED:
         return None
@@ -55,7 +55,7 @@ def parse_error_body(body: bytes, status: int) -> ErrorBody | None:
 
 
 def read_error_object(raw: dict[str, Any], status: int) -> ErrorBody | None:
-    """Read an error from a body that is parsed already; see `parse_error_body`."""
+    """Read an error from a body that is parsed already. See `parse_error_body`."""
     error = raw.get("error")
     if isinstance(error, dict):
         code, listed = error.get("code"), error.get("errors")

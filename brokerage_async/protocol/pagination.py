@@ -10,7 +10,7 @@ __all__ = ["Reading", "next_offset"]
 
 
 class _Block(Protocol):
-    """The part of the service's pagination block that decides; every number may be missing."""
+    """The part of the service's pagination block that decides. Every number may be missing."""
 
     @property
     def per_page(self) -> int | None: ...

@@ -27,7 +27,7 @@ class RawResponse(Generic[T]):
     Attributes:
         status: HTTP status, always one of success (2xx): others are raised as errors.
         headers: headers by lower-case name, values that may be secret replaced by ``[redacted]``.
-        body: the body, decompressed; empty for none.
+        body: the body, decompressed. Empty for none.
     """
 
     status: int
@@ -43,7 +43,7 @@ class RawResponse(Generic[T]):
         return cls(status=response.status, headers=headers, body=response.body, operation=operation, strict=strict)
 
     def parse(self) -> T:
-        """Return the result of the endpoint, decoded from the body; of a list in pages, the rows of this page.
+        """Return the result of the endpoint, decoded from the body. Of a list in pages, the rows of this page.
 
         The result of `Client.request` is the whole body as plain JSON values, numbers with a fraction as `Decimal`,
         and None for an empty body. Each call decodes again, and at once: with megabytes it holds up the event loop.

@@ -100,7 +100,7 @@ def mask_tokens(text: str) -> str:
 
 
 def _opaque(match: re.Match[str]) -> str:
-    """Keep a long run of letters, such as a code; one with digits counts as a secret."""
+    """Keep a long run of letters, such as a code. One with digits counts as a secret."""
     run = match.group()
     return _REDACTED if run.startswith("eyJ") or any(map(str.isdigit, run)) else run
 

@@ -49,7 +49,7 @@ class Request:
         body: the exact bytes of the body, None for no body.
         operation: the operation called, None outside of the generated operations.
         timeout: seconds that this one send may take, None to leave it to the transport.
-        previous_body: a body that the caller holds already; a response with an equal one may share it.
+        previous_body: a body that the caller holds already. A response with an equal one may share it.
         guard: returns why the request must not be sent after all, or None. Called at the last moment before each send.
         authorization: value of the header ``Authorization``, which a transport reveals.
         secret_body: body instead of ``body``, which a transport reveals.
@@ -97,7 +97,7 @@ class Response:
     Attributes:
         status: HTTP status.
         headers: headers with lower-case keys.
-        body: the body after transfer and content decoding; empty for none.
+        body: the body after transfer and content decoding. Empty for none.
     """
 
     status: int
@@ -125,16 +125,16 @@ def build(
     Args:
         call: the operation to call, and its arguments.
         base_url: base address of the environment, with or without a path prefix or a trailing slash.
-        headers: every header to send; they are passed on as they are.
+        headers: every header to send. They are passed on as they are.
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
-        previous_body: a body that the caller holds already; see `Request`.
-        guard: may withhold the request at the last moment; see `Request`.
+        previous_body: a body that the caller holds already. See `Request`.
+        guard: may withhold the request at the last moment. See `Request`.
 
     Raises:
         ConfigurationError: the base address cannot be used.
-        InvalidRequestError: the arguments break documented rules, or a path value is missing, empty, ``.`` or ``..``;
-            every problem is listed.
+        InvalidRequestError: the arguments break documented rules, or a path value is missing, empty, ``.`` or ``..``.
+            Every problem is listed.
     """
     operation, body = call.operation, call.body
     validation.check(operation, call.path, call.query, body, strict=strict)
@@ -181,13 +181,13 @@ def _template(path: str) -> tuple[str, ...]:
 
 
 def encode_path(template: str, values: Mapping[str, object]) -> str:
-    """Fill a path template; every value becomes exactly one percent-encoded segment (RFC 3986, unreserved kept).
+    """Fill a path template. Every value becomes exactly one percent-encoded segment (RFC 3986, unreserved kept).
 
     >>> encode_path("/instruments/warrants/{symbol}", {"symbol": "BRK/B"})
     '/instruments/warrants/BRK%2FB'
 
     Raises:
-        InvalidRequestError: values that are missing, not `str` or `int`, empty, ``.`` or ``..``; all are listed.
+        InvalidRequestError: values that are missing, not `str` or `int`, empty, ``.`` or ``..``. All are listed.
     """
     parts = list(_template(template))
     problems: list[ErrorDetail] = []
@@ -222,10 +222,10 @@ _INTEGER_BITS = 128
 
 
 def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object]) -> str:
-    """Encode a query in the order of the parameters; None values are left out.
+    """Encode a query in the order of the parameters. None values are left out.
 
-    Arrays repeat their key, or are joined by commas. Keys stand as documented (``status[]=Live&status[]=Filled``);
-    values are percent-encoded, a space as ``%20``.
+    Arrays repeat their key, or are joined by commas. Keys stand as documented (``status[]=Live&status[]=Filled``).
+    Values are percent-encoded, a space as ``%20``.
 
     Raises:
         InvalidRequestError: a value has no form in a query.
@@ -291,7 +291,7 @@ def validate_user_agent(user_agent: str) -> None:
 
 
 def validate_accept_version(version: str) -> None:
-    """Reject an ``Accept-Version`` that cannot stand in a header; the service decides whether the version exists.
+    """Reject an ``Accept-Version`` that cannot stand in a header. The service decides whether the version exists.
 
     Raises:
         ConfigurationError: the version is empty, or holds other than letters, digits, dots and dashes.

@@ -85,11 +85,11 @@ def read_error(
     base_url: str = "",
     version: str | None = None,
 ) -> APIError:
-    """Return the error of a response that is not a success; never raises.
+    """Return the error of a response that is not a success. Never raises.
 
     The class follows the code in the body, then the status, then its hundred. A status of 500 or more is always a
     ``ServerError``, whatever the body claims: a proxy or a half-done service may have processed the request.
-    JSON envelopes, flat token errors, HTML pages and empty bodies are all understood; only the envelope makes the error
+    JSON envelopes, flat token errors, HTML pages and empty bodies are all understood. Only the envelope makes the error
     one ``from_service``.
 
     Args:
@@ -215,7 +215,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?")
 
 
 def retry_after(value: str | None, now: float | None = None) -> float | None:
-    """Return the seconds of a ``Retry-After`` header, uncapped; None if it is absent or invalid.
+    """Return the seconds of a ``Retry-After`` header, uncapped. None if it is absent or invalid.
 
     Both forms of RFC 9110 are read: seconds, and a date (which needs ``now`` in epoch seconds; a past date is 0.0).
     """
@@ -235,7 +235,7 @@ def sent_at(response: Response, now: float | None) -> float | None:
 
 
 def read_http_date(value: str) -> float | None:
-    """Return the epoch seconds of a date such as that of a ``Date`` header; None if it is invalid."""
+    """Return the epoch seconds of a date such as that of a ``Date`` header. None if it is invalid."""
     if len(value) > MAX_DATE_LENGTH:
         return None
     try:

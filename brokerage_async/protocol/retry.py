@@ -237,7 +237,7 @@ class Backoff:
         first: pause in seconds after the first failure.
         maximum: longest pause in seconds.
         jitter: fraction (0 to 1) of each pause that is random.
-        max_wish: longest pause in seconds that the service may ask for; a longer wish is cut to this.
+        max_wish: longest pause in seconds that the service may ask for. A longer wish is cut to this.
     """
 
     first: float = attrs.field(default=0.5, validator=validator(check_number))
@@ -260,7 +260,7 @@ def full_jitter(policy: RetryPolicy) -> Backoff:
 
 
 def throttling(policy: RetryPolicy) -> Backoff:
-    """Return the pauses after 429s; at least half of each is not random."""
+    """Return the pauses after 429s. At least half of each is not random."""
     return attrs.evolve(full_jitter(policy), first=2 * policy.base_delay, jitter=0.5)
 
 
@@ -282,7 +282,7 @@ class RetryBudget:
         self.tokens: int = capacity or 0
 
     def spend(self, outcome: Outcome) -> int | None:
-        """Pay for a repetition after ``outcome``; return the price, or None if the budget is too small."""
+        """Pay for a repetition after ``outcome``. Return the price, or None if the budget is too small."""
         price = self.COST_AFTER_LOSS if outcome is Outcome.LOST else self.COST
         if self.capacity is None:
             return 0

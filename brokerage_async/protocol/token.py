@@ -39,7 +39,7 @@ class Grant:
 class Lease:
     """An access token in use, on a monotonic clock.
 
-    From ``refresh_at`` on a new one is fetched in the background while this one still serves; from ``expires_at`` on,
+    From ``refresh_at`` on a new one is fetched in the background while this one still serves. From ``expires_at`` on,
     a few seconds before its real end, it does not serve any more.
     """
 

@@ -90,7 +90,7 @@ class Controls(People):
 
     @property
     def rate_limit(self) -> float | Literal["published"] | None:
-        """Requests per second that are accepted; ``published``: by operation; None: no limit."""
+        """Requests per second that are accepted; ``published``: by operation. None: no limit."""
         return self.brokerage.rate_limit
 
     @rate_limit.setter
@@ -137,8 +137,8 @@ class Controls(People):
 
         Args:
             order_id: identifier of the order.
-            quantity: of its first leg, in shares or contracts; by default all that remains.
-            price: in dollars, of an order with one leg; by default that of the market.
+            quantity: of its first leg, in shares or contracts. By default all that remains.
+            price: in dollars, of an order with one leg. By default that of the market.
 
         Raises:
             LookupError: the order is unknown.
@@ -172,7 +172,7 @@ class Controls(People):
 
         Args:
             order_id: identifier of the order.
-            status: ``Removed``, ``Partially Removed``, ``Remove Pending`` or ``Dead``; by default one of the first two.
+            status: ``Removed``, ``Partially Removed``, ``Remove Pending`` or ``Dead``. By default one of the first two.
 
         Raises:
             LookupError: the order is unknown.
@@ -183,8 +183,8 @@ class Controls(People):
     def hold_order(self, order_id: str, status: str | None = None) -> None:
         """Let nothing happen by itself to an order while it is in a status.
 
-        It waits in ``Routed`` or ``In Flight``; a cancellation waits in ``Cancel Requested``, so that `fill_order`
-        comes first; the fills of further legs wait in ``Filled``.
+        It waits in ``Routed`` or ``In Flight``. A cancellation waits in ``Cancel Requested``, so that `fill_order`
+        comes first. The fills of further legs wait in ``Filled``.
 
         Args:
             order_id: identifier of the order, ``*`` for every order from now on.
@@ -197,7 +197,7 @@ class Controls(People):
         self._act("hold_order", order_id=order_id, status=status)
 
     def release_order(self, order_id: str = "*") -> None:
-        """Undo `hold_order` for an order, or for all; what was due meanwhile happens now."""
+        """Undo `hold_order` for an order, or for all. What was due meanwhile happens now."""
         self._act("release_order", order_id=order_id)
 
     def move_cash(self, account_number: str, amount: Decimal | int | str) -> None:
@@ -222,7 +222,7 @@ class Controls(People):
         return redirect
 
     def expire_tokens(self) -> None:
-        """Invalidate every access token issued so far; refreshing still works."""
+        """Invalidate every access token issued so far. Refreshing still works."""
         self._act("expire_tokens")
 
     def revoke(self) -> None:

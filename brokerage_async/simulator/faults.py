@@ -6,22 +6,22 @@ A fault is written as a value or as a short string::
     sim.faults.add("GET", r".*", faults.status(503), times=3)
 
 =====================  ==============================================================================================
-``status(503)``        error response; the request is not processed
+``status(503)``        error response. The request is not processed
 ``after_status(503)``  processed, then an error response
-``html(502)``          HTML page of a proxy; the request is not processed
+``html(502)``          HTML page of a proxy. The request is not processed
 ``after_html(502)``    processed, then the HTML page of a proxy
 ``refuse``             connection refused (over real HTTP: dropped before the request is processed)
 ``drop_before``        connection dropped before the request is processed
 ``drop_after``         processed, then the connection is dropped
-``delay(2)``           request arrives two seconds late; it is processed even if the caller stopped waiting
-``delay_after(2)``     processed at once; the response is two seconds late
+``delay(2)``           request arrives two seconds late. It is processed even if the caller stopped waiting
+``delay_after(2)``     processed at once. The response is two seconds late
 ``hang``               not processed, and no response ever comes
 ``hang_after``         processed, and no response ever comes
-``truncate``           processed; half of the response body arrives
-``garbage``            processed; a success response that is not JSON
-``rate_limited``       bare 429; the request is not processed
-``unauthorized``       401; the request is not processed
-``body(b"...")``       processed; this body replaces the real one
+``truncate``           processed. Half of the response body arrives
+``garbage``            processed. A success response that is not JSON
+``rate_limited``       bare 429. The request is not processed
+``unauthorized``       401. The request is not processed
+``body(b"...")``       processed. This body replaces the real one
 =====================  ==============================================================================================
 """
 

@@ -19,7 +19,7 @@ class RequestRecord:
         operation, effect: the operation it matched, None for an unknown address.
         processed: whether the service acted on it (False: rejected, or lost, before that).
         status: status of the response, None without a response.
-        delivered: whether the response was sent completely; None while it is under way.
+        delivered: whether the response was sent completely. None while it is under way.
         order_ids, external_identifiers: of the orders that it created.
         fault: the scripted fault that it met.
         elapsed: seconds of the event loop from its arrival to its answer, None while it is under way.

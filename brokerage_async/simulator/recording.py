@@ -148,7 +148,7 @@ class StateFile:
         return StateError(f"the state file {self._path} is damaged: {error}; use another file")
 
     def add(self, entry: Entry) -> None:
-        """Append an entry; it is safe once this returns."""
+        """Append an entry. It is safe once this returns."""
         self._connection.execute(_INSERT, _row(entry))
 
     def replace(self, entries: Iterable[Entry]) -> None:

@@ -91,18 +91,18 @@ class Simulator(Controls):
     or use it without a socket: ``Client(sim.environment, sim.credentials, transport=sim.transport())``.
 
     Args:
-        environment: ``sandbox`` or ``production``; each has its own credentials and data, and only production has
+        environment: ``sandbox`` or ``production``. Each has its own credentials and data, and only production has
             margin reports.
         seed: determines all random values. The same seed, requests and times give the same responses.
-        host, port: address to listen on; port 0 lets the system choose.
+        host, port: address to listen on. Port 0 lets the system choose.
         names: further host names that clients reach it by, as behind a proxy. A request for any other name is refused,
             since an untrusted web page may have sent it.
         start: aware datetime at which simulated time starts, by default a Wednesday at which the markets are open.
             Time runs on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
-        latency: seconds per request, or a function of the request; half of it passes before it is processed.
-        rate_limit: requests per second that are accepted; the others get a bare 429. ``published``: the rates of
+        latency: seconds per request, or a function of the request. Half of it passes before it is processed.
+        rate_limit: requests per second that are accepted. The others get a bare 429. ``published``: the rates of
             `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed.
@@ -115,7 +115,7 @@ class Simulator(Controls):
             ``documented`` as its document says (strings).
         versions: interface versions that are alive, by default those of `api.versions.VERSIONS`. A request gets the
             newest that is not newer than its ``Accept-Version``, and the oldest without one.
-        withdrawn_versions: values of ``Accept-Version`` that get a 406; a version among them is not alive any more.
+        withdrawn_versions: values of ``Accept-Version`` that get a 406. A version among them is not alive any more.
         without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
 
     Attributes:

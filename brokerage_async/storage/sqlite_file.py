@@ -108,7 +108,7 @@ class SqliteFile:
     Args:
         path: the file, created for its owner only if it is missing.
         subject: names it in messages, and has the class of the errors.
-        set_up: creates or checks the tables of a connection; called with the subject, too.
+        set_up: creates or checks the tables of a connection. Called with the subject, too.
         exclusive: whether the file has one owner at a time: others are rejected at once while it is open.
     """
 
@@ -142,7 +142,7 @@ class SqliteFile:
         return done
 
     def close(self) -> None:
-        """Close the connection; the next use opens a new one."""
+        """Close the connection. The next use opens a new one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -20,7 +20,7 @@ class Subject:
         name: its path, or the name of its table.
         error: class of the errors to raise about it.
         loss: consequence of going on without a part of it, for the message about a damaged log.
-        in_use: advice when another owner holds it; empty if it may have several.
+        in_use: advice when another owner holds it. Empty if it may have several.
     """
 
     kind: str

@@ -33,7 +33,7 @@ def check_log(path: Path, subject: Subject) -> None:
     """Raise the subject's error when committed transactions in the log of database ``path`` are behind damaged bytes.
 
     Another process may write to the log while it is read. A frame that was read half-written is complete in the second
-    reading, because the frames behind it were written later; and a log that was begun again has another header.
+    reading, because the frames behind it were written later. And a log that was begun again has another header.
     """
     log = path.with_name(f"{path.name}-wal")
     found = []

@@ -64,7 +64,7 @@ class StreamAccess:
         self._session.close_with_client(resource)
 
     def now(self) -> datetime:
-        """Return the time by the service's clock; by this machine's until an answer has shown it."""
+        """Return the time by the service's clock. By this machine's until an answer has shown it."""
         return self._session.service_now() or datetime.now(UTC)
 
     def account_url(self) -> str:
@@ -82,7 +82,7 @@ class StreamAccess:
         return self.checked(url)
 
     def checked(self, url: str) -> str:
-        """Return the address of a stream if a token may be sent there; see `check_socket_url`.
+        """Return the address of a stream if a token may be sent there. See `check_socket_url`.
 
         A plain one beyond loopback follows ``base_url``: a client takes a plain one only with ``allow_http``.
         """

@@ -49,7 +49,7 @@ class AccountSink(Sink):
         self.watchlists: bool = watchlists
 
     def wants(self, event: AccountEvent) -> bool:
-        """Return whether the consumer asked for the event; those of unknown types go to all."""
+        """Return whether the consumer asked for the event. Those of unknown types go to all."""
         if event.type == ALERT:
             return self.alerts
         if event.type == WATCHLIST:

@@ -53,7 +53,7 @@ def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> s
 
 
 async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the streamer symbol of each symbol; one that is a streamer symbol already stays.
+    """Return the streamer symbol of each symbol. One that is a streamer symbol already stays.
 
     ``known`` are those found before.
 
@@ -133,7 +133,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
-        """End the subscriptions to symbols; those that wait for the consumer are still delivered."""
+        """End the subscriptions to symbols. Those that wait for the consumer are still delivered."""
         names = _check_symbols(symbols)
         if self._pending is not None:
             self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
@@ -181,7 +181,7 @@ class SubscriptionPlan:
         self._regular_hours = check_flag("regular_hours", regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
-        """Return the subscriptions for streamer symbols; candles without a start begin with the present one."""
+        """Return the subscriptions for streamer symbols. Candles without a start begin with the present one."""
         start = round((self._start or now).timestamp() * 1000) if self._contract == "AUTO" else None
         found = []
         for symbol in symbols:
@@ -196,7 +196,7 @@ class SubscriptionPlan:
 
 
 class Streams:
-    """The streams of one client; all streams of one kind share one connection, which opens at the first use.
+    """The streams of one client. All streams of one kind share one connection, which opens at the first use.
 
     Quotes come from ``market`` where there is one, the streams of another client.
     """
@@ -274,11 +274,11 @@ class Streams:
             symbols: symbols as the REST API has them, or streamer symbols. ``add`` and ``remove`` change them later.
             events: models, such as ``models.Quote``, or their names.
             period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
-            start: start of the candles under contract ``AUTO``; None for the present one only.
+            start: start of the candles under contract ``AUTO``. None for the present one only.
             regular_hours: leave trades outside of regular hours out of the candles.
             contract: ``TICKER`` for the last event of each symbol, ``STREAM`` for every event, ``AUTO`` for what suits
                 the type.
-            aggregation_period: seconds over which the service may merge events, 0 for none; None for 0.1.
+            aggregation_period: seconds over which the service may merge events, 0 for none. None for 0.1.
             policies: `Conflate`, `DropOldest` or `Fail` for each model, instead of those in ``MARKET_POLICIES``.
 
         Raises:
@@ -320,7 +320,7 @@ class Streams:
         and those whose oldest it cut off, are named in a warning of the log.
 
         Args:
-            symbols: symbols as the REST API has them, or streamer symbols; any number, subscribed 100 at a time.
+            symbols: symbols as the REST API has them, or streamer symbols. Any number, subscribed 100 at a time.
             period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
             start: beginning of the first candle.
             end: None for all candles until now.
@@ -355,7 +355,7 @@ class Streams:
         return found
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell that rings after events of these types; None for the accounts of the user.
+        """Return a doorbell that rings after events of these types. None for the accounts of the user.
 
         Raises:
             ConfigurationError: the environment has no ``streamer_url``.

@@ -20,7 +20,7 @@ E = TypeVar("E")
 
 
 class Sink:
-    """End of one consumer that a connection fills; it outlives the iterator by one turn of the loop at most.
+    """End of one consumer that a connection fills. It outlives the iterator by one turn of the loop at most.
 
     Attributes:
         buffer: events that wait for the consumer.
@@ -29,7 +29,7 @@ class Sink:
         is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
             may be missing.
         now: clock of the errors.
-        leave: detaches the sink from its connection after a failure; None without a connection.
+        leave: detaches the sink from its connection after a failure. None without a connection.
     """
 
     __slots__ = ("__weakref__", "_available", "buffer", "error", "gap", "is_closed", "is_held", "leave",
@@ -46,7 +46,7 @@ class Sink:
         self._available = asyncio.Event()
 
     def put(self, event: Any) -> None:
-        """Add an event; end the stream if none may be lost and it does not fit."""
+        """Add an event. End the stream if none may be lost and it does not fit."""
         if self.error is not None:
             return
         try:
@@ -59,7 +59,7 @@ class Sink:
             self._available.set()
 
     def lose(self, since: datetime | None, reason: str) -> None:
-        """Note that the connection is lost; the first loss counts until it is up again."""
+        """Note that the connection is lost. The first loss counts until it is up again."""
         if self.gap is None:
             self.gap = Gap(since=since, reason=reason)
         self.release()
@@ -112,11 +112,11 @@ class Source(Protocol):
     """Connection as consumers see it."""
 
     def attach(self, sink: Sink) -> None:
-        """Fill ``sink`` from now on; connect if it is the first."""
+        """Fill ``sink`` from now on. Connect if it is the first."""
         ...
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last."""
+        """Stop filling ``sink``. Disconnect if it was the last."""
         ...
 
     def abandon(self, sink: Sink) -> None:
@@ -147,7 +147,7 @@ class EventStream(Generic[E]):
 
     @property
     def dropped(self) -> int:
-        """Events that were dropped because the consumer was too slow; conflated ones do not count."""
+        """Events that were dropped because the consumer was too slow. Conflated ones do not count."""
         return self._sink.buffer.dropped
 
     @property

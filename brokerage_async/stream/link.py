@@ -1,6 +1,6 @@
 """Life of one connection, however many consumers it has: connect, keep alive, reconnect, and close.
 
-`Link` decides nothing about the protocol; its two kinds do.
+`Link` decides nothing about the protocol. Its two kinds do.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Link(ABC, Generic[C]):
     # Consumers
 
     def attach(self, sink: Sink) -> None:
-        """Fill ``sink`` from now on; connect if it is the first.
+        """Fill ``sink`` from now on. Connect if it is the first.
 
         Raises:
             ConfigurationError: the client is closed, or used in another event loop.
@@ -142,7 +142,7 @@ class Link(ABC, Generic[C]):
             self._task = loop.create_task(self._run(set(self._endings)), name=f"brokerage_async {self._name}")
 
     def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``; disconnect if it was the last."""
+        """Stop filling ``sink``. Disconnect if it was the last."""
         self._remove(sink)
 
     def abandon(self, sink: Sink) -> None:

@@ -37,7 +37,7 @@ class DropOldest:
 
 @attrs.frozen(kw_only=True)
 class Fail:
-    """Keep all events; the stream ends with `SlowConsumerError` when more than ``limit`` of them wait."""
+    """Keep all events. The stream ends with `SlowConsumerError` when more than ``limit`` of them wait."""
 
     limit: int = attrs.field(default=10_000, validator=validator(check_count))
 
@@ -112,7 +112,7 @@ class EventBuffer:
         queue.append(event)
 
     def put_gap(self, gap: Gap) -> None:
-        """Add a gap; one that follows another gap directly extends it."""
+        """Add a gap. One that follows another gap directly extends it."""
         waiting = [self._take() for _ in range(len(self._order))]
         if self._before:
             waiting = [event for event in waiting if self._is_queued(event.__class__)]

@@ -41,9 +41,9 @@ READ_TIMEOUT = 5.0
 
 
 def collection_of(symbol: str) -> str | None:
-    """Return the collection whose hours a streamer symbol has; None for cryptocurrencies, which have none.
+    """Return the collection whose hours a streamer symbol has. None for cryptocurrencies, which have none.
 
-    The sessions of futures are those of the exchange; a product may have shorter ones.
+    The sessions of futures are those of the exchange. A product may have shorter ones.
     """
     symbol = symbol.partition("{")[0]
     if symbol.startswith(("/", "./")):
@@ -158,7 +158,7 @@ class QuoteLink(Link[DxLinkConnection]):
     # Subscriptions of consumers
 
     def add(self, sink: QuoteSink, subscriptions: Iterable[Subscription]) -> None:
-        """Subscribe a consumer, attached or not; a subscription that it has already is replaced."""
+        """Subscribe a consumer, attached or not. A subscription that it has already is replaced."""
         for each in subscriptions:
             sink.subscriptions[key_of(each)] = each
             if sink in self._sinks:
@@ -166,7 +166,7 @@ class QuoteLink(Link[DxLinkConnection]):
         self._must_send()
 
     def remove(self, sink: QuoteSink, subscriptions: Iterable[Subscription]) -> None:
-        """End subscriptions of a consumer; unknown ones are ignored."""
+        """End subscriptions of a consumer. Unknown ones are ignored."""
         for each in subscriptions:
             if sink.subscriptions.pop(key_of(each), None) is not None and sink in self._sinks:
                 self._unroute(sink, each)
@@ -320,7 +320,7 @@ class QuoteLink(Link[DxLinkConnection]):
         return True
 
     def _settle(self, it: Interruption) -> None:
-        """End the streams whose subscriptions are refused; the others of the feed get a gap.
+        """End the streams whose subscriptions are refused. The others of the feed get a gap.
 
         An error does not name its subscription: those in doubt went out shortly before and have brought no event.
         """

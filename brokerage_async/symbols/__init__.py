@@ -1,4 +1,4 @@
-"""Symbols of instruments, parsed and built; only their form is checked, not whether the instrument exists.
+"""Symbols of instruments, parsed and built. Only their form is checked, not whether the instrument exists.
 
 Every kind has a class of parts, whose ``str()`` is the symbol, and functions that parse a symbol and a streamer symbol.
 Prefer the streamer symbols of the service's answers to built ones: exchanges and venues cannot be derived.

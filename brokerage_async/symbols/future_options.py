@@ -32,7 +32,7 @@ MAX_STRIKE, STRIKE_STEP = Decimal(99_999_999), Decimal("0.00000001")
 
 
 def _points(strike: Decimal | int | str) -> Decimal:
-    """Return a strike as a Decimal; leave an invalid one to be reported with all problems."""
+    """Return a strike as a Decimal. Leave an invalid one to be reported with all problems."""
     try:
         return exact("strike", strike)
     except InvalidRequestError:
@@ -52,7 +52,7 @@ class FutureOptionStreamer:
         exchange: code of the exchange on the stream, such as ``XCME``.
 
     Raises:
-        InvalidRequestError: parts are invalid; all problems are listed.
+        InvalidRequestError: parts are invalid. All problems are listed.
     """
 
     root: str
@@ -89,7 +89,7 @@ class FutureOptionSymbol:
         blanks: number of blanks before the option root and before the expiration, 1 or 2 each.
 
     Raises:
-        InvalidRequestError: parts are invalid; all problems are listed.
+        InvalidRequestError: parts are invalid. All problems are listed.
     """
 
     future: FutureSymbol

@@ -38,7 +38,7 @@ class FutureSymbol:
         year: contract year, in this century.
 
     Raises:
-        InvalidRequestError: parts are invalid; all problems are listed.
+        InvalidRequestError: parts are invalid. All problems are listed.
     """
 
     product: str
@@ -101,7 +101,7 @@ def parse_future_streamer(symbol: str) -> FutureSymbol:
 
 
 def exchange_suffix(exchange: str) -> str:
-    """Return the end of a streamer symbol, such as ``:XCME``; raise for an invalid code."""
+    """Return the end of a streamer symbol, such as ``:XCME``. Raise for an invalid code."""
     if not isinstance(exchange, str) or not EXCHANGE.fullmatch(exchange):
         raise InvalidRequestError(f"exchange must be a code such as 'XCME', got {exchange!r}")
     return f":{exchange}"

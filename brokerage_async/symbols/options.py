@@ -54,7 +54,7 @@ def _wrong_strike(strike: object) -> str | None:
 
 
 def _dollars(strike: Decimal | int | str) -> Decimal:
-    """Return a strike as a Decimal; leave an invalid one to be reported with all problems."""
+    """Return a strike as a Decimal. Leave an invalid one to be reported with all problems."""
     return Decimal(strike) if _wrong_strike(strike) is None else cast("Decimal", strike)
 
 
@@ -69,7 +69,7 @@ class OptionSymbol:
         strike: strike price in dollars, with at most three decimals.
 
     Raises:
-        InvalidRequestError: parts are invalid; all problems are listed.
+        InvalidRequestError: parts are invalid. All problems are listed.
     """
 
     root: str
@@ -115,16 +115,16 @@ def occ_symbol(root: str, expiration: date, option_type: str, strike: Decimal | 
         root: ticker or option root, such as ``AAPL``.
         expiration: day of expiration.
         option_type: ``C`` or ``P``.
-        strike: strike price in dollars; a float is rejected, because it is rarely the intended number.
+        strike: strike price in dollars. A float is rejected, because it is rarely the intended number.
 
     Raises:
-        InvalidRequestError: parts are invalid; all problems are listed.
+        InvalidRequestError: parts are invalid. All problems are listed.
     """
     return str(OptionSymbol(root, expiration, option_type, strike))
 
 
 def parse_occ(symbol: str) -> OptionSymbol:
-    """Return the parts of an OCC symbol; the padding after the root may be missing.
+    """Return the parts of an OCC symbol. The padding after the root may be missing.
 
     Raises:
         InvalidRequestError: not an OCC symbol.

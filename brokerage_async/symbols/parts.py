@@ -18,7 +18,7 @@ MONTHS_BACK = 12
 
 
 def checked(symbol: object) -> str:
-    """Return a symbol; raise unless it is a str."""
+    """Return a symbol. Raise unless it is a str."""
     if not isinstance(symbol, str):
         raise InvalidRequestError(f"symbol must be a str, got {type(symbol).__name__}")
     return symbol

@@ -1,6 +1,6 @@
 """Short constructors for common orders: plain ``NewOrder`` values, and ``NewComplexOrder`` values made of them.
 
-Legs name action and instrument; the order adds price and duration::
+Legs name action and instrument. The order adds price and duration::
 
     limit(buy_to_open("AAPL", 100), price="187.50")
     stop(sell_to_close("AAPL", 100), trigger="180")

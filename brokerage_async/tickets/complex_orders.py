@@ -38,12 +38,12 @@ def bracket(entry: NewOrder, *, profit: NewOrder, loss: NewOrder) -> NewComplexO
     be the right way round: profit above loss for a long position, below it for a short one.
 
     Args:
-        entry: order that opens the position; also called trigger order.
+        entry: order that opens the position. Also called trigger order.
         profit: Limit order that takes the profit.
         loss: Stop or Stop Limit order that limits the loss.
 
     Raises:
-        InvalidRequestError: types, legs or prices do not make a bracket, or an order breaks a rule; all problems are
+        InvalidRequestError: types, legs or prices do not make a bracket, or an order breaks a rule. All problems are
             listed.
     """
     _check_type(entry=entry, profit=profit, loss=loss)
@@ -66,7 +66,7 @@ def one_cancels_other(first: NewOrder, second: NewOrder) -> NewComplexOrder:
     Both usually close a position that exists, such as a Limit order for the profit and a Stop order for the loss.
 
     Raises:
-        InvalidRequestError: an order breaks a rule; all problems are listed.
+        InvalidRequestError: an order breaks a rule. All problems are listed.
     """
     _check_type(first=first, second=second)
     return _checked(NewComplexOrder(type=ComplexOrderType.OCO, orders=(first, second)))
@@ -75,10 +75,10 @@ def one_cancels_other(first: NewOrder, second: NewOrder) -> NewComplexOrder:
 def one_triggers_other(trigger: NewOrder, *orders: NewOrder) -> NewComplexOrder:
     """Build an OTO order: the fill of ``trigger`` releases one to three others.
 
-    The others do not cancel one another; for that see `bracket`.
+    The others do not cancel one another. For that see `bracket`.
 
     Raises:
-        InvalidRequestError: not one to three others, or an order breaks a rule; all problems are listed.
+        InvalidRequestError: not one to three others, or an order breaks a rule. All problems are listed.
     """
     _check_type(trigger=trigger, **{f"orders[{number}]": order for number, order in enumerate(orders)})
     return _checked(NewComplexOrder(type=ComplexOrderType.OTO, trigger_order=trigger, orders=orders))
@@ -99,15 +99,15 @@ def pair(
     the threshold later.
 
     Args:
-        first: order of one side; single legs must be of different instruments, one bought and the other sold.
+        first: order of one side. Single legs must be of different instruments, one bought and the other sold.
         second: order of the other side.
         at_least: lowest ratio that routes the orders.
-        at_most: highest ratio that routes the orders; exactly one of the two is given.
+        at_most: highest ratio that routes the orders. Exactly one of the two is given.
         by_value: compare amounts of money instead of prices.
 
     Raises:
         InvalidRequestError: not exactly one threshold above zero, the orders do not make a pair, or one of them breaks
-            a rule; all problems are listed.
+            a rule. All problems are listed.
     """
     _check_type(first=first, second=second)
     given = [(Comparator.GTE, at_least), (Comparator.LTE, at_most)]
@@ -145,7 +145,7 @@ def _check_exit(name: str, leg: NewOrderLeg, closing: Mapping[tuple[LegAction | 
 
 
 def _check_prices(entry: NewOrder, profit: NewOrder, loss: NewOrder) -> None:
-    """Refuse prices of single-leg orders that are the wrong way round; prices of several legs are net amounts."""
+    """Refuse prices of single-leg orders that are the wrong way round. Prices of several legs are net amounts."""
     if any(len(order.legs) != 1 for order in (entry, profit, loss)):
         return
     is_long = entry.legs[0].action in BUYING

@@ -38,7 +38,7 @@ def buy_to_open(
     """Buy shares or contracts that are not held short.
 
     The form of the symbol decides the kind of instrument unless ``instrument_type`` is given. ``quantity`` is in shares
-    or contracts; None is for notional orders.
+    or contracts. None is for notional orders.
     """
     return _leg(LegAction.BUY_TO_OPEN, symbol, quantity, instrument_type)
 
@@ -46,21 +46,21 @@ def buy_to_open(
 def buy_to_close(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Buy back a short position; otherwise like `buy_to_open`."""
+    """Buy back a short position. Otherwise like `buy_to_open`."""
     return _leg(LegAction.BUY_TO_CLOSE, symbol, quantity, instrument_type)
 
 
 def sell_to_open(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Sell short; otherwise like `buy_to_open`."""
+    """Sell short. Otherwise like `buy_to_open`."""
     return _leg(LegAction.SELL_TO_OPEN, symbol, quantity, instrument_type)
 
 
 def sell_to_close(
     symbol: str, quantity: Amount | None = None, *, instrument_type: InstrumentType | None = None
 ) -> NewOrderLeg:
-    """Sell a long position; otherwise like `buy_to_open`."""
+    """Sell a long position. Otherwise like `buy_to_open`."""
     return _leg(LegAction.SELL_TO_CLOSE, symbol, quantity, instrument_type)
 
 

@@ -55,7 +55,7 @@ def limit(
     """Build a limit order.
 
     ``price`` is for a single leg, whose action decides whether it is paid or received. Several legs need ``debit`` (the
-    most to pay) or ``credit`` (the least to receive), per unit; both are without sign. ``until`` makes the order good
+    most to pay) or ``credit`` (the least to receive), per unit. Both are without sign. ``until`` makes the order good
     till that day and overrides ``time_in_force``.
 
     Raises:
@@ -90,7 +90,7 @@ def stop_limit(
     time_in_force: TimeInForce = TimeInForce.DAY,
     until: date | None = None,
 ) -> NewOrder:
-    """Build a limit order that waits until the price reaches ``trigger``; prices as for `limit`."""
+    """Build a limit order that waits until the price reaches ``trigger``. Prices as for `limit`."""
     amount, effect = _price(legs, price, debit, credit)
     force, day = _duration(time_in_force, until)
     return _ticket(

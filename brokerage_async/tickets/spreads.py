@@ -109,7 +109,7 @@ def iron_condor(
 
 
 def _options(name: str, symbols: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one symbol or several as a tuple; refuse other instruments than options."""
+    """Return one symbol or several as a tuple. Refuse other instruments than options."""
     if not isinstance(symbols, Sequence):
         raise InvalidRequestError(f"{name} must be a symbol or several, got {symbols!r}")
     found = (symbols,) if isinstance(symbols, str) else tuple(symbols)

@@ -172,7 +172,7 @@ class Watch:
     ) -> Order:
         """Wait until one order is terminal and shows all its fills, and return it.
 
-        It is followed on the list of today's orders, whose polls are shared with `orders`; an order that is not on it
+        It is followed on the list of today's orders, whose polls are shared with `orders`. An order that is not on it
         is looked up among those of the last 400 days. An order of several legs is `Filled` as soon as its first leg is,
         and the fills of the others come later: they are waited for. If they have not come within 30 seconds, the order
         is returned without them, and a warning is logged.
@@ -187,7 +187,7 @@ class Watch:
             id: the order.
             follow: whether to wait for the end of its replacement, and so on.
             interval: as in `WatchOptions`.
-            timeout: maximum seconds to wait, replacements included; None for no bound.
+            timeout: maximum seconds to wait, replacements included. None for no bound.
             min_interval: as in `WatchOptions`.
             push: as in `WatchOptions`.
             on_error: as in `WatchOptions`.

@@ -27,7 +27,7 @@ class ItemCodec(Generic[T]):
 
     Args:
         key: returns the identity of an item.
-        item_type: type of the items, for the converter of the models; None for JSON values.
+        item_type: type of the items, for the converter of the models. None for JSON values.
     """
 
     def __init__(self, key: Callable[[T], Hashable], item_type: Any = None) -> None:
@@ -91,7 +91,7 @@ def key_text(key: Any) -> str:
 
 
 def write_json(value: Any, kind: Any) -> bytes:
-    """Return a value of this type as JSON; with None it must be a JSON value.
+    """Return a value of this type as JSON. With None it must be a JSON value.
 
     Raises:
         ConfigurationError: it is not.

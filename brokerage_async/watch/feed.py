@@ -64,7 +64,7 @@ class Doorbells(Protocol):
     """Source of doorbells: the streams of a client."""
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell for events of these types; None for the accounts of the user.
+        """Return a doorbell for events of these types. None for the accounts of the user.
 
         Raises:
             ConfigurationError: the client cannot stream.

@@ -86,7 +86,7 @@ class Listing(Generic[T]):
     Attributes:
         name: distinguishes it from other lists.
         events: events of the account stream that announce its changes.
-        key: returns the identity of an item; None leaves the item out.
+        key: returns the identity of an item. None leaves the item out.
         item_type: type of the items.
         derive: turns each change into those to report.
         keep: decides whether the last state of an item is reported before its removal.

@@ -24,7 +24,7 @@ HISTORY = timedelta(days=401)
 
 
 class LiveFilters(TypedDict, total=False):
-    """Filters of the list of orders that work or are of today; see ``client.orders.list_live``."""
+    """Filters of the list of orders that work or are of today. See ``client.orders.list_live``."""
 
     statuses: Sequence[OrderStatus | str]
     start_date: date
@@ -67,7 +67,7 @@ async def until_terminal(
     *,
     follow: bool = False,
 ) -> Order:
-    """Return an order once it is complete; with ``follow`` the one that works in its place, however often replaced.
+    """Return an order once it is complete. With ``follow`` the one that works in its place, however often replaced.
 
     A replacement that a fill of its original has ended never worked: the original is returned, with that fill.
 

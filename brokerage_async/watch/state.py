@@ -37,8 +37,8 @@ class StoredChange:
         key: the item, as a str.
         kind: the kind of change.
         at: the time of the change, in ISO format.
-        before: the item before it, encoded; None for a new one.
-        after: the item that becomes the acknowledged one, encoded; None if it is removed.
+        before: the item before it, encoded. None for a new one.
+        after: the item that becomes the acknowledged one, encoded. None if it is removed.
     """
 
     sequence: int

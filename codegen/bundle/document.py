@@ -176,7 +176,7 @@ class _Answers:
         self.components: dict[str, dict[str, Any]] = {}
 
     def response(self, node: Node) -> dict[str, Any]:
-        """Return a success response; its content is a component, or a union of the list and the item."""
+        """Return a success response. Its content is a component, or a union of the list and the item."""
         notes = {key: value for key, value in node.members.items() if key != "content"}
         schema = json_schema(node)
         if schema is None:
@@ -203,7 +203,7 @@ class _Answers:
         return self._copy(base, f"{component}{base}", "data", reference(data), component)
 
     def _copy(self, base: str, name: str, key: str, schema: dict[str, Any], component: str) -> str:
-        """Add a copy of an envelope whose property ``key`` is required and typed; return its name."""
+        """Add a copy of an envelope whose property ``key`` is required and typed. Return its name."""
         if base not in self._written:
             self._root.problem(f"components.schemas must list {base!r}, used by answers with {component}")
         elif name not in self.components:

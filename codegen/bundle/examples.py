@@ -32,7 +32,7 @@ def parameter_examples(
     suggested: Mapping[str, Any],
     left: Iterable[str],
 ) -> list[str]:
-    """Add examples to the parameters of paths; return the names in ``left`` that no parameter has.
+    """Add examples to the parameters of paths. Return the names in ``left`` that no parameter has.
 
     Args:
         paths: operations of the bundle by path and method.
@@ -73,7 +73,7 @@ class _Examples:
         self._open: list[str] = []
 
     def of(self, name: str) -> Any:
-        """Return the example of a component; a component within itself is left out."""
+        """Return the example of a component. A component within itself is left out."""
         schema = self._schemas[name]
         if name in self._suggested:
             return self._suggested[name]
@@ -126,6 +126,6 @@ class _Examples:
 
 
 def _first(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the first alternative of a union, or the schema itself; null and words come later."""
+    """Return the first alternative of a union, or the schema itself. Null and words come later."""
     found: dict[str, Any] = schema.get("anyOf", [schema])[0]
     return found

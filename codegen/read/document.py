@@ -48,7 +48,7 @@ class Node:
 
     @property
     def members(self) -> dict[str, Any]:
-        """Members of the object at this location; empty for any other value."""
+        """Members of the object at this location. Empty for any other value."""
         return self.value if isinstance(self.value, dict) else {}
 
     def get(self, *keys: str) -> Node | None:
@@ -60,7 +60,7 @@ class Node:
         return node
 
     def string(self, key: str, default: str = "") -> str:
-        """Return a member as a `str` on one line; blanks within a line stay."""
+        """Return a member as a `str` on one line. Blanks within a line stay."""
         return " ".join(line.strip() for line in str(self.members.get(key, default)).splitlines())
 
     def items(self, *keys: str) -> Iterator[tuple[str, Node]]:
@@ -121,7 +121,7 @@ class Node:
 
 
 class Document:
-    """All YAML files of a schema folder; files that it refers to and lacks come from the folder ``beside``, if any."""
+    """All YAML files of a schema folder. Files that it refers to and lacks come from the folder ``beside``, if any."""
 
     def __init__(self, folder: Path, *, beside: Path | None = None) -> None:
         self.folder = folder
@@ -139,7 +139,7 @@ class Document:
             self.problems.append(f"{folder}: openapi.yaml is missing")
 
     def _read(self, path: Path) -> tuple[str, Any]:
-        """Return the content of a file and its value; record an invalid one and return an empty object."""
+        """Return the content of a file and its value. Record an invalid one and return an empty object."""
         content = ""
         try:
             content = path.read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ class Document:
         return Node(self, file, (), self.files.get(file, {}))
 
     def resolve(self, origin: Node, reference: str, trail: tuple[str, ...] = ()) -> Node:
-        """Return the target of a ``$ref``; record a dangling one and return an empty node."""
+        """Return the target of a ``$ref``. Record a dangling one and return an empty node."""
         name, _, pointer = str(reference).partition("#")
         file = name or origin.file
         node = self.root(file)

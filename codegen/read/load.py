@@ -18,7 +18,7 @@ from .vocabulary import check_section, check_vocabulary, provenance_of
 
 __all__ = ["ENVELOPES", "SchemaError", "load", "read"]
 
-#: Envelopes of responses; the codec handles these shapes, so they have no generated class.
+#: Envelopes of responses. The codec handles these shapes, so they have no generated class.
 ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorEnvelope")
 
 #: Grades, keys and ids of the entries of recorded behaviour.
@@ -29,7 +29,7 @@ _ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 #: Phases of a status in ``x-transitions``.
 PHASES = ("submission", "working", "terminal")
 
-#: Python names used inside the generated classes, for annotations or members; fields cannot have them.
+#: Python names used inside the generated classes, for annotations or members. Fields cannot have them.
 RESERVED = {
     "any", "attrs", "bool", "build", "date", "datetime", "dict", "extra", "int", "list", "of", "self", "str", "tuple",
 }  # fmt: skip
@@ -39,13 +39,13 @@ def load(folder: Path) -> Spec:
     """Read the schema in ``folder``.
 
     Raises:
-        SchemaError: the schema is invalid; all problems are listed.
+        SchemaError: the schema is invalid. All problems are listed.
     """
     return read(Document(folder))
 
 
 def read(document: Document) -> Spec:
-    """Return the schema in the files of a folder; raises the same as `load`."""
+    """Return the schema in the files of a folder. Raises the same as `load`."""
     if document.problems:
         raise SchemaError(document.problems)
     check_vocabulary(document)

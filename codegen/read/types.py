@@ -28,7 +28,7 @@ _INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
 
 
 def read_type(written: Node) -> Type:
-    """Return the type of a property or parameter; record an invalid one as a string."""
+    """Return the type of a property or parameter. Record an invalid one as a string."""
     node = written.resolved()
     declared = node.members.get("type")
     wire = tuple(written.members.get("x-wire", ()))

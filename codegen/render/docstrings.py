@@ -66,7 +66,7 @@ def class_docstring(
     provenance: str = "documented",
     observed_values: tuple[str, ...] = (),
 ) -> str:
-    """Return the docstring of a model or enumeration; its first sentence gets the first line."""
+    """Return the docstring of a model or enumeration. Its first sentence gets the first line."""
     summary, stop, details = description.partition(". ")
     values = ", ".join(f"`{value}`" for value in observed_values)
     blocks = (

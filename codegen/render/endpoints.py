@@ -74,14 +74,14 @@ def _method(operation: Operation, spec: Spec, list_is_taken: bool) -> dict[str, 
 
 
 def _model_argument(field: Field) -> str:
-    """Return the expression of a flattened field; validation reports values that are not a `str`."""
+    """Return the expression of a flattened field. Validation reports values that are not a `str`."""
     if field.type.kind != "enum":
         return field.name
     return f"{field.type.name}({field.name}) if isinstance({field.name}, str) else {field.name}"
 
 
 def _annotation(type_: Type) -> str:
-    """Return the annotation of an argument; enumerations are open, so any `str` is accepted."""
+    """Return the annotation of an argument. Enumerations are open, so any `str` is accepted."""
     python = f"{type_.name} | str" if type_.kind == "enum" else _PYTHON.get(type_.kind, str(type_.name))
     return f"Sequence[{python}]" if type_.array else python
 

@@ -20,7 +20,7 @@ _PATHS_END = "\ncomponents:\n"
 
 
 def render(folder: Path) -> str:
-    """Return the content of the index with the lines that it lacks; the reader of the schema reports invalid YAML."""
+    """Return the content of the index with the lines that it lacks. The reader of the schema reports invalid YAML."""
     content = (folder / INDEX).read_text(encoding="utf-8")
     index = _parsed(content)
     sections = (index.get("paths") or {}, (index.get("components") or {}).get("schemas") or {})

@@ -9,7 +9,7 @@ from . import public
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command on the folder of a built site; return 1 if any name lacks something."""
+    """Run the command on the folder of a built site. Return 1 if any name lacks something."""
     (site,) = sys.argv[1:] if arguments is None else arguments
     listed = public.inventory(Path(site) / "objects.inv")
     gaps = {"without a docstring": public.undocumented(), "missing from the reference": public.missing(listed)}

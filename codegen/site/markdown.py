@@ -11,7 +11,7 @@ _SPECIAL = re.compile(r"([\\|*_<>\[\]{}])")
 
 
 def cell(prose: str) -> str:
-    """Return prose as one table cell; literals between backticks stay unchanged."""
+    """Return prose as one table cell. Literals between backticks stay unchanged."""
     parts = " ".join(prose.split()).split("`")
     return "`".join(part if index % 2 else _SPECIAL.sub(r"\\\1", part) for index, part in enumerate(parts))
 

@@ -45,7 +45,7 @@ def write() -> None:
 
 
 def upcoming(root: Path, version: str, day: str = "unreleased") -> str:
-    """Return the section of CHANGELOG.md that the fragments would make; empty without fragments.
+    """Return the section of CHANGELOG.md that the fragments would make. Empty without fragments.
 
     Raises:
         subprocess.CalledProcessError: Towncrier cannot render them.

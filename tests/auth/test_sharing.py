@@ -36,7 +36,7 @@ class Turn:
 
 
 class Store:
-    """A shared store with scripted answers to `join`; an exception is raised."""
+    """A shared store with scripted answers to `join`. An exception is raised."""
 
     def __init__(self, *answers: StoredToken | TokenError | RefreshTurn | Exception) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""Chromium of the system (Debian's package ``chromium``), driven by playwright; and where there is neither."""
+"""Chromium of the system (Debian's package ``chromium``), driven by playwright. And where there is neither."""
 
 from __future__ import annotations
 

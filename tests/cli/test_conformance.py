@@ -132,7 +132,7 @@ def within(rows: Callable[[dict[str, Any]], None]) -> Callable[[Any], Any]:
 
 
 async def test_differences_of_a_server_are_named() -> None:
-    """A renamed field, a new value, another success and another code; and another version."""
+    """A renamed field, a new value, another success and another code. And another version."""
     server = simulator()
     renamed = altered("renamed", within(lambda row: row.__setitem__("ticker", row.pop("symbol", None))))
     new_value = altered("new", within(lambda row: row.__setitem__("lendability", "Never To Borrow")))
@@ -270,7 +270,7 @@ async def test_orders_reads_the_echo_and_leaves_nothing() -> None:
 
 @pytest.mark.slow
 async def test_orders_interrupted_leave_nothing_working() -> None:
-    """Interrupted after 0, 20, 40 … ms, from the submit on; a request takes 50 ms."""
+    """Interrupted after 0, 20, 40 … ms, from the submit on. A request takes 50 ms."""
     interrupted = 0
     for moment in range(16):
         server = simulator(environment="sandbox", latency=0.05)

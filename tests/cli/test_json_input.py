@@ -1,4 +1,4 @@
-"""JSON given to a command is read exactly; everything in doubt is refused."""
+"""JSON given to a command is read exactly. Everything in doubt is refused."""
 
 from __future__ import annotations
 

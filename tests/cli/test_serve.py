@@ -30,7 +30,7 @@ WINDOWS = sys.platform == "win32"
 
 @contextmanager
 def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Run the command until it printed everything; yield its lines and the variables that it exports."""
+    """Run the command until it printed everything. Yield its lines and the variables that it exports."""
     server = subprocess.Popen(
         [sys.executable, "-u", "-m", "brokerage_async", "simulator", *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -84,7 +84,7 @@ def test_main_check_missing_and_left_over_files_are_stale(out: Path, capsys: pyt
 
 @pytest.mark.slow
 def test_main_output_depends_on_the_schema_only(tmp_path: Path) -> None:
-    """Hash seed and working directory have no influence; the output contains neither time nor path."""
+    """Hash seed and working directory have no influence. The output contains neither time nor path."""
     contents = []
     for seed, where in (("0", ROOT), ("4711", tmp_path)):
         out = tmp_path / f"out{seed}"

@@ -13,7 +13,7 @@ from brokerage_async.config.random_values import chance, new_identifier
 def test_system_values_neither_read_nor_change_the_random_and_uuid_of_the_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A program may seed and patch both; its real orders must have other identifiers in each run."""
+    """A program may seed and patch both. Its real orders must have other identifiers in each run."""
     monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))
     drawn = []
     for _ in range(2):

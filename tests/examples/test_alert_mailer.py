@@ -19,7 +19,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 class MailServer:
-    """Stands for `smtplib.SMTP`; is away at first."""
+    """Stands for `smtplib.SMTP`. Is away at first."""
 
     away = 2
     sent: list[EmailMessage]

@@ -48,7 +48,7 @@ class Outcome:
 
 
 class Listing:
-    """The list at the brokerage, in a file; items come, change and go."""
+    """The list at the brokerage, in a file. Items come, change and go."""
 
     def __init__(self, place: Place, chance: random.Random) -> None:
         self._path, self._chance = place.listing, chance
@@ -72,7 +72,7 @@ class Listing:
 
 
 class Troop:
-    """The processes by their place; one that is killed is replaced."""
+    """The processes by their place. One that is killed is replaced."""
 
     def __init__(self, place: Place) -> None:
         self._work: list[tuple[str, Any, tuple[Any, ...]]] = [("poller", publish, (place,))] * POLLERS
@@ -193,7 +193,7 @@ def check(truth: list[dict[str, Any]], rows: dict[str, int], folder: Path, outco
 
 
 def check_group(facts: list[dict[str, Any]], truth: list[dict[str, Any]], position: dict[str, int]) -> int:
-    """Check what the consumers of a group handled; return how much that was."""
+    """Check what the consumers of a group handled. Return how much that was."""
     seen, acknowledged = set[str](), set[str]()
     reached: dict[str, int] = defaultdict(lambda: -1)
     handled = 0
@@ -225,7 +225,7 @@ def check_polls(facts: list[dict[str, Any]], outcome: Outcome) -> None:
 
 
 def read_logs(folder: Path, pattern: str) -> list[dict[str, Any]]:
-    """Return the lines of all logs by their time; the last of a process may be cut off."""
+    """Return the lines of all logs by their time. The last of a process may be cut off."""
     facts = []
     for path in folder.glob(pattern):
         for line in path.read_text().splitlines():

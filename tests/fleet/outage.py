@@ -34,7 +34,7 @@ class Figures:
 
 
 async def place_through_outage(workers: int, orders: int, budget: float, outage: float, kind: str) -> Figures:
-    """Place ``orders`` in all; the engine goes away once a fifth of them is placed."""
+    """Place ``orders`` in all. The engine goes away once a fifth of them is placed."""
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     each = orders // workers
     with engine_server() as server:

@@ -167,7 +167,7 @@ async def test_closing_in_the_middle_passes_the_turn_on_at_once(server: EngineSe
 
 
 async def test_cancellation_at_each_await_leaves_no_turn_behind(server: EngineServer) -> None:
-    """A manager is closed after each number of steps of the event loop; the next one never waits for its lease."""
+    """A manager is closed after each number of steps of the event loop. The next one never waits for its lease."""
     endpoint = Endpoint(latency=0.002)
     for steps in range(0, 60, 2):
         async with commands(server) as command:

@@ -1,4 +1,4 @@
-"""What the worker processes of the proofs do; each waits for "go" and reports through its pipe."""
+"""What the worker processes of the proofs do. Each waits for "go" and reports through its pipe."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def get_token(channel: Connection, service: Service, lease: float, name: str) ->
 
 
 def read_and_cancel(channel: Connection, service: Service, budget: float, seconds: float, seed: int) -> None:
-    """Read as much as the budget allows, and cancel now and then; report the counts and the waits of the cancels."""
+    """Read as much as the budget allows, and cancel now and then. Report the counts and the waits of the cancels."""
     waits: list[float] = []
     counts = {"reads": 0, "cancels": 0}
 
@@ -88,7 +88,7 @@ def read_and_cancel(channel: Connection, service: Service, budget: float, second
 
 
 def place_orders(channel: Connection, service: Service, budget: float, orders: int, name: str) -> None:
-    """Place orders one after another; report each outcome with its time."""
+    """Place orders one after another. Report each outcome with its time."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()

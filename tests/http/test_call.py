@@ -404,7 +404,7 @@ class TestObserving:
         assert {record.operation for record in seen} == {"watchlists.list"}
         assert {(record.method, record.path) for record in seen} == {("GET", "/watchlists")}
         assert [record.elapsed for record in seen] == [0.25] * 4
-        assert [record.waited for record in seen] == [0.25, 0.0, 1.5, 0.0]  # a token; the gate after 429
+        assert [record.waited for record in seen] == [0.25, 0.0, 1.5, 0.0]  # a token. The gate after 429
         assert seen[-1].response_bytes == len(ok().body)
 
     @on_virtual_time

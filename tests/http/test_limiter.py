@@ -167,7 +167,7 @@ class TestCancellation:
     )
     @settings(max_examples=200)
     def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
-        """Visitors come, stay and are cancelled at any time, 429 falls in between; in the end all slots are free."""
+        """Visitors come, stay and are cancelled at any time, 429 falls in between. In the end all slots are free."""
 
         @on_virtual_time
         async def scene() -> None:

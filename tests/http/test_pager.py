@@ -221,7 +221,7 @@ async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free() -> None:
 
     service.fetch = fetch
     await every(service.pager(per_page=10).prefetch(4))
-    # Four pages come in the same moment; none waits for the others, or for the consumer, to be followed by the next.
+    # Four pages come in the same moment. None waits for the others, or for the consumer, to be followed by the next.
     assert finished[:5] == [1, 5, 6, 7, 8]
 
 

@@ -148,7 +148,7 @@ async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
 class TestQuotedToken:
     @on_virtual_time
     async def test_a_page_that_quotes_the_token_does_not_give_it_away(self) -> None:
-        """As a debug page of a proxy does; the token has no form that a pattern would find."""
+        """As a debug page of a proxy does. The token has no form that a pattern would find."""
         body = b"<html>headers: X-Seen: short/but/secret</html>"
         transport = FakeTransport(Response(status=404, headers={"x-request-id": "r-1"}, body=body))
         async with client_of(transport, StaticToken("short/but/secret")) as client:

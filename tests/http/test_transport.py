@@ -1,4 +1,4 @@
-"""One send is one request; and what a failed send says about the request."""
+"""One send is one request. And what a failed send says about the request."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestOneSend:
 
     @on_real_time
     async def test_plain_aiohttp_does_send_again(self) -> None:
-        """The reason for all this; should it fail one day, the middleware has become superfluous."""
+        """The reason for all this. Should it fail one day, the middleware has become superfluous."""
         async with RawServer(answer(), None, answer()) as server, aiohttp.ClientSession() as session:
             for _ in range(2):
                 async with session.delete(f"{server.url}/thing") as response:

@@ -216,7 +216,7 @@ async def test_a_serializable_role_costs_no_statement(server: str, table: str) -
 
 
 async def set_standby(server: str, name: str) -> None:
-    """Configure a synchronous standby of this name; the server notices soon."""
+    """Configure a synchronous standby of this name. The server notices soon."""
     import psycopg
 
     async with await psycopg.AsyncConnection.connect(server, autocommit=True) as connection:
@@ -225,7 +225,7 @@ async def set_standby(server: str, name: str) -> None:
 
 
 async def open_until_one_waits(journal: PostgresJournal, beside: PostgresJournal) -> asyncio.Task[Any]:
-    """Open entries until the server waits for the standby with one; return its task."""
+    """Open entries until the server waits for the standby with one. Return its task."""
     for number in range(1000):
         opening = asyncio.create_task(journal.open(key(number), b"", owner="a", lease=30))
         while not opening.done():
@@ -236,7 +236,7 @@ async def open_until_one_waits(journal: PostgresJournal, beside: PostgresJournal
 
 
 async def test_a_commit_whose_wait_for_the_standby_was_cancelled_is_not_acknowledged(server: str, table: str) -> None:
-    """The server calls it a success, with a warning; after a failover the entry would be gone."""
+    """The server calls it a success, with a warning. After a failover the entry would be gone."""
     async with PostgresJournal(server, table=table) as journal, connections_of(server, table) as beside:
         await journal.now()
         await set_standby(server, "none")

@@ -71,7 +71,7 @@ async def test_close_that_became_an_opening_is_ours_in_every_journal(
 
 
 async def test_order_that_shows_no_identifier_is_known_by_everything_else(journal: Journal) -> None:
-    """Answered, lost, recovered and asked for again; it is cancelled by its id."""
+    """Answered, lost, recovered and asked for again. It is cancelled by its id."""
     for kind, make in (("place", order), ("place_complex", bracket_order)):
         sim = Simulator(**SMALL, without=["external_identifier_echoed"])
         account, name = sim.account_numbers[0], "complex_orders" if kind == "place_complex" else "orders"

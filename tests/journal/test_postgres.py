@@ -1,6 +1,6 @@
 """Arguments and secrets of the PostgreSQL journal, without a server.
 
-The suite of all journals is in `test_journals.py`; connections are in `test_connections.py`, tables in
+The suite of all journals is in `test_journals.py`. Connections are in `test_connections.py`, tables in
 `test_schema.py`.
 """
 

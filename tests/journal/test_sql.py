@@ -1,4 +1,4 @@
-"""The statements that both databases understand, and the journal over them; the suite is in `test_journals.py`."""
+"""The statements that both databases understand, and the journal over them. The suite is in `test_journals.py`."""
 
 from __future__ import annotations
 

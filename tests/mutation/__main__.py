@@ -1,4 +1,4 @@
-"""``python -m tests.mutation``: tries a sample of mutants, and writes the page; see the package."""
+"""``python -m tests.mutation``: tries a sample of mutants, and writes the page. See the package."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def parse() -> argparse.Namespace:
 
 
 def in_parallel(jobs: int, mutants: list[Mutant], reach: Reach, files: dict[str, SourceFile], results: Path) -> None:
-    """Try mutants in forks of this process, which has imported nothing of the package; add them to ``results``."""
+    """Try mutants in forks of this process, which has imported nothing of the package. Add them to ``results``."""
 
     def work(share: list[Mutant]) -> None:
         with results.open("a", encoding="utf-8") as lines:

@@ -13,7 +13,7 @@ TIMEOUT = "timeout"
 
 
 def in_fork(work: Callable[[Callable[[str], None]], None], seconds: float) -> tuple[str, float]:
-    """Return the answer of ``work`` and its processor time; work gives it by a call that ends the process."""
+    """Return the answer of ``work`` and its processor time. Work gives it by a call that ends the process."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:

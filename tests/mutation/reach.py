@@ -12,7 +12,7 @@ import pytest
 
 from .mutant import Mutant
 
-#: Processor time of the tests that one mutant meets at most; whoever outlives them counts as survived.
+#: Processor time of the tests that one mutant meets at most. Whoever outlives them counts as survived.
 MAX_SECONDS = 10.0
 
 
@@ -39,7 +39,7 @@ class Recorder:
             self.failed.append(report.nodeid)
 
     def save(self, path: Path) -> None:
-        """Write the record as JSON; lines that run at import stand under the test ""."""
+        """Write the record as JSON. Lines that run at import stand under the test ""."""
         self._coverage.stop()
         tests = ["", *self._seconds]
         number = {name: index for index, name in enumerate(tests)}

@@ -21,7 +21,7 @@ def order(name: str, *, days_ago: float | None = 0) -> Order:
 
 
 class Account:
-    """An executor that answers both lists page by page; an exception in place of a page is raised."""
+    """An executor that answers both lists page by page. An exception in place of a page is raised."""
 
     def __init__(self, live: list[Any], everything: list[Any]) -> None:
         self._lists = {"orders.list_live": live, "orders.list": everything}

@@ -177,7 +177,7 @@ class TestCancel:
 
     @on_virtual_time
     async def test_order_that_only_the_last_poll_could_read_settles_by_what_it_shows(self) -> None:
-        """The lists fail until the policy gives up; the poll after that one goes further back, and works."""
+        """The lists fail until the policy gives up. The poll after that one goes further back, and works."""
         policy = ReconcilePolicy(first=1.0, visibility_delay=1.0, max_interval=2.0, give_up=3.0)
         lists = [fail(500), fail(500), listed(order("Filled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=fail(500))
@@ -641,7 +641,7 @@ class TestWait:
 
 
 class TestReplacementThatWaitsForItsOriginal:
-    """A replacement is Contingent until the original is cancelled; a fill in between ends it (P4)."""
+    """A replacement is Contingent until the original is cancelled. A fill in between ends it (P4)."""
 
     def new(self, status: str, **fields: Any) -> dict[str, Any]:
         return order(

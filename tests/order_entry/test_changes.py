@@ -88,7 +88,7 @@ RATIO = Decimal("1.75")
 
 
 async def changed(kind: str, action: Any, *, hidden: int = 0, times: int | None = 1) -> tuple[OrderChange, bool]:
-    """Make a change whose request meets ``action``; return it, and whether the books have it."""
+    """Make a change whose request meets ``action``. Return it, and whether the books have it."""
     async with floor() as here:
         account, number = here.sim.account_numbers[1], here.sim.complex_order_ids["PAIRS"]
         if kind != "edit_pairs":

@@ -56,7 +56,7 @@ async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
 
 @on_virtual_time
 async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop's clock stands still then; the workers of other machines go on."""
+    """The event loop's clock stands still then. The workers of other machines go on."""
     wall = 1_000.0
     monkeypatch.setattr(module.time, "time", lambda: wall)
     claim = await opened(MemoryJournal())
@@ -211,7 +211,7 @@ async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
 
 @on_virtual_time
 async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
-    """Turned away for a minute while the journal is unreachable; another worker has taken the order over by then."""
+    """Turned away for a minute while the journal is unreachable. Another worker has taken the order over by then."""
     async with floor() as here:
         entry, journal = await worker(here)
         here.sim.faults.add("POST", SUBMIT, turned_away(60))
@@ -231,7 +231,7 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
 
 @on_virtual_time
 async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
-    """The claim counts from before the statement; another worker may hold the entry when it returns."""
+    """The claim counts from before the statement. Another worker may hold the entry when it returns."""
     for seconds, sends in ((0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)):
         async with floor() as here:
             journal = Slow(seconds=seconds, renewals=0)

@@ -197,7 +197,7 @@ PLANS = st.builds(
 def test_looking_always_ends_and_never_concludes_too_early(
     plan: ReconcilePolicy, readable: list[bool], appears: float | None
 ) -> None:
-    """The lists are readable or not, look by look; the order is listed from ``appears`` on, or never."""
+    """The lists are readable or not, look by look. The order is listed from ``appears`` on, or never."""
     polls: list[Poll] = []
     answers = iter(readable)
     while not isinstance(step := next_poll(plan, polls), SearchResult):

@@ -40,7 +40,7 @@ def bell(*times: float) -> Doorbell:
 
 
 class Lists:
-    """Order lists that show the order from a time on; each poll takes a while and may fail."""
+    """Order lists that show the order from a time on. Each poll takes a while and may fail."""
 
     def __init__(self, shown_from: float = 1e9, *, latency: float = 0.02, error: BrokerageError | None = None) -> None:
         self._shown_from = shown_from

@@ -352,7 +352,7 @@ async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -
 
 @on_virtual_time
 async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
-    """Both start with a dry-run; that of the second comes when the first order has used up the buying power."""
+    """Both start with a dry-run. That of the second comes when the first order has used up the buying power."""
     async with floor() as here:
         await here.client.authorize()
         first = asyncio.create_task(here.entry.place(here.account, order("mine")))
@@ -652,7 +652,7 @@ class Threaded(MemoryJournal):
 
 
 async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:
-    """Cancel every task of the loop at once, as `asyncio.run` does at its end; None if the order was placed before."""
+    """Cancel every task of the loop at once, as `asyncio.run` does at its end. None if the order was placed before."""
     placing = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine")))
     await asyncio.sleep(after)
     if placing.done():

@@ -100,7 +100,7 @@ async def test_a_clock_that_is_months_off_hides_no_order() -> None:
 
 @on_virtual_time
 async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
-    """Written down by a clock that was ahead; the program starts again after it was set right."""
+    """Written down by a clock that was ahead. The program starts again after it was set right."""
     async with floor() as here:
         ahead = 500 * 86_400.0
         journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
@@ -251,7 +251,7 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
 @pytest.mark.parametrize("end", ["cancelled", "journal"])
 @on_virtual_time
 async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) -> None:
-    """One order is found at once; the other one is still being looked for when the caller or the journal gives up."""
+    """One order is found at once. The other one is still being looked for when the caller or the journal gives up."""
     async with floor() as here:
         await here.client.orders.submit(here.account, order("listed"))
         for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
@@ -415,7 +415,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next
 
 @on_virtual_time
 async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
-    """Both begin at once. The one without authority claims first; what it could not see must not count."""
+    """Both begin at once. The one without authority claims first. What it could not see must not count."""
     async with floor() as here:
         await here.client.orders.submit(here.account, order("mine"))
         await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)

@@ -121,7 +121,7 @@ def test_terms_are_those_of_the_bytes() -> None:
 
 
 class Endless(Account):
-    """An account whose list of all orders never ends; each page takes a second."""
+    """An account whose list of all orders never ends. Each page takes a second."""
 
     def paginate(self, call: BoundCall[list[Order]]) -> Any:
         if call.operation.name != "orders.list":

@@ -1,7 +1,7 @@
 """``python -m tests.proofs``: run the proofs at length, one after another, and report how long each took.
 
-A proof shows one promise over many seeds, histories or kills. The ordinary tests run a small sample of each; this runs
-them all, nightly and before a release. Name some to run only these; further words go to a single one of them:
+A proof shows one promise over many seeds, histories or kills. The ordinary tests run a small sample of each. This runs
+them all, nightly and before a release. Name some to run only these. Further words go to a single one of them:
 ``python -m tests.proofs explore --scope fences``.
 """
 

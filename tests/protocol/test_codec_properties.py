@@ -105,7 +105,7 @@ def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
 
 
 def first_problem(operation: Operation[Any], body: bytes) -> str | None:
-    """Where strict mode raises, as a pattern; None when it does not."""
+    """Where strict mode raises, as a pattern. None when it does not."""
     try:
         codec.decode(operation, body, strict=True)
     except errors.ResponseDecodeError as error:

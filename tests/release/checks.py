@@ -59,7 +59,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; print hashes and problems, and return 1 if there are problems."""
+    """Run the command. Print hashes and problems, and return 1 if there are problems."""
     parser = argparse.ArgumentParser(prog="python -m tests.release.checks", description=__doc__)
     parser.add_argument("dist", type=Path, help="folder of a wheel and an sdist")
     parser.add_argument("again", type=Path, nargs="?", help="folder of the same, built a second time")
@@ -157,7 +157,7 @@ def fragment_problems(folder: Path) -> list[str]:
 
 
 def version_problems(version: str, changelog: str, *, final: bool) -> list[str]:
-    """Return why ``version`` cannot be released with this changelog; a ``final`` release needs a day."""
+    """Return why ``version`` cannot be released with this changelog. A ``final`` release needs a day."""
     problems = []
     if not _VERSION.fullmatch(version):
         problems.append(f"version must be MAJOR.MINOR.PATCH, perhaps with a1, b1 or rc1, got {version!r}")

@@ -24,7 +24,7 @@ def bot() -> str:
 
 
 async def run(brokerage: Simulator, folder: Path) -> tuple[int | None, str]:
-    """Run the bot to its end; return exit code and output."""
+    """Run the bot to its end. Return exit code and output."""
     settings = {
         "BROKERAGE_BASE_URL": brokerage.base_url,
         "BROKERAGE_CLIENT_SECRET": brokerage.client_secret,

@@ -127,7 +127,7 @@ class TestBeginningAndEnd:
 
 
 def run_script(code: str) -> str:
-    """Run a program of its own with every warning an error; what it prints."""
+    """Run a program of its own with every warning an error. What it prints."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)],
         capture_output=True,
@@ -136,7 +136,7 @@ def run_script(code: str) -> str:
         check=False,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
-    # Debugging asyncio tells of slow steps; the import of aiohttp by the first client is one.
+    # Debugging asyncio tells of slow steps. The import of aiohttp by the first client is one.
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Executing ")]
     assert (done.returncode, complaints) == (0, [])
     return done.stdout

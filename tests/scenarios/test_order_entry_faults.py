@@ -1,7 +1,7 @@
 """Everything that can go wrong with a submit, against everything that looking for the order can show.
 
 The brokerage's own books say what is true. ``python -m tests.scenarios.test_order_entry_faults`` writes the table
-into the documentation; a test checks that it is up to date.
+into the documentation. A test checks that it is up to date.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_reco
 
 
 async def cancel_at(suspension: int, action: str | None, kind: Kind) -> bool:
-    """Cancel the caller at its n-th suspension; whether it got that far."""
+    """Cancel the caller at its n-th suspension. Whether it got that far."""
     async with floor() as here:
         await here.client.orders.list_live(here.account).collect()  # the token is there
         if action is not None:
@@ -274,7 +274,7 @@ def played() -> Cells:
 
 @cache
 def documented() -> Cells:
-    """Return the cells that the page shows; the tests that play them compare."""
+    """Return the cells that the page shows. The tests that play them compare."""
     rows = [line.strip("| ").split(" | ") for line in DOCUMENT.read_text("utf-8").splitlines() if line.startswith("|")]
     head, _, *rows = rows
     return {(row[0], heading): words for row in rows for heading, words in zip(head[1:], row[1:], strict=True)}

@@ -72,7 +72,7 @@ class LostOutcome:
 async def test_a_repeated_outcome_never_closes_the_entry_of_another_worker(
     server: journal_servers.PostgresServer, table: str
 ) -> None:
-    """The outcome is committed, its acknowledgement is lost; it is repeated when another worker has reopened."""
+    """The outcome is committed, its acknowledgement is lost. It is repeated when another worker has reopened."""
     sim = Simulator(**SMALL)
     account, once = sim.account_numbers[0], RetryPolicy(max_attempts=1)
     async with AsyncExitStack() as stack:

@@ -186,7 +186,7 @@ class History:
 
 
 async def play(seed: int) -> Counter[str]:
-    """Play the history of a seed; every other one has push, over streams that break."""
+    """Play the history of a seed. Every other one has push, over streams that break."""
     chance = random.Random(seed)
     async with floor(seed=seed, latency=chance.choice([0.0, 0.05, 0.5])) as here:
         history = History(here, chance, push=bool(seed % 2))
@@ -204,7 +204,7 @@ async def play(seed: int) -> Counter[str]:
 
 
 def run_seed(seed: int) -> Counter[str]:
-    """The history of one seed; raises AssertionError, naming the seed, when something does not hold."""
+    """The history of one seed. Raises AssertionError, naming the seed, when something does not hold."""
     try:
         return run_in(VirtualLoop(), play(seed))
     except AssertionError as error:

@@ -86,7 +86,7 @@ async def test_answer_to_another_request_gives_no_order_its_id() -> None:
 
 @on_virtual_time
 async def test_answer_without_an_identifier_is_read_back() -> None:
-    """The order that it names is read before the lists show it; one that is not ours is not taken."""
+    """The order that it names is read before the lists show it. One that is not ours is not taken."""
     async with floor() as here:
         mine = await here.entry.place(here.account, order("mine"))
         for name, number in (("named", None), ("misled", mine.order_id)):

@@ -55,7 +55,7 @@ class Day:
     tally: Counter[str] = attrs.field(factory=Counter)
 
     def ticket(self, symbol: str) -> Ticket:
-        """Return an order that rests, fills at once, or perhaps fills later; a spread, or a bracket."""
+        """Return an order that rests, fills at once, or perhaps fills later. A spread, or a bracket."""
         price, quantity = self.sim.price(symbol), self.chance.randint(1, 9)
         near = (price * Decimal(self.chance.choice(["0.5", "0.999", "1", "1.01"]))).quantize(Decimal("0.01"))
         match self.chance.randrange(6):
@@ -160,7 +160,7 @@ class Day:
             self.check_seen(order_id, order)
 
     def check_cancel(self, order_id: str, outcomes: list[ChangeOutcome]) -> None:
-        """What was cancelled shows the request in the books, and is over; what was refused was not cancelled by it."""
+        """What was cancelled shows the request in the books, and is over. What was refused was not cancelled by it."""
         history = self.history(order_id)
         for outcome in outcomes:
             self.tally[f"cancel {outcome}, {history[-1]}"] += 1
@@ -172,7 +172,7 @@ class Day:
                 assert history[-1] != "Cancelled" or "Replace Requested" in history, f"{order_id}, {outcome}: {history}"
 
     def check_replacement(self, order_id: str, changes: list[tuple[ChangeOutcome, str | None]]) -> None:
-        """What was replaced has a successor in the books; what was refused has none that ever worked."""
+        """What was replaced has a successor in the books. What was refused has none that ever worked."""
         successors = [each.order_id for each in self.sim.ledger.orders() if each.replaces_order_id == order_id]
         for outcome, new in changes:
             ends = [self.history(each)[-1] for each in successors]
@@ -221,7 +221,7 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
 
 
 def play(seed: int, **options: Any) -> Counter[str]:
-    """Play the day of a seed; an AssertionError names it."""
+    """Play the day of a seed. An AssertionError names it."""
     try:
         tally = run(day, start=START, seed=seed, client_options={"timeout": 10.0}, **{**SIZES, **options})
     except AssertionError as error:

@@ -43,7 +43,7 @@ def envelope(status: int, code: str) -> bytes:
 
 
 async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors.APIError | None:
-    """Submit an order; return the error of the call."""
+    """Submit an order. Return the error of the call."""
     async with Client(Environment.sandbox(server.url), tokens or FreshTokens(), retry=AT_ONCE) as client:
         try:
             await client.orders.submit("5WT1", ORDER)

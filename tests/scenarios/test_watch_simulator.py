@@ -1,4 +1,4 @@
-"""Watching the simulated brokerage in trouble; its ledger says what really happened."""
+"""Watching the simulated brokerage in trouble. Its ledger says what really happened."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Log:
             self.ends[change.key, status] += 1
 
     def compare(self, simulator: Simulator, accounts: Iterable[str], start: int = 0) -> None:
-        """Every end exactly once, none invented; every status one that the order really had, in the true order."""
+        """Every end exactly once, none invented. Every status one that the order really had, in the true order."""
         events = [event for event in simulator.ledger.events[start:] if event.account_number in accounts]
         assert self.ends == Counter((event.order_id, event.after) for event in events if event.terminal)
         truth: dict[str, list[str]] = defaultdict(list)

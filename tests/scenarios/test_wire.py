@@ -33,7 +33,7 @@ class Received:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The value of a header; None when it is missing, an error when it came twice."""
+        """The value of a header. None when it is missing, an error when it came twice."""
         values = [value for key, value in self.headers if key.lower() == name.lower()]
         assert len(values) <= 1
         return values[0] if values else None
@@ -84,7 +84,7 @@ async def wire(answer: Exchange) -> AsyncIterator[Wire]:
 
 
 def client_of(base_url: str, **options: Any) -> Client:
-    """Production, because margin is offered there only; nothing is repeated, so that one call is one request."""
+    """Production, because margin is offered there only. Nothing is repeated, so that one call is one request."""
     settings = {"user_agent": "wire-tests/2.0", "retry": RetryPolicy(max_attempts=1)} | options
     credentials = settings.pop("credentials", StaticToken("invented-access"))
     hosts = {each.host: base_url for each in OPERATIONS.values() if each.host is not None}

@@ -56,7 +56,7 @@ def success_schema(operation: str) -> dict[str, Any] | None:
 
 
 def row_components(operation: str) -> list[str]:
-    """Return the component of the rows of an answer that is or may be a list; none for any other answer."""
+    """Return the component of the rows of an answer that is or may be a list. None for any other answer."""
     found = []
     for schema in alternatives(success_schema(operation) or {}):
         if "$ref" in schema and name_of(schema).endswith(LISTS):
@@ -79,7 +79,7 @@ class Body:
 
 
 def answers() -> Iterator[Body]:
-    """Yield every JSON answer of the vectors; pages of HTML and answers that are undocumented bodies have no schema."""
+    """Yield every JSON answer of the vectors. Pages of HTML and answers that are undocumented bodies have no schema."""
     for exchange in (*EXCHANGES, *REFUSALS):
         schema = response_schema(exchange.operation, exchange.status)
         if schema is not None and exchange.answer and not exchange.answer.lstrip().startswith("<"):

@@ -89,7 +89,7 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
     ],
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
-    """The published rules are the service's and the tickets' to check; the client refuses what cannot be meant."""
+    """The published rules are the service's and the tickets' to check. The client refuses what cannot be meant."""
     broken = attrs.evolve(order, **change)
     found, refused = problems_of(broken, service=True), problems_of(broken)
     assert problem in [(each.code, each.domain) for each in found]

@@ -329,7 +329,7 @@ def test_pages_and_alternatives(name: str) -> None:
     responses = str(operation["responses"])
     paged = {p["name"] for p in parameters(operation) if "x-provenance" not in p} | (
         names if operation.get("x-paginated") else set()
-    )  # a list documented as unpaginated may be paginated on the wire; then both parameters are observed
+    )  # a list documented as unpaginated may be paginated on the wire. Then both parameters are observed
     assert (
         ({"page-offset", "per-page"} <= paged) == operation.get("x-paginated", False) == ("PageEnvelope" in responses)
     )

@@ -32,7 +32,7 @@ class Harness:
         self.account = self.accounts[0]
 
     def ask(self, method: str, target: str, body: Any = None, **headers: str | None) -> Response:
-        """Send one request; keyword arguments add headers, None removes one."""
+        """Send one request. Keyword arguments add headers, None removes one."""
         changed = {name.replace("_", "-").title(): value for name, value in headers.items()}
         sent = {name: value for name, value in {**self.headers, **changed}.items() if value is not None}
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
@@ -57,7 +57,7 @@ class Harness:
         return codec.decode(OPERATIONS[operation], response.body, strict=True).value
 
     def token(self, **body: str) -> Response:
-        """Request a token with the owner's refresh token; keyword arguments change the body."""
+        """Request a token with the owner's refresh token. Keyword arguments change the body."""
         asked = {
             "grant_type": "refresh_token",
             "refresh_token": self.sim.refresh_token,

@@ -43,7 +43,7 @@ NOT_THE_FORM = {
 
 
 class Tickets:
-    """Random tickets from a source of randomness; those that the builders refuse are drawn again."""
+    """Random tickets from a source of randomness. Those that the builders refuse are drawn again."""
 
     def __init__(self, random: Random) -> None:
         self.random = random

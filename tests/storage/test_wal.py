@@ -153,7 +153,7 @@ async def test_frames_of_the_log_before_are_no_damage(tmp_path: Path) -> None:
 
 
 async def test_a_log_that_changes_while_it_is_read_is_no_damage(crashed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half-written frames are complete in the second reading; a log begun again has another header."""
+    """Half-written frames are complete in the second reading. A log begun again has another header."""
     intact = log_of(crashed).read_bytes()
     damage(crashed, HEADER.size + 3 * SIZE + 500)
     half = log_of(crashed).read_bytes()
@@ -177,7 +177,7 @@ def test_a_missing_log_is_what_a_clean_close_leaves(tmp_path: Path) -> None:
 
 
 def test_both_byte_orders_of_checksums_are_read(tmp_path: Path) -> None:
-    """SQLite writes the machine's own order; a file may come from a machine of the other one."""
+    """SQLite writes the machine's own order. A file may come from a machine of the other one."""
     salts = (7, 8)
 
     def checksum(data: bytes, start: tuple[int, int]) -> tuple[int, int]:

@@ -90,7 +90,7 @@ class Day:
             self.problems.append(f"the gap begins at {gap.since}, the first loss was at {self.lost_at}")
 
     def symbols(self) -> list[str]:
-        """Return the symbols of the day; the first one is lively."""
+        """Return the symbols of the day. The first one is lively."""
         return list(SYMBOLS[: self.random.randint(1, len(SYMBOLS))])
 
     async def consume(self, client: Client) -> None:
@@ -123,7 +123,7 @@ class Day:
 
 
 def run_day(seed: int, **options: Any) -> Day:
-    """Run one day; raise AssertionError if a task is left behind."""
+    """Run one day. Raise AssertionError if a task is left behind."""
     random.seed(seed)
     day = Day(seed, **options)
     run: Callable[[], None] = on_virtual_time(day.run)

@@ -325,7 +325,7 @@ def order_events_arriving_in(times: list[float]) -> Iterator[None]:
 
 
 def run_seed(seed: int) -> History:
-    """Run one history; raise AssertionError if a task is left behind."""
+    """Run one history. Raise AssertionError if a task is left behind."""
     random.seed(seed)  # the pauses of the library
     history = History(seed)
     run: Callable[[], None] = on_virtual_time(history.run)

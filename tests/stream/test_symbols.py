@@ -1,4 +1,4 @@
-"""Streamer symbols of candles and instruments; looked-up ones are tested with the stream."""
+"""Streamer symbols of candles and instruments. Looked-up ones are tested with the stream."""
 
 from __future__ import annotations
 

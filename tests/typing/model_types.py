@@ -1,4 +1,4 @@
-"""How models are used, as type checkers see it; nothing here is ever run."""
+"""How models are used, as type checkers see it. Nothing here is ever run."""
 
 from collections.abc import Mapping
 from decimal import Decimal

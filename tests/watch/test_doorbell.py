@@ -39,7 +39,7 @@ def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
 
 @for_each("moment", range(40))
 def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_most(moment: int) -> None:
-    """A poll takes 10 ms and reads the list after 5; the change and its burst of events come at any of its moments."""
+    """A poll takes 10 ms and reads the list after 5. The change and its burst of events come at any of its moments."""
 
     @on_virtual_time
     async def run() -> None:

@@ -376,7 +376,7 @@ def watch_accounts(accounts: list[Account], state: MemoryState) -> Watcher[Item]
 
 
 async def play(chance: random.Random) -> None:
-    """Crash at random points while the lists of two accounts change and fail; check the acknowledged changes."""
+    """Crash at random points while the lists of two accounts change and fail. Check the acknowledged changes."""
     state, accounts, done = MemoryState(), [Account("X"), Account("Y")], dict[Any, Item]()
     reported: dict[str, Change[Item]] = {}
     keys: list[str] = []

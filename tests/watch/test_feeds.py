@@ -1,4 +1,4 @@
-"""Feeds of one client by list and schedule; an equal body is not decoded."""
+"""Feeds of one client by list and schedule. An equal body is not decoded."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_is_complete_needs_the_fills_of_every_leg(order: Order, expected: bool) 
 
 @on_virtual_time
 async def test_until_terminal_filled_with_fills_missing_is_waited_for() -> None:
-    """An order of several legs is `Filled` when its first leg is; the fills of the others come later."""
+    """An order of several legs is `Filled` when its first leg is. The fills of the others come later."""
     orders = List(filled(10))
     waiting = asyncio.create_task(orders.wait())
     await asyncio.sleep(3.5)

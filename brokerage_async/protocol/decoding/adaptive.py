@@ -30,7 +30,7 @@ __all__ = ["REGISTRY", "DecoderRegistry", "Plan", "variant_methods"]
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
 
-#: Warnings that are remembered; beyond that they are repeated. Their paths consist of keys of the schema alone.
+#: Warnings that are remembered. Beyond that they are repeated. Their paths consist of keys of the schema alone.
 MAX_WARNED = 4096
 
 #: Characters that msgspec does not take in the name of a field.
@@ -60,7 +60,7 @@ class Plan:
         return not (self.widened or self.below)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
-        """Return the decoder for ``form[variant]``, such as ``list[variant]``; for the bare variant with None."""
+        """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""
         found = self._decoders.get(form)
         if found is None:
             kind: Any = self.variant if form is None else form[self.variant]
@@ -93,7 +93,7 @@ class DecoderRegistry:
         return self._plans.get(wire) or self._make_plan(wire)
 
     def learn(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
-        """Learn the unknown keys of some raw rows; return False if there were none to learn."""
+        """Learn the unknown keys of some raw rows. Return False if there were none to learn."""
         found: dict[type[Wire], dict[str, None]] = {}
         if self._adapts:
             for row in rows:

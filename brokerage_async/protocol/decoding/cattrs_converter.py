@@ -56,7 +56,7 @@ def _structure_list(value: Any, kind: Any) -> list[Any]:
 
 
 def _structure_decimal(value: Any, _: Any) -> Decimal:
-    """Return a decimal from a JSON value; a float has the digits of its repr, as in the fields of models."""
+    """Return a decimal from a JSON value. A float has the digits of its repr, as in the fields of models."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
         raise TypeError(f"expected a decimal, got {type(value).__name__}")
     return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))

@@ -141,7 +141,7 @@ def rows_path(envelope: Any) -> str | None:
 
 
 def _head(body: bytes, opening: int) -> Any:
-    """Return the body up to the rows as untyped JSON, with the mark in place of the rows; None where it is not JSON."""
+    """Return the body up to the rows as untyped JSON, with the mark in place of the rows. None where it is not JSON."""
     opened: list[str] = []
     for token in _BRACKETS.finditer(body, 0, opening):
         if token[0] in _CLOSING:

@@ -72,7 +72,7 @@ def decode(
     if operation.result is None:
         return Decoded(cast("T", None))
     issues = Issues(operation.name, strict, registry)
-    if operation.result is str:  # a bare array of strings; integers are taken as well
+    if operation.result is str:  # a bare array of strings. Integers are taken as well
         try:
             return Decoded(cast("T", [str(item) for item in msgspec.json.decode(body, type=list[str | int])]))
         except msgspec.MsgspecError as error:
@@ -98,7 +98,7 @@ def decode(
 def decode_chunks(
     operation: Operation[T], body: bytes, *, strict: bool = False, registry: DecoderRegistry = REGISTRY
 ) -> Generator[None, None, Decoded[T]]:
-    """Decode in steps of a few milliseconds; the generator returns the same as `decode`."""
+    """Decode in steps of a few milliseconds. The generator returns the same as `decode`."""
     in_chunks = len(body) >= CHUNKED_FROM and operation.shape in (Shape.MANY, Shape.PAGE)
     chunker = Chunker.of(body) if in_chunks else None
     if chunker is None or operation.result is None:

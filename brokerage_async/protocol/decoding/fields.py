@@ -52,13 +52,13 @@ class WireField:
     Attributes:
         wire: the struct.
         key, attribute: the JSON key, and the attribute of the wire struct.
-        target: the attribute of the model; it differs from ``attribute`` for an alias.
+        target: the attribute of the model. It differs from ``attribute`` for an alias.
         alias_of: the proper key, for an alias.
         type: the type that msgspec accepts there.
         child: the wire struct of a nested model, if any; ``many`` for a list of them.
         scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
         array: whether it is a list of scalars.
-        settled: whether the type alone decides that a value fits; otherwise the model has to be built to find out.
+        settled: whether the type alone decides that a value fits. Otherwise the model has to be built to find out.
     """
 
     wire: type[Wire]
@@ -157,7 +157,7 @@ _read_once = lru_cache(maxsize=8192, typed=True)(_read)
 
 @cache
 def _hopeless(field: WireField) -> frozenset[type[Any]]:
-    """Return the JSON types of which no value fits; whole lists of scalars are left to `read`."""
+    """Return the JSON types of which no value fits. Whole lists of scalars are left to `read`."""
     samples: tuple[Any, ...] = ({}, [], True)
     return frozenset(type(sample) for sample in samples if _first_fitting(field, forms(field, sample)) is _UNFIT)
 

@@ -1,7 +1,7 @@
 """Lenient decoding: a value that does not fit the schema is kept, reported once, and never costs the row around it.
 
 A value that is plainly the same in another JSON type is converted. Any other goes to the model's ``extra`` under its
-wire key. Each (operation, path) is logged once to ``brokerage_async.decode``; in strict mode it is an error instead.
+wire key. Each (operation, path) is logged once to ``brokerage_async.decode``. In strict mode it is an error instead.
 Unknown keys are kept without a warning.
 
 The values of widened fields are read one by one in decoded structs. Raw rows that no struct takes are read key by key,
@@ -81,7 +81,7 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
 
 
 def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> None:
-    """Bring widened fields, also of nested structs, into the documented form; mark and report what does not fit."""
+    """Bring widened fields, also of nested structs, into the documented form. Mark and report what does not fit."""
     fields = wire_fields(plan.wire)
     for alias in fields.values():
         if alias.alias_of is not None:
@@ -149,7 +149,7 @@ def _report(field: WireField, kept: Kept, path: str, issues: Issues) -> None:
 
 
 def structure_rows(model: type[Any], rows: list[Any], path: str, issues: Issues) -> list[Any]:
-    """Return the models of raw rows; a row that is not an object is left out and reported."""
+    """Return the models of raw rows. A row that is not an object is left out and reported."""
     steps = structure_steps(model, rows, path, issues)
     while True:
         try:
@@ -199,7 +199,7 @@ def _convert(wire: type[Wire], rows: list[Any], path: str, issues: Issues) -> li
 
 
 def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> list[Any]:
-    """Return the model of one raw row, alone in a list; the list is empty when the row is not an object."""
+    """Return the model of one raw row, alone in a list. The list is empty when the row is not an object."""
     if not isinstance(row, dict):
         issues.report(path, f"expected an object, got {describe(row)}", LEFT_OUT)
         return []
@@ -228,7 +228,7 @@ def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> list[An
 
 
 def _read_raw(field: WireField, raw: Any, path: str, issues: Issues) -> Any:
-    """Return what `read` gives, models for nested rows; widen the field where the form is not the documented one."""
+    """Return what `read` gives, models for nested rows. Widen the field where the form is not the documented one."""
     child, widen = field.child, issues.registry.widen
     if child is None:
         value = read(field, raw)

@@ -102,7 +102,7 @@ class AccountConnection:
         return min(times)
 
     def want(self, accounts: Iterable[str], *, alerts: bool, watchlists: bool) -> None:
-        """Ask for further accounts, and for alerts and watchlists; the service has no word for ending any of them."""
+        """Ask for further accounts, and for alerts and watchlists. The service has no word for ending any of them."""
         self._accounts |= frozenset(accounts)
         self._wanted |= {ALERTS} if alerts else set()
         self._wanted |= {WATCHLISTS} if watchlists else set()
@@ -125,7 +125,7 @@ class AccountConnection:
         return [self._message(action, token, now) for action in actions]
 
     def receive(self, data: str | bytes, now: float) -> list[AccountEvent]:
-        """Return the events of one message; see `steps`."""
+        """Return the events of one message. See `steps`."""
         return [event for _, events in self.steps(data, now) for event in events]
 
     def steps(self, data: str | bytes, now: float) -> Iterator[tuple[None, list[AccountEvent]]]:

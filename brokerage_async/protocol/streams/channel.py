@@ -31,7 +31,7 @@ Feed = tuple[str, str, float | None]
 class Subscription:
     """Subscription to the events of one type of one streamer symbol, time series from ``from_time`` (epoch ms) on.
 
-    ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``; a series has its past under ``HISTORY`` alone.
+    ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``. A series has its past under ``HISTORY`` alone.
     ``aggregation`` is the period in seconds over which the service may merge events, 0 for none, None for that of the
     connection.
     """
@@ -56,7 +56,7 @@ class Interruption:
         feed: type, contract and aggregation period of the channel.
         reason: words of the service.
         code: code of its error, empty for a closed channel, which is opened again.
-        symbols: subscriptions that went out shortly before and may be refused; all if the channel is.
+        symbols: subscriptions that went out shortly before and may be refused. All if the channel is.
     """
 
     feed: Feed
@@ -80,7 +80,7 @@ class Channel:
         feed: type, contract and aggregation period.
         type: the event type.
         number: odd number of the channel.
-        columns: names of the columns that the service announced, by event type; those asked for until then.
+        columns: names of the columns that the service announced, by event type. Those asked for until then.
         assembler: assembler of its snapshots, None for events that have no index.
         answer_due: when the service must have answered, None while it owes nothing.
         next_send: when further subscriptions may go out, None if none waits for that.
@@ -168,7 +168,7 @@ class Channel:
         return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
     def configure(self, fields: object) -> None:
-        """Take the columns that the service announced; those of other types stay."""
+        """Take the columns that the service announced. Those of other types stay."""
         if not isinstance(fields, dict):
             return
         columns = dict(self.columns)
@@ -211,7 +211,7 @@ class Channel:
     def _subscriptions(
         self, now: float, answer_due: float, max_message: int, *, reset: bool
     ) -> Iterator[dict[str, Any]]:
-        """Yield as many changes as the service takes now; the others stay."""
+        """Yield as many changes as the service takes now. The others stay."""
         left = self._quota.changes(now)
         removed = [self._remove.pop(symbol) for symbol in list(self._remove)[:left]]
         for each in removed:

@@ -1,6 +1,6 @@
 """Decoder of rows that come as arrays of values, in an order of columns that was announced before.
 
-A struct with the columns in that order is made once; then all rows are checked and converted in C, and built by the
+A struct with the columns in that order is made once. Then all rows are checked and converted in C, and built by the
 generated code, like rows of objects. A value that does not fit is read like any other misfit (see `lenient`).
 """
 
@@ -20,7 +20,7 @@ from ..registry import wires
 
 __all__ = ["ColumnDecoder"]
 
-#: Columns that one row may have; more of them are not decoded.
+#: Columns that one row may have. More of them are not decoded.
 MAX_COLUMNS = 256
 
 
@@ -63,7 +63,7 @@ class ColumnDecoder:
 
 
 def _row_struct(wire: type[Wire], columns: tuple[str, ...], ignored: frozenset[str]) -> type[Wire]:
-    """Return the wire struct as an array of these columns; the other fields follow and stay None."""
+    """Return the wire struct as an array of these columns. The other fields follow and stay None."""
     fields = dict(wire_fields(wire))
     unknown: list[str] = []
     definitions: list[Any] = []

@@ -44,7 +44,7 @@ MAX_CLOSURES = 3
 
 
 class _Frame(msgspec.Struct, gc=False):
-    """Keys of all messages of the server; those with another type of value are read as untyped JSON."""
+    """Keys of all messages of the server. Those with another type of value are read as untyped JSON."""
 
     type: str = ""
     channel: int = 0
@@ -134,7 +134,7 @@ class DxLinkConnection:
         return min(*times, *(each for each in waits if each is not None))
 
     def add(self, subscriptions: Iterable[Subscription]) -> None:
-        """Subscribe; one of the same type and symbol replaces that before and brings a new snapshot."""
+        """Subscribe. One of the same type and symbol replaces that before and brings a new snapshot."""
         self._must_send = True
         for each in subscriptions:
             self._remove(each, but=each.contract)
@@ -145,7 +145,7 @@ class DxLinkConnection:
             channel.add(each)
 
     def remove(self, subscriptions: Iterable[Subscription]) -> None:
-        """End subscriptions; unknown ones are ignored."""
+        """End subscriptions. Unknown ones are ignored."""
         self._must_send = True
         for each in subscriptions:
             self._remove(each)
@@ -184,11 +184,11 @@ class DxLinkConnection:
         return [Secret(msgspec.json.encode(message).decode()) for message in messages]
 
     def receive(self, data: str | bytes, now: float) -> list[Any]:
-        """Return the events of one message; see `steps`."""
+        """Return the events of one message. See `steps`."""
         return [event for _, events in self.steps(data, now) for event in events]
 
     def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Feed | None, list[Any]]]:
-        """Yield feed and events of one message, after a few ms of work each; the feed of an unknown channel is None.
+        """Yield feed and events of one message, after a few ms of work each. The feed of an unknown channel is None.
 
         Raises:
             StreamRefusedError: the service refused the token.
@@ -298,7 +298,7 @@ class DxLinkConnection:
             self.complaint = report
 
     def _remove(self, subscription: Subscription, but: str | None = None) -> None:
-        """End a subscription; under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
+        """End a subscription. Under ``AUTO`` and ``HISTORY``, which replace each other, but not under ``but``."""
         either = (AUTO, HISTORY) if subscription.contract in (AUTO, HISTORY) else (subscription.contract,)
         for contract in either:
             channel = self._channels.get((subscription.type, contract, subscription.aggregation))

@@ -93,12 +93,12 @@ class AccountEvent(Portable):
     """Event of the account stream.
 
     Attributes:
-        type: type of the event, such as ``Order``; an open set.
+        type: type of the event, such as ``Order``. An open set.
         data: the whole object after the change, as the REST API has it: an `Order`, `ComplexOrder`, `AccountBalance`,
             `Position`, `TradingStatus`, `ExternalTransaction`, `OrderChain`, `UnderlyingYearGainSummary`, `QuoteAlert`
-            or `Watchlist`; raw JSON for an unknown type.
+            or `Watchlist`. Raw JSON for an unknown type.
         timestamp: when the service made the message, which may be later than the change.
-        sequence: ``ws-sequence`` of the message; its meaning is not published.
+        sequence: ``ws-sequence`` of the message. Its meaning is not published.
     """
 
     type: str
@@ -108,7 +108,7 @@ class AccountEvent(Portable):
 
     @property
     def account_number(self) -> str | None:
-        """Account that the event concerns; None for those of the user, such as quote alerts."""
+        """Account that the event concerns. None for those of the user, such as quote alerts."""
         if isinstance(self.data, Mapping):
             number = self.data.get("account-number")
             return number if isinstance(number, str) else None

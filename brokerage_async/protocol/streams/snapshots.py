@@ -45,7 +45,7 @@ class HeldRows:
 
 
 class SnapshotAssembler:
-    """Assembler of the indexed events of one type; rows are held back only for symbols that are wanted."""
+    """Assembler of the indexed events of one type. Rows are held back only for symbols that are wanted."""
 
     def __init__(
         self, model: type[Any], is_wanted: Callable[[str], bool] = lambda _: True, held: HeldRows | None = None

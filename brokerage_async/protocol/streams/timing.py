@@ -14,7 +14,7 @@ class Timing:
     """Times of one connection.
 
     Attributes:
-        heartbeat: seconds between two messages that keep the connection alive; the account stream permits 2 to 60.
+        heartbeat: seconds between two messages that keep the connection alive. The account stream permits 2 to 60.
         silence: seconds without any message after which a connection counts as dead.
         answer: seconds within which the service must answer a request.
     """
@@ -42,7 +42,7 @@ class LookBudget:
     _is_due: bool = attrs.field(default=False, init=False)
 
     def ring(self, now: float) -> float | None:
-        """Return when to poll after an event; None if that poll is due already."""
+        """Return when to poll after an event. None if that poll is due already."""
         if self._is_due:
             return None
         if self._at is not None:

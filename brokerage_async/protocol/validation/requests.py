@@ -41,14 +41,14 @@ def check(
     *,
     strict: bool = False,
 ) -> None:
-    """Validate one call; raise unless the service could accept it.
+    """Validate one call. Raise unless the service could accept it.
 
     Args:
         operation: the operation to call.
         path: values of the path template by wire name.
-        query: query parameters by wire name; None means absent.
+        query: query parameters by wire name. None means absent.
         body: request model, or bytes that were validated and encoded before.
-        strict: report unknown enumeration values; otherwise they pass with a logged warning.
+        strict: report unknown enumeration values. Otherwise they pass with a logged warning.
 
     Raises:
         InvalidRequestError: something is invalid, such as a path value that is missing, empty, ``.`` or ``..``;
@@ -235,7 +235,7 @@ class _Description:
 
 @functools.cache
 def _described(model: Any) -> _Description | None:
-    """Return the description of a request model; None for any other class."""
+    """Return the description of a request model. None for any other class."""
     described = REQUEST_MODELS.get(model)
     if described is None:
         return None
@@ -267,7 +267,7 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
 
 
 def _by_wire(value: object) -> object:
-    """Return the fields of a request model by wire name, and an array of models likewise; anything else as it is."""
+    """Return the fields of a request model by wire name, and an array of models likewise. Anything else as it is."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_by_wire, value))
     kind: Any = type(value)

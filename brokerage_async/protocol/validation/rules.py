@@ -1,6 +1,6 @@
 """Evaluation of declarative rules over the fields of a request.
 
-A rule is data (see ``Rule``); its addresses are wire names: ``price`` is one field, ``legs[].quantity`` that field of
+A rule is data (see ``Rule``). Its addresses are wire names: ``price`` is one field, ``legs[].quantity`` that field of
 each leg. A condition inside an array applies to each item separately, and a demand inside the same array applies to
 the matching items only; ``max_items`` counts them.
 """
@@ -112,7 +112,7 @@ def _field(item: object, wire: str) -> object | None:
 
 
 def _fields(values: Values, address: str, index: int | None) -> list[tuple[str, object | None]]:
-    """Return place and value of each field at an address; with an index, of that item only."""
+    """Return place and value of each field at an address. With an index, of that item only."""
     array, inside, leaf = address.partition("[].")
     if not inside:
         return [(address, values.get(address))]
@@ -197,7 +197,7 @@ def _not_negative(rule: Rule, values: Values, index: int | None) -> Iterator[Bro
 
 
 def _number(value: object) -> Decimal | None:
-    """Return the number that a decimal field holds; None if it holds none."""
+    """Return the number that a decimal field holds. None if it holds none."""
     if isinstance(value, Decimal):
         return value if value.is_finite() else None
     return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
@@ -239,7 +239,7 @@ def _exceeds(start: object | None, end: object | None, months: int) -> bool:
 
 
 def add_months(day: dt.date, months: int) -> dt.date:
-    """Return the same day ``months`` later, or the last day of a shorter month; at most ``date.max``.
+    """Return the same day ``months`` later, or the last day of a shorter month. At most ``date.max``.
 
     31 May and nine months give 28 or 29 February.
     """

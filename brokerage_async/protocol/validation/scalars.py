@@ -19,7 +19,7 @@ Problem = tuple[str, str]
 
 
 def problem_of(field: Parameter | BodyField, value: object) -> Problem | None:
-    """Return the problem of a field's value, or of one item of an array; None if it is valid."""
+    """Return the problem of a field's value, or of one item of an array. None if it is valid."""
     problem = _CHECKS[field.kind](value)
     if problem is None and isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
@@ -76,7 +76,7 @@ def _date_time_problem(value: object) -> Problem | None:
 def decimal_problem(value: object) -> Problem | None:
     """Return the problem of a number that is not exact, not finite or extreme, None for any other."""
     if not isinstance(value, Decimal):
-        # An int is exact as well; a float is not, and a str may be anything.
+        # An int is exact as well. A float is not, and a str may be anything.
         return _integer_problem(value) and wrong_type("a Decimal or an int", value)
     if not value.is_finite():
         return "not_finite", "must be a finite number"

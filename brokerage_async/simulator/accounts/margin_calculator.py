@@ -116,7 +116,7 @@ class BuyingPowerImpact:
 
     @property
     def change(self) -> Decimal:
-        """Change of the buying power; negative when the order needs some."""
+        """Change of the buying power. Negative when the order needs some."""
         return -(self.margin_change + self.fees.total)
 
     @property

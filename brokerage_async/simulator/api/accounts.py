@@ -134,7 +134,7 @@ _CENT = Decimal("0.01")
 
 
 class OAuth(Handlers):
-    """Handles the token endpoint; its bodies have no envelope."""
+    """Handles the token endpoint. Its bodies have no envelope."""
 
     def token(self, request: ParsedRequest) -> Response:
         """Return an access token for a grant."""
@@ -142,7 +142,7 @@ class OAuth(Handlers):
 
 
 class Positions(Handlers):
-    """Serves the positions of an account; closed ones are purged at once."""
+    """Serves the positions of an account. Closed ones are purged at once."""
 
     def _matching(self, request: ParsedRequest, account: Account) -> Iterator[Position]:
         """Yield the positions that pass every filter of the query."""

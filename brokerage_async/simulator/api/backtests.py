@@ -66,7 +66,7 @@ class BacktestHandlers(Handlers):
         return bare([BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
 
     def create(self, request: ParsedRequest) -> Response:
-        """Create a backtest; a short one is complete at once."""
+        """Create a backtest. A short one is complete at once."""
         requested: NewBacktest = request.body
         if requested.symbol not in self._backtests.symbols:
             raise RefusedError.not_found("symbol")

@@ -123,7 +123,7 @@ class Balances(Handlers):
     """Computes the balances of an account, in dollars only."""
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return the balance in one currency; only dollars are held."""
+        """Return the balance in one currency. Only dollars are held."""
         account = self._access.account(request)
         if request.path["currency"] != _CURRENCY:
             raise RefusedError.not_found("balance")
@@ -215,7 +215,7 @@ class Balances(Handlers):
         return current_fields(wire, self._has)
 
     def _values(self, account: Account, now: float) -> dict[str, Decimal]:
-        """Return the long and short value of each instrument type; that of futures is their gain, or negative."""
+        """Return the long and short value of each instrument type. That of futures is their gain, or negative."""
         values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
         for position in account.positions.values():
             name = _VALUE_NAMES[position.instrument.instrument_type]

@@ -43,7 +43,7 @@ class FutureInstruments(Handlers):
     # Futures
 
     def futures(self, request: ParsedRequest) -> Response:
-        """Return a page of futures: by symbol, product or security id; expired ones only on request."""
+        """Return a page of futures: by symbol, product or security id. Expired ones only on request."""
         query, today = request.query, local_date(request.now)
         table = self._catalogue.futures(today)
         chosen = table.positions(None)
@@ -62,7 +62,7 @@ class FutureInstruments(Handlers):
         return _page(table, chosen, request)
 
     def future(self, request: ParsedRequest) -> Response:
-        """Return one future; the slash of its symbol may be missing."""
+        """Return one future. The slash of its symbol may be missing."""
         return _only(self._catalogue.futures(local_date(request.now)), request, _with_slash(request.path["symbol"]))
 
     # Products
@@ -102,7 +102,7 @@ class FutureInstruments(Handlers):
         raise RefusedError.not_found("instrument")
 
     def future_options(self, request: ParsedRequest) -> Response:
-        """Return a page of future options, filtered; without expired ones."""
+        """Return a page of future options, filtered. Without expired ones."""
         symbols, exchange = request.query.get("symbols"), request.query.get("exchange")
         query, today = request.query, local_date(request.now)
         days = {query[name] for name in ("expiration_date", "maturity_date") if name in query}
@@ -199,7 +199,7 @@ class Instruments(FutureInstruments):
         return _page(table, positions, request)
 
     def equity_options(self, request: ParsedRequest) -> Response:
-        """Return equity options, all or by symbol; expired ones only on request."""
+        """Return equity options, all or by symbol. Expired ones only on request."""
         table = self._catalogue.equity_options
         today = local_date(request.now)
         positions = table.positions(request.query.get("symbols"))
@@ -225,7 +225,7 @@ class Instruments(FutureInstruments):
         return _page(table, chosen, request)
 
     def equity_option(self, request: ParsedRequest) -> Response:
-        """Return one equity option; only one with standard terms if asked for active ones."""
+        """Return one equity option. Only one with standard terms if asked for active ones."""
         table = self._catalogue.equity_options
         found = table.get(request.path["symbol"])
         if found is not None and request.query.get("active", False) and not found.active:
@@ -293,7 +293,7 @@ _EXCHANGE = "XNAS"
 
 
 class Search(Handlers):
-    """Searches the equities of the catalogue; other instruments are not found."""
+    """Searches the equities of the catalogue. Other instruments are not found."""
 
     def instruments(self, request: ParsedRequest) -> Response:
         """Return the equities whose symbol or description contains the words, in any case."""

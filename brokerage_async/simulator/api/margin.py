@@ -89,7 +89,7 @@ class Margin(Handlers):
         return item(report, request.context)
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Return the margin before and after an order; nothing is created."""
+        """Return the margin before and after an order. Nothing is created."""
         account, now = self._access.account(request), request.now
         requested: MarginOrder = request.body
         if requested.account_number != account.number:
@@ -219,7 +219,7 @@ class Risk(Handlers):
         return item(limits, request.context)
 
     def span_rows(self, request: ParsedRequest) -> Response:
-        """Return a page of the file of one day; a day without a finished session has none."""
+        """Return a page of the file of one day. A day without a finished session has none."""
         exchange, day = request.query["exchange"], request.query["date"]
         if exchange not in _EXCHANGES:
             raise RefusedError.invalid([request.problem("exchange", "exchange must be CME or CFE")])

@@ -237,7 +237,7 @@ class MarketData(Handlers):
                         yield row
 
     def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
-        """Return the prices of an instrument, None for an unknown one; indices have no bid and ask."""
+        """Return the prices of an instrument, None for an unknown one. Indices have no bid and ask."""
         today = local_date(now)
         previous = CALENDARS[InstrumentCollection.EQUITY].preceding(today)
         wire = MarketDataSnapshotWire(

@@ -95,7 +95,7 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
 
 
 def _write_rules(wire: OrderWire, requested: NewOrderRules, order: Order, dialect: Dialect) -> None:
-    """Write the rules under the keys of recordings or of the document; the schema declares these as aliases."""
+    """Write the rules under the keys of recordings or of the document. The schema declares these as aliases."""
     rules = OrderRuleWire(
         cancel_at=None if requested.cancel_at is None else timestamp(requested.cancel_at.timestamp()),
         route_after=None if requested.route_after is None else timestamp(requested.route_after.timestamp()),

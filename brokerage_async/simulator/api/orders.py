@@ -40,7 +40,7 @@ class Orders(Handlers):
         self._live_pages: tuple[object, dict[object, Response]] = (None, {})
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check an order; nothing is created."""
+        """Check an order. Nothing is created."""
         result = self._order_desk.dry_run(self._access.account(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
@@ -51,7 +51,7 @@ class Orders(Handlers):
         return item(result.wire(self._dialect), request.context, 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
-        """Check an edit of an order; nothing is changed."""
+        """Check an edit of an order. Nothing is changed."""
         self._check_edit(request)
         result = self._order_desk.dry_run_edit(self._order(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
@@ -147,7 +147,7 @@ class Orders(Handlers):
                 yield order
 
     def _page(self, request: ParsedRequest, matching: Iterator[Order], *, paged: bool = True) -> Response:
-        """Return one page of orders, or all if they do not come in pages; given oldest first, sent as requested."""
+        """Return one page of orders, or all if they do not come in pages. Given oldest first, sent as requested."""
         chosen = [*matching]
         if not request.ascending:
             chosen.reverse()
@@ -186,7 +186,7 @@ class ComplexOrders(Handlers):
         return item(self._found(request).wire(self._dialect), request.context)
 
     def dry_run(self, request: ParsedRequest) -> Response:
-        """Check a complex order; nothing is created."""
+        """Check a complex order. Nothing is created."""
         result = self._desk.dry_run(self._access.account(request), request.body, request.now)
         return item(result.wire(self._dialect), request.context, 201)
 
@@ -209,7 +209,7 @@ class ComplexOrders(Handlers):
         return item(found.wire(self._dialect), request.context)
 
     def edit_pairs_dry_run(self, request: ParsedRequest) -> Response:
-        """Check a change of the comparator or threshold of a PAIRS order; nothing is changed."""
+        """Check a change of the comparator or threshold of a PAIRS order. Nothing is changed."""
         found, edit = self._found(request), request.body or PairsEdit()
         edited = self._desk.edited(found, edit.ratio_price_comparator, edit.ratio_price_threshold)
         return item(self._unchanged(edited, request.now), request.context, 201)

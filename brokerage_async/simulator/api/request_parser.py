@@ -1,7 +1,7 @@
 """Routing of requests to the generated operations, and validation of queries and bodies.
 
 A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
-Wrongly cased keys of a body are problems too; unknown ones are ignored.
+Wrongly cased keys of a body are problems too. Unknown ones are ignored.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Router:
         return None
 
     def methods(self, path: str) -> list[str]:
-        """Return the methods of the path that fits best, sorted; none for an unknown path."""
+        """Return the methods of the path that fits best, sorted. None for an unknown path."""
         segments = path.strip("/").split("/")
         for route in self._routes.get(len(segments), ()):
             if route.matches(segments):

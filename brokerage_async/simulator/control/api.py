@@ -31,7 +31,7 @@ class Sender:
         self._token: str | None = None
 
     def send(self, method: str, target: str, body: str | None, now: float) -> Response:
-        """Return the response to a request; a token that is not valid any more is renewed once.
+        """Return the response to a request. A token that is not valid any more is renewed once.
 
         Raises:
             ValueError: ``target`` is not a path with an optional query.

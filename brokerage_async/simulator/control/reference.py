@@ -91,7 +91,7 @@ def _document() -> dict[str, Any]:
 
 @cache
 def _operations() -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return method, path and description of each operation by name; other hosts are the first segment."""
+    """Return method, path and description of each operation by name. Other hosts are the first segment."""
     return {
         operation["operationId"]: (
             method.upper(),

@@ -19,7 +19,7 @@ from ..trading.orders import Order
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
-    """Body of a request; unknown keys are refused."""
+    """Body of a request. Unknown keys are refused."""
 
 
 class View(msgspec.Struct):
@@ -34,7 +34,7 @@ class ClockChange(Body):
 
 
 class PriceChange(Body):
-    """Price to set and hold; null gives it back to its source."""
+    """Price to set and hold. Null gives it back to its source."""
 
     price: str | None
 
@@ -57,13 +57,13 @@ class FaultRemoval(Body):
 
 
 class RateLimit(Body):
-    """Requests per second that are accepted; null for no limit."""
+    """Requests per second that are accepted. Null for no limit."""
 
     requests_per_second: float | None
 
 
 class FillOrder(Body):
-    """Fill of an order; all that remains, at the market price, unless given."""
+    """Fill of an order. All that remains, at the market price, unless given."""
 
     quantity: str | None = None
     price: str | None = None

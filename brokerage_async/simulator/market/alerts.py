@@ -22,7 +22,7 @@ _LIFETIME = 90 * 86400.0
 
 @attrs.define(kw_only=True, eq=False)
 class Alert:
-    """One alert; its state shows only in its times (epoch seconds)."""
+    """One alert. Its state shows only in its times (epoch seconds)."""
 
     external_id: str
     customer: Customer

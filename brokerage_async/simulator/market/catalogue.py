@@ -57,7 +57,7 @@ class Catalogue:
 
     @property
     def today(self) -> date:
-        """Start date of the simulation; expirations are relative to it."""
+        """Start date of the simulation. Expirations are relative to it."""
         return local_date(self.opened)
 
     @cached_property

@@ -260,7 +260,7 @@ def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
 
 
 def quarterly_dividend(equity: EquityDefinition, random: KeyedRandom) -> Decimal:
-    """Return the dividend per share of each quarter; indices and one company in three pay none."""
+    """Return the dividend per share of each quarter. Indices and one company in three pay none."""
     key = key_of(equity.symbol)
     if equity.is_index or random.below(3, key, _DIVIDENDS) == 0:
         return Decimal(0)

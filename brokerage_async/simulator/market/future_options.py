@@ -1,7 +1,7 @@
 """Options on futures: chains of every product, of which one is large.
 
-A chain has weekly expirations with 200 strikes each. The options of a quarter month's third week are the regular ones;
-their root is the product's code. The roots of the others end in the week of the month (``ES2``).
+A chain has weekly expirations with 200 strikes each. The options of a quarter month's third week are the regular ones.
+Their root is the product's code. The roots of the others end in the week of the month (``ES2``).
 """
 
 from __future__ import annotations

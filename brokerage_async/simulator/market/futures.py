@@ -105,7 +105,7 @@ def _cutoffs() -> list[TradingCutoffWire]:
 def product_row(
     product: FutureProduct, option_products: list[FutureOptionProductWire] | None = None
 ) -> FutureProductWire:
-    """Return a product as a wire struct; its option products only where the service embeds them."""
+    """Return a product as a wire struct. Its option products only where the service embeds them."""
     months = tuple(MONTH_CODES[month - 1] for month in QUARTERS)
     settled_in_cash = not product.is_physical
     return FutureProductWire(

@@ -87,7 +87,7 @@ class Instrument:
 
     @property
     def collection(self) -> InstrumentCollection | None:
-        """Exchange calendar of the instrument; None for trading around the clock."""
+        """Exchange calendar of the instrument. None for trading around the clock."""
         if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
             product = product_of(self.underlying)
             on_cfe = product is not None and product.exchange == "CFE"

@@ -40,14 +40,14 @@ class CompanyEvents:
         self._random = random
 
     def earnings(self, equity: EquityDefinition, now: float) -> list[Event]:
-        """Return the earnings per share that were reported by now; funds and indices have none."""
+        """Return the earnings per share that were reported by now. Funds and indices have none."""
         if equity.is_etf or equity.is_index:
             return []
         days = enumerate(self._until(equity, _EARNINGS, now))
         return [(day, self._earned(equity, number)) for number, day in days]
 
     def next_report(self, equity: EquityDefinition, now: float) -> Event | None:
-        """Return the next day of earnings with the amount that will be reported; None for funds and indices."""
+        """Return the next day of earnings with the amount that will be reported. None for funds and indices."""
         reported = self.earnings(equity, now)
         if not reported:
             return None
@@ -91,7 +91,7 @@ class Metrics:
         self._random = random
 
     def row(self, equity: EquityDefinition, now: float) -> UnderlyingMetricsWire:
-        """Return the metrics as a wire struct; indices lack the figures of companies."""
+        """Return the metrics as a wire struct. Indices lack the figures of companies."""
         updated_at = timestamp(now // PRICE_INTERVAL * PRICE_INTERVAL)
         liquidity = self._between(0, 2000, equity, _LIQUIDITY)
         rank = self._between(0, 1, equity, _RANK)

@@ -56,7 +56,7 @@ class PricePath:
         return len(self._rows)
 
     def quote(self, listing: Listing, now: float) -> Quote:
-        """Return the quote of the last row that has come; of the first one before that."""
+        """Return the quote of the last row that has come. Of the first one before that."""
         origin = self._origin(listing)
         position = max(0, bisect.bisect_right(self._times, now - origin) - 1)
         row = self._rows[position]
@@ -111,8 +111,8 @@ def _decimal(number: int, name: str, value: object) -> Decimal:
 def read_prices(path: str | os.PathLike[str]) -> PricePath:
     """Return the rows of a file as a price source.
 
-    The columns are ``time`` and ``price``, and optionally ``bid``, ``ask``, ``bid_size``, ``ask_size`` and ``volume``;
-    others are ignored. A time is in ISO 8601 with a zone, in Parquet also a timestamp (UTC if it has no zone).
+    The columns are ``time`` and ``price``, and optionally ``bid``, ``ask``, ``bid_size``, ``ask_size`` and ``volume``.
+    Others are ignored. A time is in ISO 8601 with a zone, in Parquet also a timestamp (UTC if it has no zone).
 
     Args:
         path: a file whose name ends in ``.csv`` or ``.parquet``.

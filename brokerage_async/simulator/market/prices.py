@@ -121,7 +121,7 @@ class Prices:
         return quote
 
     def next_change(self, symbol: str, now: float) -> float:
-        """Return when the price of an underlying may change next, by itself; at most a day later."""
+        """Return when the price of an underlying may change next, by itself. At most a day later."""
         if self._held_quote(symbol, now) is not None:
             return next_minute(now)
         source = self._sources.get(symbol)
@@ -145,7 +145,7 @@ class Prices:
         return nearest if now >= (instrument.expires_at or now) else nearest or ask
 
     def theory(self, instrument: Instrument, now: float) -> Theory:
-        """Return the theoretical value of an option and its greeks; time passes by the minute, as prices do."""
+        """Return the theoretical value of an option and its greeks. Time passes by the minute, as prices do."""
         return theory_of(self.surface(instrument.underlying), *self._terms(instrument, now), is_call=instrument.is_call)
 
     def surface(self, symbol: str) -> Surface:

@@ -37,7 +37,7 @@ def check_price(name: str, price: Decimal) -> Decimal:
 
 
 def amount_of(name: str, value: object) -> Decimal:
-    """Return a price or quantity that a caller gave, which have the same bounds; ValueError for other values."""
+    """Return a price or quantity that a caller gave, which have the same bounds. ValueError for other values."""
     try:
         number = Decimal(str(value))
     except InvalidOperation:
@@ -56,7 +56,7 @@ def places_of(level: Decimal) -> int:
 class Quote:
     """Market of one instrument from ``since`` (epoch seconds) until the next quote.
 
-    Buyers trade at ``ask`` and sellers at ``bid``, up to their sizes; a size of None has no bound. ``volume`` is the
+    Buyers trade at ``ask`` and sellers at ``bid``, up to their sizes. A size of None has no bound. ``volume`` is the
     quantity traded today.
     """
 
@@ -87,7 +87,7 @@ class PriceSource(Protocol):
         ...
 
     def next_change(self, listing: Listing, now: float) -> float:
-        """Return when the quote of ``now`` is replaced, in epoch seconds after ``now``; infinity for never."""
+        """Return when the quote of ``now`` is replaced, in epoch seconds after ``now``. Infinity for never."""
         ...
 
 
@@ -107,8 +107,8 @@ class RandomWalk:
     """Source of prices that change once a minute.
 
     Attributes:
-        volatility: typical change within a minute, as a fraction of the price; a day has about 20 times as much.
-        spread: distance between bid and ask, as a fraction of the price; at least 2 ticks.
+        volatility: typical change within a minute, as a fraction of the price. A day has about 20 times as much.
+        spread: distance between bid and ask, as a fraction of the price. At least 2 ticks.
         size: mean number of shares offered and wanted at a time.
         price: price at the start, by default that of the instrument.
     """
@@ -149,7 +149,7 @@ class RandomWalk:
         return Decimal(max(1, round(self.size * part / 100)) * 100)
 
     def _volume(self, listing: Listing, now: float) -> Decimal:
-        """Return the quantity traded since midnight in New York; it grows with each minute."""
+        """Return the quantity traded since midnight in New York. It grows with each minute."""
         day = local_date(now)
         pace = listing.random.between(0.5, 1.5, key_of(listing.symbol), _VOLUME, day.toordinal())
         return Decimal(int(max(0.0, now - local_epoch(day, 0)) // 60 * self.size * pace))

@@ -36,7 +36,7 @@ class RowTable(Generic[T]):
         return None if position is None else self.definitions[position]
 
     def positions(self, symbols: Iterable[str] | None) -> Sequence[int]:
-        """Return the positions of known symbols, each once, in the order of the table; all for None."""
+        """Return the positions of known symbols, each once, in the order of the table. All for None."""
         index = self._index
         if symbols is None:
             return range(len(self.definitions))

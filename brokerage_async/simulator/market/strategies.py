@@ -258,7 +258,7 @@ class Results:
     notices: Sequence[str]
 
     def statistics(self) -> Iterator[tuple[str, Decimal | int]]:
-        """Yield the figures of the trials by name; without a trial only their number."""
+        """Yield the figures of the trials by name. Without a trial only their number."""
         profits = [trial.profit for trial in self.trials]
         yield "Number of trials", len(profits)
         if profits:
@@ -278,7 +278,7 @@ class TrialRun:
         self._strategies = Strategies(prices)
 
     def run(self, requested: NewBacktest, sessions: Sequence[TradingSession]) -> Results:
-        """Return the trials of a strategy; those that are open on the last day end then."""
+        """Return the trials of a strategy. Those that are open on the last day end then."""
         entry, exit_ = requested.entry_conditions, requested.exit_conditions
         closes_oldest = entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
         limit = min(entry.maximum_active_trials or _MAX_ACTIVE, _MAX_ACTIVE)

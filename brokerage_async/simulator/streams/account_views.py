@@ -134,7 +134,7 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
     charges = fees.total - fees.commission
     opening = sum((step.value for step in steps if step.is_opening), _ZERO)
     closing = sum((step.value for step in steps if not step.is_opening), _ZERO)
-    # The cost of positions that are still open is not lost; a future costs nothing.
+    # The cost of positions that are still open is not lost. A future costs nothing.
     invested = sum(
         (
             held.quantity * held.average_price * held.instrument.multiplier
@@ -222,7 +222,7 @@ class AccountViews:
         self._accounts = AccountHandlers(state)
 
     def position(self, account: Account, instrument: Instrument, order: Order, now: float) -> dict[str, Any]:
-        """Return the position in an instrument after a fill; a closed one has quantity 0 and direction ``Zero``."""
+        """Return the position in an instrument after a fill. A closed one has quantity 0 and direction ``Zero``."""
         held = account.positions.get(instrument.symbol)
         position = held or Position(instrument, Decimal(0), Fraction(0), now)
         row = self._positions.row(position, account, now, with_mark=False)

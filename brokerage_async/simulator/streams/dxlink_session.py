@@ -80,7 +80,7 @@ class DxLinkSession(Session):
         self.customer: Customer | None = None
 
     def price_changed(self, underlying: str | None, now: float) -> None:
-        """Push the events of an underlying whose price was set; those of all for None.
+        """Push the events of an underlying whose price was set. Those of all for None.
 
         Those of one aggregation period are merged, but under contract ``STREAM``.
         """
@@ -224,7 +224,7 @@ class DxLinkSession(Session):
         self._feed(channel, rows)
 
     def _accepted(self, channel: _Channel, message: dict[str, Any], now: float) -> Iterable[dict[str, Any]]:
-        """Yield the entries of ``add`` within the caps; the others are refused with one error each reason."""
+        """Yield the entries of ``add`` within the caps. The others are refused with one error each reason."""
         refused: dict[str, None] = {}
         added = _entries(message, "add")
         counts = Counter(kind for each in self._channels.values() for kind, _ in each.subscriptions)

@@ -81,7 +81,7 @@ class StreamFaults:
     def add(self, name: str, *, kind: str | None = None, times: int = 1) -> None:
         """Let the next ``times`` events meet a fault, those of type ``kind`` only if given.
 
-        Kind ``protocol`` stands for all messages that are not events; without a kind none of them meets a fault.
+        Kind ``protocol`` stands for all messages that are not events. Without a kind none of them meets a fault.
         """
         self._planned.append(_Planned(Delivery.parse(name), kind, times))
 
@@ -91,7 +91,7 @@ class StreamFaults:
         self.is_half_open, self.is_deaf, self.refusals = False, False, 0
 
     def deliver(self, kind: str) -> Delivery:
-        """Return the delivery of an event of type ``kind``; protocol messages have no type."""
+        """Return the delivery of an event of type ``kind``. Protocol messages have no type."""
         for planned in self._planned:
             if planned.kind == (kind or PROTOCOL) or (kind and planned.kind is None):
                 planned.times -= 1

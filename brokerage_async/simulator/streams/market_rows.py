@@ -31,7 +31,7 @@ _EPOCH_ORDINAL = 719163
 
 
 class MarketRows:
-    """Rows of market events by streamer symbol, with the names of the protocol; the simulator has no `Series`."""
+    """Rows of market events by streamer symbol, with the names of the protocol. The simulator has no `Series`."""
 
     def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
         self._catalogue = catalogue
@@ -167,7 +167,7 @@ class MarketRows:
         return {"eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0}
 
     def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
-        """Yield candles, newest first; without a start only the present one, else a snapshot with its marker.
+        """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker.
 
         They bear the symbol in its normal form: a count of 1 is left out.
         """

@@ -44,7 +44,7 @@ class Session(ABC):
         self._heard = now
 
     def receive(self, data: str | bytes, now: float) -> None:
-        """Process a message of the client; one that is lost by a fault is not seen."""
+        """Process a message of the client. One that is lost by a fault is not seen."""
         if self.is_closed or self._faults.is_half_open or self._faults.is_deaf:
             return
         self._heard = now

@@ -65,7 +65,7 @@ class Bookkeeping:
     ) -> None:
         """Book a change of a position at an expiration, in which no order and no fee has a part.
 
-        ``kind`` says how an option ended; a delivery has the actions of a trade.
+        ``kind`` says how an option ended. A delivery has the actions of a trade.
         """
         held = account.held(instrument.symbol)
         closed = min(abs(change), abs(held)) if held * change < 0 else Decimal(0)

@@ -38,7 +38,7 @@ class ComplexOrder:
     """Orders that depend on each other.
 
     ``number`` is 0 in a dry-run. The ratio fields are those of a PAIRS order, which is ``released`` once its ratio is
-    met; other types are when their trigger order is filled.
+    met. Other types are when their trigger order is filled.
     """
 
     number: int

@@ -137,7 +137,7 @@ class Exchange:
         self._schedule_end(order, now)
 
     def unhold(self, order: Order, now: float) -> None:
-        """Accept an order that was held back; its own rules apply from now on."""
+        """Accept an order that was held back. Its own rules apply from now on."""
         order.contingent_status = None
         self._order_store.move(order, OrderStatus.RECEIVED, now)
         self.receive(order, now)

@@ -112,7 +112,7 @@ class OrderDesk:
         )
 
     def _follow_replaced(self, order: Order, now: float) -> None:
-        """Route the replacement once its original is cancelled; hold it back if that was held back.
+        """Route the replacement once its original is cancelled. Hold it back if that was held back.
 
         Expire it if the original has ended.
         """
@@ -233,7 +233,7 @@ class Interventions:
         self._exchange.freeze(order_id, OrderStatus(status))
 
     def release_order(self, now: float, *, order_id: str) -> None:
-        """Undo `hold_order` for an order, or all (`*`); what was due since happens now."""
+        """Undo `hold_order` for an order, or all (`*`). What was due since happens now."""
         self._exchange.thaw(order_id, now)
 
     def _able(self, order_id: str, status: OrderStatus) -> Order:

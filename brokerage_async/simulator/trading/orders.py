@@ -82,7 +82,7 @@ class Leg:
 
 @attrs.frozen(kw_only=True)
 class Terms:
-    """Terms of an order besides its legs; amounts are unsigned, as received."""
+    """Terms of an order besides its legs. Amounts are unsigned, as received."""
 
     order_type: OrderType
     time_in_force: TimeInForce

@@ -187,7 +187,7 @@ class Preflight:
         )
 
     def reopen(self, order: Order) -> list[Message]:
-        """Let each leg open that closes a position which the account does not have; return warnings of it."""
+        """Let each leg open that closes a position which the account does not have. Return warnings of it."""
         if order.terms.is_strict or not self._has("close_becomes_open"):
             return []
         warnings = []

@@ -24,7 +24,7 @@ from .pump import Pump
 
 
 class MemorySocket:
-    """Connection to a session; messages arrive in the loop's next turn, or after their delay."""
+    """Connection to a session. Messages arrive in the loop's next turn, or after their delay."""
 
     def __init__(self, brokerage: Brokerage, clock: Clock, session: Session, pump: Pump) -> None:
         self._brokerage = brokerage

@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.proofs.books --orders 5000 --seed 1`` trades and compares; see the package."""
+"""Command line: ``python -m tests.proofs.books --orders 5000 --seed 1`` trades and compares. See the package."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MAX_SYMBOLS = 100
 
 @attrs.frozen(kw_only=True)
 class Menu:
-    """Facts by symbol, and the symbols by kind; options in groups of one underlying."""
+    """Facts by symbol, and the symbols by kind. Options in groups of one underlying."""
 
     facts: Mapping[str, Fact]
     shares: list[str]

@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.proofs.contract``; see the package."""
+"""Command line: ``python -m tests.proofs.contract``. See the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.proofs.contract import generated, report, requested
 
 
 async def generate(examples: int, seed: int) -> tuple[int, requested.Statuses]:
-    """Run schemathesis on a simulator; return its exit code, and the statuses that it met."""
+    """Run schemathesis on a simulator. Return its exit code, and the statuses that it met."""
     sizes = {"equities": 200, "equity_options": 200, "chain_rows": 200, "warrants": 10}
     async with Simulator(environment="production", seed=seed, **sizes) as simulator:
         simulator.clock.speed = 0.2  # tokens are valid for 15 minutes, and a run on a slow machine takes as long

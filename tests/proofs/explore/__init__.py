@@ -11,9 +11,9 @@ choices, so that it can be replayed; `search` enumerates them, the simplest firs
     python -m tests.proofs.explore --histories 100000 --seed 0   # drawn from larger ones
     python -m tests.proofs.explore --replay one-place:3=4        # one history, step by step
 
-Faults are options that cost one each; a scope says which kinds there are and how many faults a history may hold.
+Faults are options that cost one each. A scope says which kinds there are and how many faults a history may hold.
 A journal statement takes effect without acknowledgement, is repeated after statements of other processes, fails, takes
-effect after it has failed, or is acknowledged late; the journal is unreachable for longer than a lease; its clock
+effect after it has failed, or is acknowledged late. The journal is unreachable for longer than a lease. Its clock
 jumps. A submit is not sent, vanishes, is answered with 429 or 401, or is processed and its answer lost or replaced by
 a proxy's. Lists are refused, lost, late, or hold absurd times. A process freezes (with or without its clock),
 dies, or is cancelled between any two callbacks of its loop. An event of the account stream costs nothing and brings
@@ -35,7 +35,7 @@ Invariants of every history:
 - an order left to ``recover()`` is open, and the next ``recover()`` of a healthy process returns it;
 - an entry closed as ``not_sent`` or ``refused`` has no order, one closed as ``placed`` has one;
 - no order request goes out without the version that was asked for;
-- the outcome of a change, and its fills, agree with the books; a change is repeated only after a refusal;
+- the outcome of a change, and its fills, agree with the books. A change is repeated only after a refusal;
 - a replacement that never worked is not applied, and a change refused for now is not given up before its bound;
 - a cancelled call ends cancelled, and no error is raised that is not documented.
 
@@ -44,10 +44,10 @@ Histories keep these assumptions, which the documentation of order entry states:
 - An order is listed within the visibility delay after its submit was sent, also when it arrives late. Only ``held``
   breaks this, without resubmission. With it there are two orders (``held-resubmitted``, which a test plays).
 - Orders are sent again only where ``resubmit`` asks for it.
-- 429, and 401 in the service's own envelope, are sent before anything was processed; an error in the service's own
+- 429, and 401 in the service's own envelope, are sent before anything was processed. An error in the service's own
   envelope with another status of 4xx is its own answer. Proxies write their own pages and codes.
 - Statements of the journal are atomic, and acknowledged ones are durable: there is one journal with one history.
-  In the scope ``moved``, its file is moved away; calls that begin later must not send.
+  In the scope ``moved``, its file is moved away. Calls that begin later must not send.
 - An abandoned journal statement takes effect soon or never (within ``Times.link``).
 - A process freezes and dies where it waits, not between its last check and the write of a request.
 - The journal's clock may jump, once or twice, by less than a minute.

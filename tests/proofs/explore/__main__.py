@@ -1,4 +1,4 @@
-"""``python -m tests.proofs.explore``: exhausts scopes, draws histories, replays one; see the package."""
+"""``python -m tests.proofs.explore``: exhausts scopes, draws histories, replays one. See the package."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ FOREVER = float("inf")
 
 
 class Option(NamedTuple):
-    """One way that an event can go; faults have a ``cost``, which the budget of the history pays."""
+    """One way that an event can go. Faults have a ``cost``, which the budget of the history pays."""
 
     label: str
     cost: int
@@ -22,9 +22,9 @@ class Option(NamedTuple):
 
 
 class Event:
-    """Something under way, for ``process``; it happens at the ``latest`` time unless it is gone before.
+    """Something under way, for ``process``. It happens at the ``latest`` time unless it is gone before.
 
-    An event that is a ``delivery`` waits for a process that is frozen. A ``lazy`` one may wait at no cost; for
+    An event that is a ``delivery`` waits for a process that is frozen. A ``lazy`` one may wait at no cost. For
     any other, the first time step that passes over it costs one fault: it is ``slow`` from then on. A ``local`` one
     concerns its process alone. Events of other processes in the same moment can as well come after it, so that only
     one order is played.

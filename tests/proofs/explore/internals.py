@@ -1,4 +1,4 @@
-"""Internals that plants change, and their replacements; nothing else of the explorer depends on them."""
+"""Internals that plants change, and their replacements. Nothing else of the explorer depends on them."""
 
 from __future__ import annotations
 

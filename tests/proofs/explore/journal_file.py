@@ -25,7 +25,7 @@ PARTS = ("", "-wal", "-shm")
 class JournalFile:
     """The file at one path, and the one that was there before it was moved.
 
-    The library's own journal runs its statements in a thread; here each of them is an event of the world.
+    The library's own journal runs its statements in a thread. Here each of them is an event of the world.
     """
 
     def __init__(self, world: World, clock: Callable[[], float]) -> None:

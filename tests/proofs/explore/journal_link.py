@@ -65,7 +65,7 @@ class Statement:
     def _post(self, label: str, options: Callable[[], list[Option]], *, delivery: bool = False) -> None:
         world = self._world
         latest = world.now + world.scope.times.link
-        # A driver may have sent the statement before its caller gave up; a lost read changes nothing.
+        # A driver may have sent the statement before its caller gave up. A lost read changes nothing.
         gone = self._future.done if delivery or not self._writes else None
         local = delivery or label == "now"
         event = Event(self._process, label, options, latest=latest, delivery=delivery, local=local, is_gone=gone)
@@ -128,7 +128,7 @@ class Statement:
         return lambda: [option]
 
     def _effect(self) -> Any:
-        """Run the statement now; return whether it succeeded, and its result or error."""
+        """Run the statement now. Return whether it succeeded, and its result or error."""
         world, call = self._world, self._process.call
         before = world.states() if self._name == "close" else {}
         try:

@@ -29,7 +29,7 @@ Key = tuple[str, str]
 
 
 def judge(world: World) -> list[str]:
-    """Return every violation of a history that has ended; a last recovery by a healthy process comes first."""
+    """Return every violation of a history that has ended. A last recovery by a healthy process comes first."""
     if EntryState.OPEN in world.states().values():
         world.play_alone(Process(world, "Z", Program(steps=(Step("recover"),))))
     violations = list(world.violations)
@@ -48,7 +48,7 @@ def judge(world: World) -> list[str]:
 
 
 def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
-    """At most one order for each identifier, each with an entry; closed entries are true."""
+    """At most one order for each identifier, each with an entry. Closed entries are true."""
     keys = {(order.account, order.identifier) for order in world.books.orders if order.ours} | entries.keys()
     for key in sorted(keys):
         orders, entry = world.books.of(*key), entries.get(key)

@@ -1,8 +1,8 @@
 """The life of one working order at the brokerage: its requests, its fills at any moment, and the verdict on a change.
 
 An order is Routed before it is Live, and refuses changes until then. A cancellation waits for the exchange, and a fill
-may come first. A replacement is Contingent until its original is cancelled; a fill of the original ends it. `Filled` is
-the status as soon as the first leg is filled; the fills of the second come later.
+may come first. A replacement is Contingent until its original is cancelled. A fill of the original ends it. `Filled` is
+the status as soon as the first leg is filled. The fills of the second come later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TERMS = {"order-type": "Limit", "time-in-force": "Day", "price-effect": "Debit"}
 
 
 class Life:
-    """One order that another program has placed, with two legs; or a bracket around one, with two exits.
+    """One order that another program has placed, with two legs. Or a bracket around one, with two exits.
 
     ``sent`` are the changes that left a process: the call, and whether the service has refused it.
     """

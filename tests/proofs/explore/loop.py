@@ -1,4 +1,4 @@
-"""Event loop of a simulated process; the world decides when time passes."""
+"""Event loop of a simulated process. The world decides when time passes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ProcessLoop(asyncio.AbstractEventLoop):
         return timers[0][0] if timers else None
 
     def fire_timers(self) -> bool:
-        """Make every timer that is due ready; return whether there was one."""
+        """Make every timer that is due ready. Return whether there was one."""
         fired, now = False, self.time()
         while (due := self.next_timer()) is not None and due <= now:
             self._ready.append(heapq.heappop(self._timers)[2])

@@ -74,7 +74,7 @@ def planted(name: str | None) -> Iterator[None]:
 
 
 def hunt(name: str) -> Found | None:
-    """Play the scope of a plant until a history shows it; None when none does in time."""
+    """Play the scope of a plant until a history shows it. None when none does in time."""
     with planted(name):
         found = exhaust(PLANTS[name].hunted_in, stop=lambda _: True, limit=PLANTS[name].within).found
     return found[0] if found else None

@@ -57,7 +57,7 @@ class Step:
 class Program:
     """Calls of a process: ``steps`` one after the other, starting at any moment, or at once if ``first``.
 
-    It ``dies`` when its first submit is processed; if it is ``unheard``, the submit vanishes instead. Lists of orders
+    It ``dies`` when its first submit is processed. If it is ``unheard``, the submit vanishes instead. Lists of orders
     are refused to one that is ``barred``.
     """
 
@@ -91,7 +91,7 @@ class Call:
 
 
 class Process:
-    """One process; dead ones never run again."""
+    """One process. Dead ones never run again."""
 
     def __init__(self, world: World, name: str, program: Program) -> None:
         self.world = world
@@ -281,7 +281,7 @@ class Stream:
         """Do nothing: the stream can be used."""
 
     def doorbell(self, account_numbers: Any, events: frozenset[str]) -> Any:
-        """Return a doorbell; the world makes it ring."""
+        """Return a doorbell. The world makes it ring."""
         return self._listening
 
     @asynccontextmanager

@@ -50,9 +50,9 @@ class Scope:
 
     ``foreign``: another program has an order of the same terms under the same identifier, five days old.
     ``opposite``: another program has just placed an order on the other side under the same identifier.
-    ``adversary``: see `Books`; orders without a version are a violation. ``echoes``: see there.
+    ``adversary``: see `Books`. Orders without a version are a violation. ``echoes``: see there.
     ``sharing``: another program has just placed a complex order that shares all but one component with ours.
-    ``working``: status of an order that can be changed, see `Life`; the trigger of a complex one if ``bracketed``.
+    ``working``: status of an order that can be changed, see `Life`. The trigger of a complex one if ``bracketed``.
     ``held``: submits may be processed after the visibility delay, and are listed then.
     ``rings``: how many events of the account stream each process may hear while it searches.
     """
@@ -199,7 +199,7 @@ EXHAUSTED = {
     )
     if scope is plain or not (plain.working or plain.held)
 }
-del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases; without the echo that is 180,000 histories more
+del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases. Without the echo that is 180,000 histories more
 
 BEYOND = {"held-resubmitted": Scope(name="held-resubmitted", programs=(ALONE,), kinds=frozenset({"slow"}), held=True)}
 """Scopes beyond the promise: a submit that is held longer than all polls is doubled by ``resubmit``."""

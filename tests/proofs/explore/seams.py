@@ -68,7 +68,7 @@ PROFIT, LOSS = tickets.limit(EXIT, price="900"), tickets.stop(EXIT, trigger="5")
 
 
 class WallClock:
-    """The wall clock of every simulated machine; it takes the place of `time.time` while histories are played."""
+    """The wall clock of every simulated machine. It takes the place of `time.time` while histories are played."""
 
     def __init__(self) -> None:
         self.read: Callable[[], float] = time.time
@@ -84,7 +84,7 @@ wall_clock = WallClock()
 
 
 class Database(SqlJournal):
-    """The library's own journal statements on an SQLite database in memory; runs them at once, without waiting.
+    """The library's own journal statements on an SQLite database in memory. Runs them at once, without waiting.
 
     ``clock`` gives epoch seconds by the journal's clock.
     """
@@ -114,7 +114,7 @@ class Database(SqlJournal):
 
 
 class FileDatabase(SqlJournal):
-    """Reader of the SQLite file of a journal, which may be missing; runs statements at once."""
+    """Reader of the SQLite file of a journal, which may be missing. Runs statements at once."""
 
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = path

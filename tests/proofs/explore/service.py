@@ -112,7 +112,7 @@ class Books:
         status: str = "Live",
         opposite: bool = False,
     ) -> BookedOrder:
-        """Add an order, received now or at the time ``received``; an ``opposite`` one differs in its side."""
+        """Add an order, received now or at the time ``received``. An ``opposite`` one differs in its side."""
         number = next(self._ids)
         text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
         values = {"id": number, "account": account, "identifier": identifier, "received": text, "parent": ""}
@@ -137,7 +137,7 @@ class Books:
         status: str = "Live",
         shown: frozenset[str] = BOTH,
     ) -> BookedOrder:
-        """Add a complex order, received now; one with another ``stop`` shares all but its last component with ours."""
+        """Add a complex order, received now. One with another ``stop`` shares all but its last component with ours."""
         number = next(self._ids)
         text = received or datetime.fromtimestamp(BASE + now, UTC).isoformat()
         values: dict[str, Any] = {"id": number, "account": account, "identifier": identifier, "received": text}
@@ -179,7 +179,7 @@ class Books:
     def listing(
         self, account: str, now: float, *, extra: str = "", of: str = "orders", page: int | None = None
     ) -> Response:
-        """Return the list of the orders, or of the complex orders, that are listed by now, newest first; or a page."""
+        """Return the list of the orders, or of the complex orders, that are listed by now, newest first. Or a page."""
         listed = [o for o in reversed(self.orders) if o.account == account and o.listed_at <= now and of in o.shown]
         if of == "orders":
             items = [text for o in listed for text in (o.components or (o.json,))]
@@ -204,7 +204,7 @@ def account_of(request: Request) -> str:
 
 
 def identifier_of(request: Request) -> str:
-    """Return the external identifier in the body of a submit; components of a complex order add ``.1`` to it."""
+    """Return the external identifier in the body of a submit. Components of a complex order add ``.1`` to it."""
     body = request.body or b""
     start = body.index(IDENTIFIER) + len(IDENTIFIER)
     return body[start : body.index(b'"', start)].decode().partition(".")[0]

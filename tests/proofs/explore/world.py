@@ -248,7 +248,7 @@ class World:
         return options
 
     def _rings(self) -> list[Option]:
-        """Return the options that an event of the account stream brings a look of a search forward; no fault.
+        """Return the options that an event of the account stream brings a look of a search forward. No fault.
 
         An event at another time of this moment, or a second one, would change nothing: the look begins later.
         """
@@ -267,7 +267,7 @@ class World:
         process.lag += seconds
 
     def kill(self, process: Process) -> None:
-        """End a process without a word; its requests are on their way."""
+        """End a process without a word. Its requests are on their way."""
         process.is_dead = True
         process.observe("killed")
 

@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.proofs.generators`` runs the tools on the bundled schema; see the package."""
+"""Command line: ``python -m tests.proofs.generators`` runs the tools on the bundled schema. See the package."""
 
 from __future__ import annotations
 

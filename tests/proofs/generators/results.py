@@ -34,7 +34,7 @@ def properties_of(component: str) -> list[str]:
 
 
 def report(results: Iterable[Result]) -> int:
-    """Print every result and problem; return the exit code."""
+    """Print every result and problem. Return the exit code."""
     code = 0
     for result in results:
         print(result.line, *result.problems, sep="\n  ")

@@ -1,4 +1,4 @@
-"""Errors in the output of the linters; warnings do not count."""
+"""Errors in the output of the linters. Warnings do not count."""
 
 from __future__ import annotations
 

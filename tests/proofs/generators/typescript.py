@@ -12,7 +12,7 @@ from tests.schema.bundle import OPERATIONS
 
 from .results import LISTS, Result, properties_of
 
-#: ``Typed<Rows, Keys>`` is true for an object type with these keys; false for any, unknown and never.
+#: ``Typed<Rows, Keys>`` is true for an object type with these keys. False for any, unknown and never.
 HELPERS = """\
 import type { operations } from "./openapi-typescript";
 import type * as hey from "./hey-api/types.gen";
@@ -69,7 +69,7 @@ def assertions() -> tuple[str, dict[int, tuple[str, str]]]:
 
 
 def problems(output: str, lines: dict[int, tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the operations whose assertion does not compile, by tool; any other error concerns all tools."""
+    """Return the operations whose assertion does not compile, by tool. Any other error concerns all tools."""
     found: dict[str, list[str]] = {}
     for line in output.splitlines():
         match = _ERROR.match(line)

@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.proofs.interop`` runs the clients and writes the page; see the package."""
+"""Command line: ``python -m tests.proofs.interop`` runs the clients and writes the page. See the package."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ MARKET = ("Quote", "Trade", "Summary", "Profile", "Greeks", "Underlying", "Candl
 
 
 async def main(folder: Path) -> int:
-    """Run both streamers; return the exit status."""
+    """Run both streamers. Return the exit status."""
     found: dict[tuple[str, str], Any] = {}
     wanted = [("account", name) for name in (*ANSWERS, *EVENTS)] + [("quotes", name) for name in MARKET]
     without = ["candle_history_contract"]  # the SDK asks for candles under contract AUTO, without a history

@@ -84,7 +84,7 @@ async def run(block: str) -> int:
 
 
 def main() -> int:
-    """Run the command; return 1 if a program fails or a name is missing."""
+    """Run the command. Return 1 if a program fails or a name is missing."""
     blocks = [block for page in PAGES for _, mark, block in every_block(page) if mark == THEIRS]
     failed = sum(asyncio.run(run(block)) != 0 for block in blocks)
     lacking = unresolved([name for page in PAGES for name in theirs(page) if name in PLACES])

@@ -26,11 +26,11 @@ EVENTS = ("Quote", "Trade", "Summary", "Profile", "Greeks", "TimeAndSale", "Theo
 
 
 async def main() -> int:
-    """Run both streamers; return the exit status."""
+    """Run both streamers. Return the exit status."""
     os.environ["NO_PROXY"] = "127.0.0.1"
     missing: list[str] = []
     sizes = {"equities": 50, "equity_options": 50, "chain_rows": 50}
-    # The SDK asks for candles under contract AUTO; the service was recorded sending an empty history for it.
+    # The SDK asks for candles under contract AUTO. The service was recorded sending an empty history for it.
     without = ["candle_history_contract"]
     async with Simulator(**sizes, without=without) as simulator, session_of(simulator) as session:  # type: ignore[arg-type]
         async for name, found in _results(simulator, session):

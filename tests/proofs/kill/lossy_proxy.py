@@ -1,6 +1,6 @@
 """A proxy in front of a PostgreSQL server that drops acknowledgements and takes its time.
 
-A statement whose acknowledgement is dropped has changed a row on the server; the client finds its connection closed
+A statement whose acknowledgement is dropped has changed a row on the server. The client finds its connection closed
 instead of the answer. Answers of statements without an effect always arrive.
 """
 
@@ -41,7 +41,7 @@ class LossyProxy:
     """Listens on a loopback port and forwards to the socket of a server.
 
     Attributes:
-        treatment: applied to every message; None passes them on.
+        treatment: applied to every message. None passes them on.
         connecting: seconds that a new connection takes, each time.
         admitting: clear it to make new connections wait.
         dropped: how many acknowledgements were dropped.

@@ -1,6 +1,6 @@
 """Workers that share orders over a database that is killed, behind a proxy that drops acknowledgements.
 
-``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run; it ends without a signal.
+``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run. It ends without a signal.
 """
 
 from __future__ import annotations

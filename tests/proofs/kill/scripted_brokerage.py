@@ -117,7 +117,7 @@ class ScriptedBrokerage:
         return _failure(422, "preflight_check_failure")
 
     def _trouble(self, what: str, shares: dict[float, int]) -> web.Response | None:
-        """Return an error of one of these statuses, keyed by cumulative shares; None: no trouble."""
+        """Return an error of one of these statuses, keyed by cumulative shares. None: no trouble."""
         drawn = 1.0 if self.calm else self._chance.random()
         status = next((status for share, status in shares.items() if drawn < share), None)
         if status is None:

@@ -61,7 +61,7 @@ class Report:
 
 
 def work(channel: Connection, share: Share) -> None:
-    """Place and report; wait for the go-ahead; recover and report."""
+    """Place and report. Wait for the go-ahead. Recover and report."""
     logging.disable(logging.CRITICAL)
     asyncio.run(_work(share, channel))
 
@@ -116,7 +116,7 @@ class _Worker:
         return [name for group in groups for name in self._chance.sample(group, len(group))]
 
     async def _see_through(self, account: str, identifier: str) -> None:
-        """Place an order until its outcome is final; every call may resubmit it once."""
+        """Place an order until its outcome is final. Every call may resubmit it once."""
         pause = SHORTEST_PAUSE
         while time.monotonic() < self._deadline:
             report = await self._place(account, identifier)

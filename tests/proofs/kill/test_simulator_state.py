@@ -79,7 +79,7 @@ async def known(served: Served) -> set[str]:
 
 
 async def play(kills: int, folder: Path, seed: int = 0) -> dict[str, Any]:
-    """Kill and restart a simulator; return the requests to it, and the changes that it forgot."""
+    """Kill and restart a simulator. Return the requests to it, and the changes that it forgot."""
     chance, acknowledged, forgotten = random.Random(seed), set[str](), set[str]()
     for _ in range(kills):
         async with await serve(folder / "state") as served, served.client:

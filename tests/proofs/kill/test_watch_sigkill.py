@@ -47,7 +47,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 async def consume(job: Job, delay: float | None) -> bool:
-    """Run a consumer that dies at its point, or ``delay`` seconds after it is ready; return True if it was killed."""
+    """Run a consumer that dies at its point, or ``delay`` seconds after it is ready. Return True if it was killed."""
     async with crowd() as people:
         number = people.start(watch_worker.consume, job)
         await people.wait_for(lambda each: bool(each.of("ready") or each.ended), 60)

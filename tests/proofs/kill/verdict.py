@@ -61,7 +61,7 @@ def _state(entry: JournalEntry | None) -> str:
 def _contradiction(report: Report, orders: Sequence[BookedOrder]) -> str:
     """Return how the books contradict a report, or nothing. An unknown outcome contradicts nothing.
 
-    A denial is false if an order had arrived before the call began, or if the call itself sent one; another worker may
+    A denial is false if an order had arrived before the call began, or if the call itself sent one. Another worker may
     place the order at any time.
     """
     if report.outcome == "placed":

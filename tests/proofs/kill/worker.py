@@ -128,7 +128,7 @@ async def _place(channel: Connection, job: Job) -> None:
 
 
 def recover(channel: Connection, job: Job) -> None:
-    """Recover, and report the orders found; absent ones are abandoned, so that the next run starts afresh."""
+    """Recover, and report the orders found. Absent ones are abandoned, so that the next run starts afresh."""
     asyncio.run(_recover(channel, job))
 
 

@@ -1,4 +1,4 @@
-"""Command line: ``python -m tests.proofs.simulation`` runs seeds on all cores; see the package."""
+"""Command line: ``python -m tests.proofs.simulation`` runs seeds on all cores. See the package."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Effect of one fault on one call, by kind of call: the table in ``docs/reference/reports/faults.md``.
 
-``python -m tests.proofs.simulation.table`` prints the page, ``--write`` writes it; a test compares the two.
+``python -m tests.proofs.simulation.table`` prints the page, ``--write`` writes it. A test compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of FEED_DATA; the forms of rows are tested with the connection."""
+"""Rows of FEED_DATA. The forms of rows are tested with the connection."""
 
 from __future__ import annotations
 

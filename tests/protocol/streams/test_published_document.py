@@ -19,7 +19,7 @@ from tests.stream.world import drain, world
 
 
 def converse(link: DxLinkConnection, server: DxLinkServer, now: float) -> list[Any]:
-    """Exchange messages until neither side has one; return the events."""
+    """Exchange messages until neither side has one. Return the events."""
     found: list[Any] = []
     while messages := [message.reveal() for message in link.send(now)]:
         for message in messages:

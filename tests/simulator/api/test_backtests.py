@@ -1,4 +1,4 @@
-"""Backtests over the interface: created, polled, cancelled; past prices of a trade."""
+"""Backtests over the interface: created, polled, cancelled. Past prices of a trade."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MORNING = {"startTime": "2026-06-08T13:30:00Z", "endTime": "2026-06-08T15:00:00Z
 
 
 def trade(*legs: dict[str, Any], **change: Any) -> dict[str, Any]:
-    """Build the body of a simulated trade; a change to None removes the key."""
+    """Build the body of a simulated trade. A change to None removes the key."""
     body = {"underlying": "AAPL", "legs": list(legs) or [SHARES], **MORNING, **change}
     return {key: value for key, value in body.items() if value is not None}
 

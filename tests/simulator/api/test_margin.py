@@ -36,7 +36,7 @@ def reserved(harness: Harness, number: str) -> Decimal:
 
 
 def margin_order(account: str, **change: Any) -> dict[str, Any]:
-    """Build the body of a margin order; a change to None removes the key."""
+    """Build the body of a margin order. A change to None removes the key."""
     body = {
         "account-number": account,
         "underlying-symbol": "AAPL",
