@@ -228,7 +228,7 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     asyncio.get_running_loop().call_soon(timer.start)  # within the block
     with pytest.warns(ResourceWarning, match="dropped"):
         await asyncio.wait(polls(), timeout=5)
-    timer.join()
+        timer.join()  # the other thread warns after it has woken the loop
     assert asyncio.get_running_loop().time() - started < 4
 
 
