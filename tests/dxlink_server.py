@@ -91,7 +91,7 @@ class DxLinkServer:
         broken: rules that the client broke.
         subscriptions: start of each subscription, by channel, type and symbol.
         periods: aggregation period of each channel.
-        silence: seconds after which it disconnects a silent client.
+        silence: disconnect a client that has been silent for this many seconds.
     """
 
     def __init__(self, *, silence: float = 60.0, needs_token: bool = True) -> None:

@@ -150,7 +150,7 @@ def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
 
 
 def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> NewComplexOrder:
-    """Two exits of which one cancels the other. Neither is about to be filled."""
+    """Two exits, where a fill of one cancels the other. Neither price is close to a fill."""
     profit = tickets.limit(tickets.sell_to_close(symbol, 10), price="900")
     loss = tickets.stop(tickets.sell_to_close(symbol, 10), trigger="5")
     return tickets.one_cancels_other(attrs.evolve(profit, external_identifier=external_identifier), loss)
@@ -174,7 +174,7 @@ class Kind:
         return placement
 
     def check(self, here: Floor, placement: Placement) -> None:
-        """What was reported must be what the brokerage has, component by component."""
+        """Check that the report matches the brokerage's books, component by component."""
         name = placement.external_identifier
         check_agreement(placement, here.orders(name))
         counts = {len(originals(here.orders(name + other))) for other in ("", *self.others)}
@@ -228,7 +228,7 @@ def originals(records: list[OrderRecord]) -> list[OrderRecord]:
 
 
 def check_agreement(placement: Placement, records: list[OrderRecord]) -> None:
-    """What was reported must be what the brokerage has."""
+    """Check that the report matches the brokerage's books."""
     found = originals(records)
     assert len(found) <= 1, f"placed {len(found)} times: {found}"
     if placement.outcome is Outcome.PLACED:
@@ -247,7 +247,7 @@ STATE_OF = {
 
 
 class CancelledAt(Generic[T]):
-    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` tells how many there were."""
+    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` counts them."""
 
     def __init__(self, work: Awaitable[T], suspension: int) -> None:
         self._work = work
@@ -269,7 +269,7 @@ class CancelledAt(Generic[T]):
                 task.cancel()
             try:
                 yield waited_for
-            except BaseException as error:  # the cancellation arrives here and goes to whoever is waiting
+            except BaseException as error:  # the cancellation arrives here and goes to the waiting coroutine
                 try:
                     waited_for = steps.throw(error)
                 except StopIteration as end:

@@ -1,4 +1,4 @@
-"""Cancelling, replacing and editing: when no answer comes, the order itself tells."""
+"""Cancelling, replacing and editing: when no answer comes, the order itself shows the outcome."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ async def test_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
 @for_each(
     "kind, answer, outcome",
     [
-        # Edited in place, also when it has itself replaced another one before.
+        # Edited in place, even if it replaced an order earlier.
         ("edit", b'{"data":{"id":%s,"replaces-order-id":98}}', ChangeOutcome.APPLIED),
         ("replace", b'{"data":{"id":99,"replaces-order-id":98}}', ChangeOutcome.UNKNOWN),
         ("replace", None, ChangeOutcome.REFUSED),

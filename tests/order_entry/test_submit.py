@@ -256,7 +256,7 @@ async def test_an_outcome_that_cannot_be_written_down_is_still_told(caplog: pyte
 
 
 class Foreign(MemoryJournal):
-    """A journal of somebody else, which fails in its own way once the order is on its way."""
+    """A third-party journal that fails with its own errors once the order is on its way."""
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         raise OSError("no route to the database")

@@ -32,7 +32,7 @@ def _fresh_registry() -> Iterator[None]:
     REGISTRY.reset()
 
 
-# -- what it means to lose nothing ------------------------------------------------------------------------------------
+# -- nothing is lost --------------------------------------------------------------------------------------------------
 
 
 def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path: str = "$") -> None:
@@ -98,7 +98,7 @@ def moment(raw: Any) -> datetime | None:
 
 
 def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
-    """The value, and the paths that were told."""
+    """Return the value and the reported paths."""
     REGISTRY._warned.clear()
     value = codec.decode(operation, body).value
     return value, sorted(path for _, path in REGISTRY._warned)
@@ -142,7 +142,7 @@ def test_nothing_is_lost(case: tuple[type[Any], list[dict[str, Any]]]) -> None:
     assert models.converter.structure(raw, list[model]) == decoded  # type: ignore[valid-type]
     assert [models.converter.structure(row, model) for row in raw] == decoded
 
-    # Strict mode raises exactly where lenient mode tells something: at one of those places.
+    # Strict mode raises if lenient mode reports anything, and names one of the reported paths.
     problem = first_problem(operation, body)
     assert problem in told if told else problem is None
 

@@ -118,7 +118,7 @@ MAX_STEPS = 2000
 
 
 def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
-    """Where each coroutine of a task waits, those of aiohttp included, whose frames its error does not keep."""
+    """Yield the line where each coroutine of a task waits, even in aiohttp, whose frames the error drops."""
     waiting: Any = task.get_coro()
     while waiting is not None:
         if type(waiting).__name__ == "coroutine_wrapper":  # of an ``__await__``, as aiohttp's requests have it

@@ -4,7 +4,7 @@
 
 - the brokerage has at most one order, single or complex, for each external identifier,
 - nothing was ever reported that its books do not bear out,
-- every order that it has is in the journal as placed, and what is still open there does not exist.
+- every order that it has is placed in the journal, and no entry that is still open there has an order.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Mortal:
 
 
 class History:
-    """What was asked for and what was reported, checked against the books as it goes."""
+    """Requested and reported outcomes, checked against the books after each step."""
 
     def __init__(self, here: Floor, chance: random.Random, *, push: bool) -> None:
         self._push = push

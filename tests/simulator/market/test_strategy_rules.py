@@ -1,4 +1,4 @@
-"""Rules of strategies beyond those of single fields."""
+"""Rules of strategies that involve more than one field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects on the account stream are those of the REST API."""
+"""Objects on the account stream equal the REST API's."""
 
 from __future__ import annotations
 
