@@ -57,7 +57,7 @@ PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async
 
 
 def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
-    """Run a snippet as a program. Called in a process made for it."""
+    """Run a snippet as a program. This is the target of a new process."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)

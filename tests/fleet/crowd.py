@@ -30,7 +30,7 @@ def prefer_the_service() -> None:
 
 
 async def warm_up(sim: Simulator) -> None:
-    """Place one order, so that the simulator builds its tables before the measurement."""
+    """Place one order, so that the simulator builds its tables in advance."""
     async with sim.client() as client:
         order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
         await client.order_entry(MemoryJournal()).place(sim.account_numbers[0], order)

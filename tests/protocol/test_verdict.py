@@ -1,4 +1,4 @@
-"""Verdict of every decider on every error. A change of the verdicts must match these tables."""
+"""Verdict of every decider on every error. The deciders must reproduce these tables."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 - the brokerage has at most one order, single or complex, for each external identifier,
 - nothing was ever reported that its books do not bear out,
-- every order that it has is placed in the journal, and no entry that is still open there has an order.
+- the journal records every order of the brokerage as placed, and no entry that is still open has an order.
 """
 
 from __future__ import annotations

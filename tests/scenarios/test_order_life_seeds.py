@@ -160,7 +160,7 @@ class Day:
             self.check_seen(order_id, order)
 
     def check_cancel(self, order_id: str, outcomes: list[ChangeOutcome]) -> None:
-        """Check that an applied cancel shows in the books and ended the order, and that a refused one did neither."""
+        """Check that an applied cancel is in the books and the order is over, and a refused one cancelled nothing."""
         history = self.history(order_id)
         for outcome in outcomes:
             self.tally[f"cancel {outcome}, {history[-1]}"] += 1

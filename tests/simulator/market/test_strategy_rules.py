@@ -1,4 +1,4 @@
-"""Rules of strategies that involve more than one field."""
+"""Rules of strategies on top of the rules for single fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objects on the account stream equal the REST API's."""
+"""Objects on the account stream match the same objects of the REST API."""
 
 from __future__ import annotations
 
