@@ -1,7 +1,7 @@
 """Server of the market-data stream after the published document alone (dxLink AsyncAPI 1.0.2).
 
 It shares nothing with the simulator. Each message of the client is checked against the schema of its type and the rules
-of the document's text. What breaks them stands in `broken`.
+of the document's text. Violations are kept in `broken`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A client, a brokerage and a journal together on virtual time: what the tests of order entry play with."""
+"""A client, a brokerage and a journal on virtual time, for the tests of order entry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TIMEOUT = 5.0
 
 
 class Recorder:
-    """A transport that keeps the bodies of what passes: what really went over the wire."""
+    """A transport that keeps the bodies of all requests that were really sent."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
@@ -74,7 +74,7 @@ class Floor:
     account: str
 
     def orders(self, external_identifier: str) -> list[OrderRecord]:
-        """What the brokerage has under this identifier, by its own books."""
+        """Return the orders under this identifier in the brokerage's own books."""
         self.sim.settle()
         return self.sim.ledger.orders(external_identifier=external_identifier)
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.virtual_time
 
 
 class Service:
-    """Answers batches after ``latency`` seconds of the loop's clock, knows nothing of ``unknown``, and fails on any
-    batch with a key of ``poison``."""
+    """Answers batches after ``latency`` seconds of the loop's clock, leaves out the ``unknown`` keys, and fails on
+    any batch with a key of ``poison``."""
 
     def __init__(
         self, *, latency: Any = 1.0, unknown: Any = (), poison: Any = (), error: Any = errors.ServerError

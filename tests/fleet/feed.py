@@ -193,7 +193,7 @@ def check(truth: list[dict[str, Any]], rows: dict[str, int], folder: Path, outco
 
 
 def check_group(facts: list[dict[str, Any]], truth: list[dict[str, Any]], position: dict[str, int]) -> int:
-    """Check what the consumers of a group handled. Return how much that was."""
+    """Check the changes that the consumers of a group handled. Return how much that was."""
     seen, acknowledged = set[str](), set[str]()
     reached: dict[str, int] = defaultdict(lambda: -1)
     handled = 0

@@ -1,4 +1,4 @@
-"""A call around its attempts: the request, checks before any I/O, and what an error says."""
+"""A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
 from __future__ import annotations
 

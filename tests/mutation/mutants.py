@@ -38,7 +38,7 @@ NEVER_MUTATED = m.OneOf(
     TYPING,
     LOGGING,
     m.Call(func=m.Name("cast")),
-    # mutmut leaves these out as well: what takes their place raises at once
+    # mutmut leaves these out as well: their replacements raise at once
     m.Call(func=m.Name("len") | m.Name("isinstance")),
 )
 

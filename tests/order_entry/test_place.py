@@ -57,7 +57,7 @@ from tests.trading import (
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
 
-# --- what stops an order
+# --- reasons to stop an order
 
 
 @on_virtual_time

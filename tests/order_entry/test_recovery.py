@@ -1,4 +1,4 @@
-"""What becomes of the orders that earlier runs left open, with several workers, dead ones, and clocks that are set."""
+"""Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
 from __future__ import annotations
 
@@ -489,7 +489,7 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
 
 @on_virtual_time
 async def test_recover_cancelled_at_any_suspension_ends_cancelled() -> None:
-    """Also where it only tidies up: the last chance to hear of a cancellation."""
+    """Even during the final clean-up, the last point where a cancellation can arrive."""
     async with floor() as here:
         await here.client.authorize()
         for suspension in range(1, 80):

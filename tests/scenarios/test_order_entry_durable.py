@@ -122,7 +122,7 @@ async def test_a_full_disk_stops_the_order_and_says_so(tmp_path: Path) -> None:
 
 
 async def fill(journal: SqliteJournal) -> None:
-    """Use up what room is left in the pages that are there."""
+    """Use up the room that is left in the existing pages."""
     for number in range(1000):
         try:
             await journal.open(

@@ -81,7 +81,7 @@ TROUBLES = [
 
 @attrs.frozen
 class Listing:
-    """What the lists of orders show when the order is looked for."""
+    """Answers of the order lists to a search for the order."""
 
     text: str
     action: faults.Fault | str | None = None
@@ -100,7 +100,7 @@ LISTINGS = [
 
 
 async def place(floor: Floor, *, resubmit: int = 0, kind: Kind = SINGLE) -> tuple[Placement, str]:
-    """Place the order under test: what became of it, as a placement in any case, and in a few words."""
+    """Place the order under test. Return its placement, even on an error, and the outcome in a few words."""
     try:
         placement = await kind.place(floor.entry, floor.account, NAME, resubmit=resubmit)
     except OrderOutcomeUnknownError as unknown:
@@ -143,7 +143,7 @@ def check_bytes(here: Floor, journaled: bytes, kind: Kind) -> None:
 
 
 async def check_recovery(here: Floor, placement: Placement, kind: Kind) -> None:
-    """Once the lists can be read, a process that starts later knows the truth, and sends nothing."""
+    """Check that a later process finds the true outcome without a submit, once the lists can be read."""
     submits = len(here.wire.bodies[f"{kind.namespace}.submit"])
     recovered = await here.another_entry().recover()
     assert len(recovered) == (placement.outcome is Outcome.UNKNOWN)

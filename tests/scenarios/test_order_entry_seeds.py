@@ -84,7 +84,7 @@ def kind_of(name: str) -> Kind:
 
 
 class Mortal:
-    """The journal as one process sees it: once the process is dead, nothing that it still does gets through."""
+    """The journal of one process. Once the process is dead, its calls fail."""
 
     def __init__(self, journal: MemoryJournal) -> None:
         self._journal = journal
@@ -167,7 +167,7 @@ class History:
     async def check_end(self) -> None:
         here = self._here
         here.sim.faults.clear()
-        await asyncio.sleep(2 * LATEST)  # whatever is still on its way arrives
+        await asyncio.sleep(2 * LATEST)  # requests that are still on their way arrive
         await self.recover(here.another_entry())
         entries = {entry.key.external_identifier: entry for entry in await here.journaled()}
         for name, entry in entries.items():

@@ -108,7 +108,7 @@ class Day:
             self.replaced.setdefault(order_id, []).append((change.outcome, change.order_id))
 
     async def watch(self) -> None:
-        """Keep what the watcher shows of each order."""
+        """Keep the last state of each order that the watcher shows."""
         async with self.client.watch.orders("me", [self.account], interval=60.0) as changes:
             async for change in changes:
                 if change.item.id is not None:

@@ -1,4 +1,4 @@
-"""Watching the simulated brokerage in trouble. Its ledger says what really happened."""
+"""Watchers of a simulated brokerage with faults, compared with its ledger."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def client_of(base_url: str, **options: Any) -> Client:
 
 
 async def outcome(client: Client, exchange: Exchange) -> tuple[Any, Any]:
-    """What the call returns, and the pagination block of a page."""
+    """Return the result of a call, and the pagination block of a page."""
     called = invoke(client, exchange)
     if not isinstance(called, Pager):
         return await called, None
