@@ -200,7 +200,7 @@ def release(session: nox.Session) -> None:
     env = {"SOURCE_DATE_EPOCH": time_of_sources(session)}
     session.run("python", "-m", "build", "--outdir", str(folder / "dist"), env=env)
     wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
-    with tarfile.open(sdist) as archive:  # the second build is made elsewhere, of what the first one packed
+    with tarfile.open(sdist) as archive:  # the second build runs in another folder, from the first one's sdist
         archive.extractall(folder / "source", filter="data")
     source = next((folder / "source").iterdir())
     session.run("python", "-m", "build", "--outdir", str(folder / "again"), str(source), env=env)

@@ -1,1 +1,1 @@
-"""What the library costs, beside its peers. See RESULTS.md."""
+"""Costs of the library, compared with its peers. See RESULTS.md."""

@@ -1,4 +1,4 @@
-"""The bodies that are decoded, as the simulated service writes them: pages of 1,000 rows, and what a program polls."""
+"""Bodies to decode, written by the simulated service: pages of 1,000 rows, and lists that a program polls."""
 
 from __future__ import annotations
 

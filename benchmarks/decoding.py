@@ -86,7 +86,7 @@ def _contenders(page: bodies.Page) -> dict[str, Callable[[], Any]]:
     from_bytes, from_dicts = peers.peer_from_bytes(page.model), peers.peer_from_dicts(page.model)
     structs = peers.struct_decoder(page.model)
     kind = list[page.model]  # type: ignore[name-defined]
-    clean, learned = DecoderRegistry(), DecoderRegistry()  # What one contender adapts must not slow down the others.
+    clean, learned = DecoderRegistry(), DecoderRegistry()  # One contender's adaptations must not slow down the others.
 
     def decode(body: bytes, registry: DecoderRegistry) -> Any:
         return codec.decode(page.operation, body, registry=registry).value

@@ -1,4 +1,4 @@
-"""What others would do with the same bodies: the tastytrade SDK with its own client code, and msgspec structs."""
+"""Peers that decode the same bodies: the tastytrade SDK with its own client code, and msgspec structs."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Floor:
         self._entries: dict[tuple[str, str], OrderEntry] = {}
 
     async def prepare(self) -> None:
-        """Record what the simulator answers to one order."""
+        """Record the simulator's answers to one order."""
         await OrderEntry(self._trader("order entry"), MemoryJournal()).place(*self._order("recorded"))
         self._transport.replay()
 

@@ -122,7 +122,7 @@ def serve(pipe: Connection, pages: list[bytes], rate: float, round_trip: float) 
 
 
 def contenders(url: str) -> dict[str, Contender]:
-    """Return what takes turns, by the name that the picture shows."""
+    """Return the contenders by the name that the picture shows."""
     from tastytrade import Session
     from tastytrade.instruments import Equity
 

@@ -62,7 +62,7 @@ def drop_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, 
 
 
 def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Give constants and aliases the docstring from where they are made, instead of that of their type."""
+    """Give constants and aliases the docstring written at their definition, instead of their type's docstring."""
     for each in CONSTANTS:
         if each.full == name:
             lines[:] = inspect.cleandoc(each.doc or "").splitlines()

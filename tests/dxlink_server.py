@@ -1,7 +1,7 @@
 """Server of the market-data stream after the published document alone (dxLink AsyncAPI 1.0.2).
 
 It shares nothing with the simulator. Each message of the client is checked against the schema of its type and the rules
-of the document's text. What breaks them stands in `broken`.
+of the document's text. Violations are kept in `broken`.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class DxLinkServer:
         broken: rules that the client broke.
         subscriptions: start of each subscription, by channel, type and symbol.
         periods: aggregation period of each channel.
-        silence: seconds after which it disconnects a silent client.
+        silence: disconnect a client that has been silent for this many seconds.
     """
 
     def __init__(self, *, silence: float = 60.0, needs_token: bool = True) -> None:

@@ -77,7 +77,7 @@ def unnamed(*tags: str) -> faults.Fault:
 
 
 def emptied() -> faults.Fault:
-    """Show complex orders without the orders of which they consist."""
+    """Show complex orders without their component orders."""
 
     def change(document: Any) -> Any:
         data = document["data"]

@@ -51,8 +51,8 @@ class ProxyServer(LoopbackServer):
         target: the port that it connects to.
         credentials: the ``Basic`` value that it demands, None for none.
         refusal: called with the first line of a request. Returns an answer to send instead of passing it on, or None.
-        after: like ``refusal``, for an answer to send instead of the one of the target, to which it passed the request.
-        tls: the context with which the proxy itself is reached over https.
+        after: like ``refusal``, but the request is passed on first. Its answer replaces the target's.
+        tls: the context for https to the proxy itself, None for plain http.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ def answer(body: bytes = b"{}", status: int = 200, *headers: str, length: int | 
 
 
 class LoopbackServer:
-    """Server of `serve` on a free port, which ends with every connection of its own when it is left."""
+    """Server that runs `serve` on a free port, and closes its connections on exit."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self._tls = tls

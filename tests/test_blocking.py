@@ -22,7 +22,7 @@ from brokerage_async.simulator import Simulator
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    """Return a simulator that is served by a loop of its own."""
+    """Return a simulator that is served by a separate event loop in a thread."""
     served = Simulator(equities=1200)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)

@@ -1,4 +1,4 @@
-"""The client as it is put together."""
+"""Construction of a client."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_decimals_keep_every_digit_in_any_context() -> None:
     for wrong, kind in ((Decimal("NaN"), ValueError), (0.1, TypeError), ("1", TypeError)):
         with pytest.raises(kind):
             decimals.decimal_number(wrong)
-    # What is cached is bounded in bytes: 8,192 decimals of 64 characters.
+    # The cache is bounded in bytes: 8,192 decimals of 64 characters.
     long, big = "1" * (decimals.MAX_CACHED_LENGTH + 1), 1 << 65
     assert decimals.read_decimal("1.25") is decimals.read_decimal("1.25")
     for raw in (long, big):

@@ -1,4 +1,4 @@
-"""Blocks of the documentation are found, and pass the type checker as they stand."""
+"""Blocks of the documentation are found, and pass the type checker unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of exceptions: what belongs under what, what each carries, and that all survive pickling and copying."""
+"""The tree of exceptions: base classes, attributes, pickling and copying."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Without an asyncio loop, and in a second one, every door of the library says what to do."""
+"""Without an event loop, or in a second one, every entry point raises an error with the remedy."""
 
 from __future__ import annotations
 

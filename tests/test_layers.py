@@ -163,7 +163,7 @@ def test_module_imports_lower_layers_and_no_other_feature(module: str) -> None:
     ],
 )
 def test_forbidden_import_is_found(module: str, forbidden: str) -> None:
-    """What a wall forbids would be noticed: it is added to the real imports of the module here."""
+    """A forbidden import is found when it is added to the real imports of the module."""
     name = f"{PACKAGE}.{forbidden}".rstrip(".")
     assert breaches(f"{PACKAGE}.{module}", imports_of(f"{PACKAGE}.{module}") | {name}) == {name}
 

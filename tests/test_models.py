@@ -1,4 +1,4 @@
-"""Every generated model: frozen, slotted, hashable, picklable, and what it shows of itself."""
+"""Every generated model: frozen, slotted, hashable, picklable, with a repr that hides personal data."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_unlisted_member_travels_and_is_cached_up_to_a_length() -> None:
 
     assert type(Colour("blue")) is Colour
     assert type(OrderStatus("blue")) is OrderStatus
-    # What is cached is bounded in bytes: 1,024 members of 64 characters.
+    # The cache is bounded in bytes: 1,024 members of 64 characters.
     short, long = "On Hold", "x" * (_decimals.MAX_CACHED_LENGTH + 1)
     assert OrderStatus(short) is OrderStatus(short)
     assert OrderStatus(long) == OrderStatus(long)

@@ -1,4 +1,4 @@
-"""The vocabulary of calls, and that the generated operations speak it."""
+"""Operations, calls and pages, and the generated operations as instances of them."""
 
 import string
 from typing import Any

@@ -1,4 +1,4 @@
-"""The README is executed: its snippets run against the simulator as they stand, its commands are where CI looks."""
+"""The README is executed: its snippets run unchanged against the simulator, and CI runs its commands."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ async def keep_trading(brokerage: Simulator) -> None:
             await asyncio.sleep(1)
 
 
-#: Snippets start in a fork of a process that has imported what they import, where there are forks.
+#: Where forks exist, snippets start in a fork of a process that has already done their imports.
 PROCESSES: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
 PROCESSES.set_forkserver_preload(["aiohttp", "brokerage_async", "brokerage_async.models", "brokerage_async.tickets"])
 
 
 def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Path) -> None:
-    """Run a snippet as a program. A process of its own is this function."""
+    """Run a snippet as a program. This is the target of a new process."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
@@ -84,7 +84,7 @@ async def test_snippets_run_as_they_stand(
             "BROKERAGE_REFRESH_TOKEN": brokerage.refresh_token,
             "BROKERAGE_ACCOUNT": brokerage.account_numbers[0],
             "PYTHONPATH": str(ROOT),
-            "REDIS_URL": "redis://127.0.0.1:1/0",  # an engine that is away: a fleet works all the same
+            "REDIS_URL": "redis://127.0.0.1:1/0",  # an unreachable engine: a fleet works without it
             "TOKEN_KEY": base64.urlsafe_b64encode(bytes(32)).decode(),
         }
         program = PROCESSES.Process(

@@ -1,4 +1,4 @@
-"""Secrets show nowhere, whatever a tool does to them."""
+"""Secrets are never shown, whichever way a tool prints them."""
 
 from __future__ import annotations
 

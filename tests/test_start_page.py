@@ -1,4 +1,4 @@
-"""The start page is followed to the letter: its blocks run in one shell, and print what it says."""
+"""The start page is followed to the letter: its blocks run in one shell, and print the output it shows."""
 
 from __future__ import annotations
 

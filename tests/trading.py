@@ -1,4 +1,4 @@
-"""A client, a brokerage and a journal together on virtual time: what the tests of order entry play with."""
+"""A client, a brokerage and a journal on virtual time, for the tests of order entry."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TIMEOUT = 5.0
 
 
 class Recorder:
-    """A transport that keeps the bodies of what passes: what really went over the wire."""
+    """A transport that keeps the bodies of all requests that were really sent."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
@@ -74,7 +74,7 @@ class Floor:
     account: str
 
     def orders(self, external_identifier: str) -> list[OrderRecord]:
-        """What the brokerage has under this identifier, by its own books."""
+        """Return the orders under this identifier in the brokerage's own books."""
         self.sim.settle()
         return self.sim.ledger.orders(external_identifier=external_identifier)
 
@@ -150,7 +150,7 @@ def hold(here: Floor, symbol: str = "AAPL", quantity: int = 10) -> None:
 
 
 def exclusive_orders(external_identifier: str | None = None, symbol: str = "AAPL") -> NewComplexOrder:
-    """Two exits of which one cancels the other. Neither is about to be filled."""
+    """Two exits, where a fill of one cancels the other. Neither price is close to a fill."""
     profit = tickets.limit(tickets.sell_to_close(symbol, 10), price="900")
     loss = tickets.stop(tickets.sell_to_close(symbol, 10), trigger="5")
     return tickets.one_cancels_other(attrs.evolve(profit, external_identifier=external_identifier), loss)
@@ -174,7 +174,7 @@ class Kind:
         return placement
 
     def check(self, here: Floor, placement: Placement) -> None:
-        """What was reported must be what the brokerage has, component by component."""
+        """Check that the report matches the brokerage's books, component by component."""
         name = placement.external_identifier
         check_agreement(placement, here.orders(name))
         counts = {len(originals(here.orders(name + other))) for other in ("", *self.others)}
@@ -228,7 +228,7 @@ def originals(records: list[OrderRecord]) -> list[OrderRecord]:
 
 
 def check_agreement(placement: Placement, records: list[OrderRecord]) -> None:
-    """What was reported must be what the brokerage has."""
+    """Check that the report matches the brokerage's books."""
     found = originals(records)
     assert len(found) <= 1, f"placed {len(found)} times: {found}"
     if placement.outcome is Outcome.PLACED:
@@ -247,7 +247,7 @@ STATE_OF = {
 
 
 class CancelledAt(Generic[T]):
-    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` tells how many there were."""
+    """Awaits ``work`` and cancels the task at its n-th suspension (from 1); ``reached`` counts them."""
 
     def __init__(self, work: Awaitable[T], suspension: int) -> None:
         self._work = work
@@ -269,7 +269,7 @@ class CancelledAt(Generic[T]):
                 task.cancel()
             try:
                 yield waited_for
-            except BaseException as error:  # the cancellation arrives here and goes to whoever is waiting
+            except BaseException as error:  # the cancellation arrives here and goes to the waiting coroutine
                 try:
                     waited_for = steps.throw(error)
                 except StopIteration as end:

@@ -1,4 +1,4 @@
-"""Reader of ``codegen/clients.yaml``: what other clients of the service can do."""
+"""Reader of ``codegen/clients.yaml``: the operations that other clients of the service support."""
 
 from __future__ import annotations
 

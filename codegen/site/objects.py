@@ -25,7 +25,7 @@ def render(spec: Spec) -> dict[str, str]:
 def by_namespace(spec: Spec) -> dict[str, list[str]]:
     """Return the names of all models and enumerations, each under the first namespace that needs it.
 
-    Objects that only private namespaces use, such as tokens, stand nowhere unless they are exported.
+    Objects that only private namespaces use, such as tokens, are left out unless they are exported.
     """
     needed: defaultdict[str, set[str]] = defaultdict(set)
     for operation in spec.operations:

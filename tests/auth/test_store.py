@@ -1,4 +1,4 @@
-"""Access tokens in a file: private, complete, and nothing else."""
+"""Access tokens in a file: private, written completely, and without other content."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def die(*_: Any) -> None:
 
 
 class KilledService(Service):
-    """Service that writes down what is asked, and kills its process on request."""
+    """Service that records the requested keys and kills its process at a given point."""
 
     def __init__(self, point: str, out: Path) -> None:
         super().__init__()

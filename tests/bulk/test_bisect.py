@@ -14,7 +14,7 @@ from brokerage_async.bulk.bisect import (
 
 
 class Service:
-    """Answers each key with its small letters, knows nothing of ``unknown``, and raises what ``failures`` holds for a
+    """Answers each key in lower case, leaves out the ``unknown`` keys, and raises the error that ``failures`` maps to a
     key of the batch."""
 
     def __init__(self, unknown: Any = (), **failures: Any) -> None:

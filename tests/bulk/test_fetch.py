@@ -18,8 +18,8 @@ pytestmark = pytest.mark.virtual_time
 
 
 class Service:
-    """Answers batches after ``latency`` seconds of the loop's clock, knows nothing of ``unknown``, and fails on any
-    batch with a key of ``poison``."""
+    """Answers batches after ``latency`` seconds of the loop's clock, leaves out the ``unknown`` keys, and fails on
+    any batch with a key of ``poison``."""
 
     def __init__(
         self, *, latency: Any = 1.0, unknown: Any = (), poison: Any = (), error: Any = errors.ServerError
@@ -138,7 +138,7 @@ async def test_batch_length_bounds_batches() -> None:
     service = Service()
     long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
     await BulkFetch(long, service.fetch, batch_length=250)
-    assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # one that is too long by itself goes alone
+    assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # an oversized key is sent alone
 
 
 async def test_missing_keys_are_exact_and_in_order() -> None:

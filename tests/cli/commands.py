@@ -37,7 +37,7 @@ def invoke(*arguments: str, code: int = 0, width: int = 80, **options: Any) -> R
 
 
 def parsed(*arguments: str, **options: Any) -> Any:
-    """Return what a command prints with ``--json``."""
+    """Return the output of a command with ``--json``."""
     return json.loads(invoke(*arguments, "--json", **options).stdout)
 
 

@@ -1,4 +1,4 @@
-"""``brokerage-async conformance``: a report of what a service does otherwise than described."""
+"""``brokerage-async conformance``: a report of where a service deviates from its description."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def asked(**options: Any) -> tuple[set[str], set[str]]:
 
 @pytest.mark.slow
 async def test_each_switch_of_the_list_is_named() -> None:
-    """Each turned off makes its own probe differ, at one of three moments, and no other at any."""
+    """Turning off a switch changes its own probe at one of three moments, and never another probe."""
     moments: list[dict[str, Any]] = [{}, {"start": EVENING}, {"environment": "sandbox"}]
     wrong, named = [], set[str]()
     for options in moments:
@@ -160,7 +160,7 @@ async def test_differences_of_a_server_are_named() -> None:
 
 
 async def test_answers_that_cannot_be_read_are_findings() -> None:
-    """Whatever comes, the run goes on to its end."""
+    """No answer stops the run early."""
     for odd in (b"<html>", b"[]", b'{"data": 7}', b'{"data": {"items": [7, null, {}]}}', b""):
         server = simulator()
         server.faults.add("*", "^/(?!oauth|customers/me/accounts)", faults.body(odd), times=None)

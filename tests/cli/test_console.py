@@ -81,7 +81,7 @@ def printed(thing: object, *, terminal: bool) -> str:
 
 
 def test_plain_console_prints_strings_and_tables_without_control_sequences() -> None:
-    style_codes = ("\x1b[3m", "\x1b[1m", "\x1b[2;3m", "\x1b[2m", "\x1b[0m")  # those of the table itself
+    style_codes = ("\x1b[3m", "\x1b[1m", "\x1b[2;3m", "\x1b[2m", "\x1b[0m")  # the table's own styles
     for hostile in ("\x1b[2J", "\x9b31m", "\u202eab", "\x1b]8;;x\x07"):
         table = Table(hostile, title=hostile, caption=hostile)
         table.add_row(hostile)

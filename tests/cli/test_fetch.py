@@ -236,7 +236,7 @@ async def test_fetch_killed_at_random_moments_writes_the_same_file(folder: Any) 
         }
 
         async def served(batches: Any) -> None:
-            """Once the service has answered so many further batches."""
+            """Wait until the service has answered this many more batches."""
             enough = sim.ledger.count("instruments.equities") + batches
             while sim.ledger.count("instruments.equities") < enough:  # noqa: ASYNC110 - a ledger has no callbacks
                 await asyncio.sleep(0.001)

@@ -17,7 +17,7 @@ from tests.tables import for_each
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the package generated from the toy schema, for tests that leave it as it is."""
+    """Return the package generated from the toy schema, for tests that only read it."""
     folder = tmp_path_factory.mktemp("generated") / "out"
     assert main(["--schema", str(TOY), "--out", str(folder)]) == 0
     return folder

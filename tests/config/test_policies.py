@@ -1,4 +1,4 @@
-"""What to repeat, and how fast to go."""
+"""Retry policies and limits."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def orders(brokerage: Simulator) -> Orders:
 
 @pytest.fixture
 def load() -> Load:
-    """Import an example by its name, as a module of its own."""
+    """Import an example by name, as a fresh module."""
 
     def load(name: str) -> ModuleType:
         specification = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")

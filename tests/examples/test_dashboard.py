@@ -48,7 +48,7 @@ def text_of(board: object) -> str:
 
 
 class FakeLive:
-    """Stands for the display, which has a thread of its own. Keeps the boards."""
+    """Replaces the live display, which would start a thread, and records the boards."""
 
     def __init__(self, boards: list[object]) -> None:
         self._boards = boards

@@ -1,4 +1,4 @@
-"""What the processes of the proofs of a fleet share."""
+"""Helpers that the processes of the fleet proofs share."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def small_simulator(**options: Any) -> Simulator:
 def prefer_the_service() -> None:
     """Let this process, which is the service, go before the workers if the system allows it.
 
-    It stands for another machine: on a busy one it would count requests when it gets to them, not when they arrive.
+    It plays another machine. On a busy one it would count requests when it handles them, not when they arrive.
     """
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)
 
 
 async def warm_up(sim: Simulator) -> None:
-    """Place one order, for which the simulator builds some tables."""
+    """Place one order, so that the simulator builds its tables in advance."""
     async with sim.client() as client:
         order = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
         await client.order_entry(MemoryJournal()).place(sim.account_numbers[0], order)

@@ -36,7 +36,7 @@ class EngineServer:
         folder: where it writes.
         engine: name of the program.
         append_only: whether it keeps its data over a kill, in a file that every write is flushed to.
-        password: what clients have to give, if anything.
+        password: required of clients, None for none.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ def engine_server(
 
 
 def free_port() -> int:
-    """Return a loopback port that was free a moment ago."""
+    """Return a loopback port that was just free."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])

@@ -138,7 +138,7 @@ async def settle(fleet: Fleet, place: Place, seconds: float) -> None:
 
 
 async def run(changes: int, seed: int) -> Outcome:
-    """Play until so many changes were published, and check the logs of all processes."""
+    """Play until ``changes`` changes are published, then check the logs of all processes."""
     chance, outcome, began = random.Random(seed), Outcome(), time.monotonic()
     with engine_server(append_only=True) as server, tempfile.TemporaryDirectory() as folder:
         place = Place(engine=server.url, folder=folder, lease=LEASE)
@@ -193,7 +193,7 @@ def check(truth: list[dict[str, Any]], rows: dict[str, int], folder: Path, outco
 
 
 def check_group(facts: list[dict[str, Any]], truth: list[dict[str, Any]], position: dict[str, int]) -> int:
-    """Check what the consumers of a group handled. Return how much that was."""
+    """Check the changes that the consumers of a group handled. Return how much that was."""
     seen, acknowledged = set[str](), set[str]()
     reached: dict[str, int] = defaultdict(lambda: -1)
     handled = 0
@@ -213,7 +213,7 @@ def check_group(facts: list[dict[str, Any]], truth: list[dict[str, Any]], positi
 
 
 def check_polls(facts: list[dict[str, Any]], outcome: Outcome) -> None:
-    """Check that the polls of one lease have ended before those of the next begin."""
+    """Check that the polls of one lease end before the next lease starts to poll."""
     spans: dict[str, list[float]] = defaultdict(list)
     for fact in facts:
         spans[fact["turn"]].append(fact["time"])

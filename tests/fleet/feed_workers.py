@@ -103,5 +103,5 @@ async def _acknowledge(change: Change[Any], log: Log) -> None:
 
 
 def fact_of(change: Change[dict[str, Any]]) -> dict[str, Any]:
-    """Return a change as it is compared."""
+    """Return the parts of a change that are compared."""
     return {"id": change.idempotency_key, "key": change.key, "before": change.before, "after": change.after}

@@ -1,4 +1,4 @@
-"""Workers that share one budget of requests, judged by what the simulated service counts.
+"""Workers that share one budget of requests, judged by the requests that the simulated service counts.
 
 ``python -m tests.fleet.shared_budget [WORKERS] [BUDGET] [SECONDS]``
 """
@@ -48,7 +48,7 @@ def busiest_second(moments: list[float]) -> int:
 
 
 async def settled(fleet: Fleet) -> None:
-    """Make the engine forget that it has just begun."""
+    """Set the start of the engine's state to long ago."""
     await fleet.connection.command("HSET", fleet.connection.key("limits", "requests", "state"), "since", 1)
 
 

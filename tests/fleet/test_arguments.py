@@ -1,4 +1,4 @@
-"""Arguments of a fleet and its parts: what cannot be used is rejected by its name, and nothing is sent."""
+"""Arguments of a fleet and its parts: invalid ones are rejected by name before anything is sent."""
 
 from __future__ import annotations
 

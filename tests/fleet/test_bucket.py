@@ -27,7 +27,7 @@ def test_bucket_keeps_any_second_within_the_budget_and_wastes_little() -> None:
 
 @attrs.frozen
 class Answer:
-    """What the script answered, in seconds."""
+    """Answer of the script, in seconds."""
 
     grace: float
     workers: int

@@ -154,7 +154,7 @@ async def test_changes_of_a_dead_consumer_are_passed_on_after_the_clock_was_set_
 
 
 def handed_out_in_an_hour(dump: bytes) -> bytes:
-    """Return a dump of a stream in which the moments of the last ten seconds lie an hour ahead."""
+    """Return the dump of a stream with all times of the last ten seconds moved an hour ahead."""
     now, changed = int(time.time() * 1000), bytearray(dump)
     for at in range(len(dump) - 8):
         (moment,) = struct.unpack_from("<q", dump, at)

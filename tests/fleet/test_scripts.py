@@ -35,7 +35,7 @@ async def test_process_paused_beyond_its_lease_adopts_the_token_of_its_successor
 
 
 class State:
-    """State of one token, on which the test runs the scripts for several workers."""
+    """State of one token. The test runs the scripts on it for several workers."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._connection = fleet.connection

@@ -306,7 +306,7 @@ async def test_refused_credentials_are_sent_once_by_the_fleet_until_they_change(
         found = await asyncio.gather(*(fleet.open().get() for _ in range(5)), return_exceptions=True)
         assert all(isinstance(error, TokenError) and not error.transient for error in found)
     async with commands(server) as command:
-        await command("DEL", await state_key(command))  # the pause that the others were told has passed
+        await command("DEL", await state_key(command))  # the shared pause is over
     async with processes(server, endpoint) as fleet:
         for _ in range(3):
             with pytest.raises(TokenError, match=r"remove k+ from it to try the same credentials again") as caught:

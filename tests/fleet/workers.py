@@ -1,4 +1,4 @@
-"""What the worker processes of the proofs do. Each waits for "go" and reports through its pipe."""
+"""Entry points of the worker processes of the proofs. Each waits for "go" and reports through its pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed sends as errors: how far they came, what a proxy and a certificate have to say, http taken for https."""
+"""Failed sends as errors: how far they got, problems of proxies and certificates, http taken for https."""
 
 from __future__ import annotations
 

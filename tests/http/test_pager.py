@@ -57,7 +57,7 @@ def rows(count: Any, start: Any = 0) -> Any:
 class Service:
     """Serves ``content`` in pages, each after a second of the loop's clock.
 
-    ``block`` says what the pagination block tells: everything, nothing (there is none), or all but the totals.
+    ``block`` selects the pagination block: complete, missing, or without the totals.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ async def test_all_items_come_once_and_in_order(count: int, ahead: int) -> None:
     [
         ("full", 20, 10, 2),  # the total says that a full page is the last
         ("counts", 25, 10, 3),  # a short page is the last
-        ("counts", 20, 10, 3),  # only an empty page tells
+        ("counts", 20, 10, 3),  # only an empty page shows the end
         ("none", 25, 10, 3),
         ("none", 20, 10, 3),
         ("none", 25, None, 4),  # page size unknown: until an empty page
@@ -353,7 +353,7 @@ async def test_a_service_that_ignores_the_offset_does_not_keep_the_walk_for_ever
 
 
 class Endless(Service):
-    """Sends its first page for ever, and says each time that it is the page asked for and that others follow."""
+    """Answers every request with its first page, labelled as the requested one, with more to follow."""
 
     def answer(self, offset: Any, size: Any) -> Any:
         answer = super().answer(0, size)

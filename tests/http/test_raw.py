@@ -140,7 +140,7 @@ class TestNames:
 
     @on_virtual_time
     async def test_only_methods_of_this_client_are_taken(self) -> None:
-        """That of another client could go to another environment."""
+        """A method of another client could send to another environment."""
         async with client_of(FakeTransport()) as client, client_of(FakeTransport()) as other:
             for wrong in (other.instruments.warrant, client.request, client.authorize, print, None):
                 anything: Any = wrong

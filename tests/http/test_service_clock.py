@@ -25,7 +25,7 @@ def test_now_before_any_answer_is_unknown() -> None:
 
 
 def at(seconds: float) -> str:
-    """Return a ``Date`` header so many seconds after noon."""
+    """Return a ``Date`` header for a time given in seconds after noon."""
     return email.utils.format_datetime(AT_NOON + timedelta(seconds=seconds), usegmt=True)
 
 

@@ -1,4 +1,4 @@
-"""A call around its attempts: the request, checks before any I/O, and what an error says."""
+"""A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> 
     environment = Environment.sandbox("https://api.example.com/v1", hosts={"lab": "https://lab.example.com/x/"})
     async with client_of(transport, environment=environment) as client:
         assert await client.session.execute(LAB.bind()) == ["a", "b"]
-        assert client.session.service_now() is None  # the clock of another host is not that of the service
+        assert client.session.service_now() is None  # another host's clock is ignored
         await read(client)
         with pytest.raises(errors.NotFoundError, match="check base_url, which has the path '/x'"):
             await client.session.execute(LAB.bind())

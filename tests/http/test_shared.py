@@ -1,4 +1,4 @@
-"""What all views of one client share: one event loop, one life."""
+"""State that all views of a client share: one event loop and one lifetime."""
 
 from __future__ import annotations
 

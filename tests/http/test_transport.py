@@ -1,4 +1,4 @@
-"""One send is one request. And what a failed send says about the request."""
+"""One send is one request, and a failed send reports how far the request got."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface versions: which requests ask for one, and what answers say about theirs."""
+"""Interface versions: the requests that ask for one, and the version that answers name."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ DSN = f"postgresql://someone:{quote(PASSWORD, safe='')}@127.0.0.1:1/none?applica
 def shown_in(error: BaseException) -> str:
     """Return everything that tools show of an error: message, chain and, as rich prints them, locals of frames."""
     output = io.StringIO()
-    for length in (None, 80, 30):  # what is longer is cut, and a part of a secret may show
+    for length in (None, 80, 30):  # a truncated value may show part of a secret
         trace = Traceback.from_exception(
             type(error), error, error.__traceback__, show_locals=True, locals_max_string=length
         )

@@ -62,7 +62,7 @@ async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
 
 
 class Adopting(InMemory):
-    """A journal in which another worker adopts the entry between two statements."""
+    """A journal whose entry another worker adopts between two statements."""
 
     async def _run(
         self, statement: str, values: Mapping[str, object], *, renewal: bool = False

@@ -95,7 +95,7 @@ async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     journal = SqliteJournal(tmp_path / "j")
     await journal.open(KEY, b"", owner="a", lease=30)
-    # Those of earlier tests may just be ending.
+    # Threads of earlier tests may still be ending.
     (own,) = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("journal")]
     del journal
     gc.collect()

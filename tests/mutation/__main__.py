@@ -94,7 +94,7 @@ def in_parallel(jobs: int, mutants: list[Mutant], reach: Reach, files: dict[str,
 
 
 def draw(mutants: dict[str, list[Mutant]], count: int, seed: int) -> list[Mutant]:
-    """Return a sample in which each file has its share, in the order of the files."""
+    """Return a sample with a proportional share of each file, in the order of the files."""
     total = sum(map(len, mutants.values()))
     chosen: list[Mutant] = []
     for path, some in mutants.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TypeAlias
 
-#: Path, function, code before and after, and which of several such: what stays the same when lines move.
+#: Path, function, code before and after, and number among equal ones. It stays the same when lines move.
 Key: TypeAlias = tuple[str, str, str, str, int]
 
 

@@ -1,6 +1,6 @@
-"""Mutants of one source file: mutmut's operators, and rules for what is never mutated.
+"""Mutants of one source file: mutmut's operators, and rules for the code that is never mutated.
 
-The rules are general and were fixed before the first run. Left out is what cannot change what the library does:
+The rules are general and were fixed before the first run. Code that cannot change behaviour is left out:
 annotations and other typing, docstrings, decorators, log records, ``__repr__``, and prose: any string that contains a
 space, which in this code is a sentence of an error (keys, codes and words of the wire have none).
 """
@@ -38,7 +38,7 @@ NEVER_MUTATED = m.OneOf(
     TYPING,
     LOGGING,
     m.Call(func=m.Name("cast")),
-    # mutmut leaves these out as well: what takes their place raises at once
+    # mutmut leaves these out as well: their replacements raise at once
     m.Call(func=m.Name("len") | m.Name("isinstance")),
 )
 

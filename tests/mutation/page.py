@@ -91,7 +91,7 @@ def room_of(mutant: Mutant) -> str:
 
 
 def share(sample: Iterable[Mutant], results: Results) -> float:
-    """Return which share of the sample is caught, without what cannot be imported."""
+    """Return the share of the sample that is caught, not counting mutants that fail to import."""
     counted = [is_caught(results[each.key]) for each in sample if verdict(results[each.key]) != "not imported"]
     return sum(counted) / len(counted)
 

@@ -12,7 +12,7 @@ import pytest
 
 from .mutant import Mutant
 
-#: Processor time of the tests that one mutant meets at most. Whoever outlives them counts as survived.
+#: Most processor time that tests may take for one mutant. A mutant that outlives them counts as survived.
 MAX_SECONDS = 10.0
 
 
@@ -68,7 +68,7 @@ class Reach:
             self._per_file[file_of(name)] = self._per_file.get(file_of(name), 0) + seconds
 
     def tests_of(self, mutant: Mutant) -> tuple[list[str], float]:
-        """Return the tests in the order in which they run, those of the module first, and their seconds."""
+        """Return the tests in the order they run, the module's own first, and their total seconds."""
         lines = self._lines.get(mutant.path, {})
         found: set[int] = set()
         for first, last in ((mutant.line, mutant.last_line), (mutant.first, mutant.last)):

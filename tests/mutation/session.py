@@ -41,7 +41,7 @@ Done = Callable[[Mutant, str, float], None]
 
 
 class _Base:
-    """Pytest plugin with what both sessions share."""
+    """Base of the pytest plugins of both sessions."""
 
     def pytest_collection(self) -> None:
         """Draw the same examples each time, and do not look for smaller ones."""
@@ -76,7 +76,7 @@ def limit(seconds: float) -> float:
 
 
 def record(tests: list[str], folders: list[str], path: Path) -> None:
-    """Run all tests once without a mutant, and write down what each reaches."""
+    """Run all tests once without a mutant, and record the lines that each test reaches."""
 
     def work(answer: Answer) -> None:
         recorder = Recorder(folders)

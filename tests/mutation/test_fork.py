@@ -1,4 +1,4 @@
-"""Work in a fork answers, or what ended it is known."""
+"""Work in a fork returns its answer or the reason why it ended."""
 
 from __future__ import annotations
 

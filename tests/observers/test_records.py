@@ -1,4 +1,4 @@
-"""Who hears of every attempt: observers, and the log as one more of them."""
+"""Records of every attempt, sent to the observers and to the log."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What one answer, or none, makes of a cancellation, a replacement and an edit of a pair: call by call.
+"""Outcome of a cancellation, a replacement and an edit of a pair, for each answer and for none.
 
-How they fare on a whole brokerage is in `test_order_entry_changes.py`.
+Tests against a whole brokerage are in `test_order_entry_changes.py`.
 """
 
 from __future__ import annotations

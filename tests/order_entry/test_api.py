@@ -1,4 +1,4 @@
-"""What order entry does on a good day, what it is made of, and what it refuses at the door."""
+"""Order entry without faults: its parts, its results, and the arguments it rejects up front."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         assert (closed.key, closed.state, closed.note) == (named, EntryState.ABANDONED, "by hand")
 
 
-# --- what is refused at the door
+# --- rejected before anything is sent
 
 
 @pytest.mark.parametrize(

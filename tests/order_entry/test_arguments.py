@@ -1,4 +1,4 @@
-"""What order entry is asked in a form that makes no sense is refused before anything is sent or journaled."""
+"""Invalid arguments of order entry are rejected before anything is sent or journaled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cancelling, replacing and editing: when no answer comes, the order itself tells."""
+"""Cancelling, replacing and editing: when no answer comes, the order itself shows the outcome."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ async def test_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
 @for_each(
     "kind, answer, outcome",
     [
-        # Edited in place, also when it has itself replaced another one before.
+        # Edited in place, even if it replaced an order earlier.
         ("edit", b'{"data":{"id":%s,"replaces-order-id":98}}', ChangeOutcome.APPLIED),
         ("replace", b'{"data":{"id":99,"replaces-order-id":98}}', ChangeOutcome.UNKNOWN),
         ("replace", None, ChangeOutcome.REFUSED),
@@ -442,7 +442,7 @@ async def test_ended_replacement_whose_original_is_not_listed_is_no_absence() ->
         (record,) = here.orders("original")
 
         def ended(document: Any) -> Any:
-            """The list shows only an order that was rejected before it could replace the one asked for."""
+            """Show only an order that was rejected before it could replace the requested one."""
             items = document["data"]["items"]
             for each in items:
                 each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
@@ -593,7 +593,7 @@ async def test_change_that_is_cancelled_names_the_order(call: str, request_of: s
         return  # has none
     async with floor() as here:
         placed = await here.entry.place(here.account, order("mine"))
-        await asyncio.sleep(2)  # until it is live: nothing changes it on its way
+        await asyncio.sleep(2)  # until it is live, because an order on its way cannot be changed
         pattern = r"/orders/\d+/dry-run$" if request_of == "dry-run" else r"/orders/\d+$"
         here.sim.faults.add({"cancel": "DELETE", "replace": "PUT", "edit": "PATCH"}[call], pattern, "hang")
         here.sim.faults.add("POST", pattern, "hang")

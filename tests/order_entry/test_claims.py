@@ -248,7 +248,7 @@ async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_
 
 @on_virtual_time
 async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again() -> None:
-    """The other worker may believe in its claim for so long, should its clock disagree with the journal's."""
+    """If its clock disagrees with the journal's, the other worker may trust its claim for one more lease."""
     waits = {}
     for owner in ("dead", None):
         async with floor() as here:

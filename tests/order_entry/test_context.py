@@ -1,4 +1,4 @@
-"""What every order of one order entry shares: origin, environment, journal, lease and clock."""
+"""Context that all orders of an order entry share: origin, environment, journal, lease and clock."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_what_must_hold_in_every_line(
     fate: DeliveryOutcome, finding: SearchResult | None, doubt: bool, left: int
 ) -> None:
     decision = decide(fate, finding, doubt=doubt, resubmits_left=left)
-    if decision is Step.RESUBMIT:  # only when asked to, and only what was looked for and is absent
+    if decision is Step.RESUBMIT:  # only on request, and only after a search found no order
         assert left > 0
         assert finding is SearchResult.ABSENT
         assert fate in (DeliveryOutcome.UNKNOWN, DeliveryOutcome.NOT_SENT)
@@ -174,7 +174,7 @@ def test_what_must_hold_in_every_line(
         assert not doubt
     if decision is Outcome.REFUSED:
         assert fate is DeliveryOutcome.REFUSED
-    if decision is Outcome.PLACED:  # only what was answered or seen
+    if decision is Outcome.PLACED:  # only when confirmed or found
         assert fate is DeliveryOutcome.CONFIRMED or finding is SearchResult.FOUND
     if finding is SearchResult.FOUND and (doubt or fate not in (DeliveryOutcome.REFUSED, DeliveryOutcome.NOT_SENT)):
         assert decision is Outcome.PLACED

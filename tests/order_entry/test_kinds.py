@@ -1,4 +1,4 @@
-"""The kind of a journaled order follows from its body, and with it what counts as the same order."""
+"""The body of a journaled order decides its kind, and the kind decides when two orders are the same."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
         Page((), Pagination(total_items=5), 0),  # none of five, and no number of pages
         Page((), Pagination(total_items=5, total_pages=0), 0),
         Page((order("x"),), Pagination(total_items=2, total_pages=1, current_item_count=2), 0),  # a row is unreadable
-        Page((), Pagination(current_item_count=200), 1),  # the first page once more
+        Page((), Pagination(current_item_count=200), 1),  # the first page again
     ]
     for page in contradictions:
         account = Account([page], [[]]) if listing == "live" else Account([[]], [page])
@@ -130,7 +130,7 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
 
 @on_virtual_time
 async def test_a_clock_that_was_set_back_hides_no_order() -> None:
-    """It was ahead when the order was written down: how long ago that was, nobody knows."""
+    """The clock was ahead when the order was journaled, so the age of the entry is unknown."""
     account = Account([[]], [[order("x", days_ago=0)], [order("y", days_ago=6)], [order("a", days_ago=9)]])
     assert list((await poll(account, "a", opened_at=NOW + timedelta(days=600))).orders) == ["a"]
     assert account.queries["orders.list"]["start-date"] < date(2025, 5, 6)  # type: ignore[operator]

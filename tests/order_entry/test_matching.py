@@ -1,4 +1,4 @@
-"""What proves that a listed order is another one than that asked for."""
+"""Evidence that a listed order is not the requested one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ASKED = NewOrder(
 
 
 def asking(**terms: Any) -> NewOrder:
-    """An order that was asked for, of which only these terms are known."""
+    """A requested order with only these terms known."""
     asked = converter.structure({}, NewOrder)
     return attrs.evolve(asked, legs=(), **terms)
 
@@ -207,7 +207,7 @@ NAMELESS = {"external_identifier": None}
         # An edited component without a name fits both of ours, and must not take the place of the named one.
         ({"orders": (attrs.evolve(LOSS, replaces_order_id="6", **NAMELESS), PROFIT)}, None),
         ({"orders": (attrs.evolve(PROFIT, replaces_order_id="6", **NAMELESS), LOSS)}, None),
-        # The same with its name, or beside one that shows no name although nobody has edited it.
+        # The same with its name, or beside an unedited order that shows no name.
         ({"orders": (attrs.evolve(LOSS, edited=True), PROFIT)}, None),
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, **NAMELESS))}, None),
         ({"orders": (attrs.evolve(LOSS, edited=True), attrs.evolve(PROFIT, price=Decimal(11)))}, "components"),

@@ -1,4 +1,4 @@
-"""The steps of one order: what stops it, what is written down, and what is told of an order that is known already."""
+"""Steps of one order: reasons to stop, journal entries, and the report on an order that is already known."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from tests.trading import (
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
 
-# --- what stops an order
+# --- reasons to stop an order
 
 
 @on_virtual_time
@@ -202,7 +202,7 @@ async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown() -
 
 
 class Watchful(MemoryJournal):
-    """Notes what had been sent when an order was written down."""
+    """Records the requests that were sent before each order was journaled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
 
 @on_virtual_time
 async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
-    """Such as those of a counter that begins anew with each process."""
+    """A counter that restarts with each process makes such identifiers."""
     async with floor() as here:
         entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
         assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
@@ -352,7 +352,7 @@ async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -
 
 @on_virtual_time
 async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
-    """Both start with a dry-run. That of the second comes when the first order has used up the buying power."""
+    """Both start with a dry-run. The second one runs when the first order has used up the buying power."""
     async with floor() as here:
         await here.client.authorize()
         first = asyncio.create_task(here.entry.place(here.account, order("mine")))
@@ -538,7 +538,7 @@ async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_end
         assert caught.value.code == "claim_lost"
 
 
-# --- a cancelled caller is told the truth
+# --- a cancelled caller gets the true outcome
 
 
 class SlowClose(MemoryJournal):
@@ -778,7 +778,7 @@ async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
 
 
 class OpenedInBetween(MemoryJournal):
-    """A journal in which another worker opens the entry between two looks at it."""
+    """A journal whose entry another worker opens between two reads."""
 
     async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
         found = await super().find(key, any_origin=any_origin)

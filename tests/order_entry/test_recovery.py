@@ -1,4 +1,4 @@
-"""What becomes of the orders that earlier runs left open, with several workers, dead ones, and clocks that are set."""
+"""Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None
 
 @on_virtual_time
 async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() -> None:
-    """Between reading what is open and claiming it, another worker has looked for it in vain."""
+    """Another worker searches for the order in vain after we list the open entries and before we claim this one."""
     async with floor() as here:
 
         class Busy(MemoryJournal):
@@ -178,7 +178,7 @@ async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() ->
 
 
 class Overtaken(MemoryJournal):
-    """A journal in which another worker looks for an entry in vain just before it is claimed."""
+    """A journal whose entry another worker searches for in vain just before it is claimed."""
 
     async def claim(self, key: EntryKey, *, owner: str, lease: float) -> JournalEntry | None:
         entry = await self.find(key)
@@ -297,7 +297,7 @@ async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_jo
 
 
 class SlowClaims(MemoryJournal):
-    """Takes a second to claim an entry, and refuses to after so many."""
+    """Takes a second for each claim, and fails after ``most`` claims."""
 
     most = 1000
 
@@ -310,14 +310,14 @@ class SlowClaims(MemoryJournal):
         return claimed
 
     async def held(self) -> int:
-        """How many entries somebody holds now."""
+        """Return the number of entries under a current claim."""
         now = await self.now()
         return sum(entry.claimed_until is not None and entry.claimed_until > now for entry in await self.entries())
 
 
 @asynccontextmanager
 async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
-    """A floor with so many orders that a worker that died has left open."""
+    """A floor with this many orders that a dead worker left open."""
     async with floor() as here:
         journal = SlowClaims(clock=here.sim.clock.now)
         for number in range(orders):
@@ -394,7 +394,7 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes() -> 
         assert asyncio.get_running_loop().time() - began < 2
 
 
-# --- what one worker cannot read, another one may
+# --- another worker may read an account that this one cannot
 
 
 @pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
@@ -415,7 +415,7 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next
 
 @on_virtual_time
 async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
-    """Both begin at once. The one without authority claims first. What it could not see must not count."""
+    """Both begin at once. The one without authority claims first. Its failed search must not count."""
     async with floor() as here:
         await here.client.orders.submit(here.account, order("mine"))
         await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
@@ -452,7 +452,7 @@ async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
 
 
 class Stand:
-    """An executor whose `paginate` is another one."""
+    """An executor with a replaced `paginate`."""
 
     def __init__(self, session: Any, paginate: Any) -> None:
         self.execute = session.execute
@@ -489,7 +489,7 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
 
 @on_virtual_time
 async def test_recover_cancelled_at_any_suspension_ends_cancelled() -> None:
-    """Also where it only tidies up: the last chance to hear of a cancellation."""
+    """Even during the final clean-up, the last point where a cancellation can arrive."""
     async with floor() as here:
         await here.client.authorize()
         for suspension in range(1, 80):

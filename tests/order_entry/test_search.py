@@ -1,4 +1,4 @@
-"""How journaled orders are searched for: what is taken for ours, and what is not."""
+"""Search for journaled orders: the orders that are taken for ours, and the others."""
 
 from __future__ import annotations
 

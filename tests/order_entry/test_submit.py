@@ -1,4 +1,4 @@
-"""An order on its way: what the answer proves, how it is looked for, and when it is sent again."""
+"""Submission of an order: the answer, the search for the order, and when it is sent again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, floor, order, place_unknown
 
-# --- what the answer to a submit shows
+# --- answers to a submit
 
 
 @on_virtual_time
@@ -120,7 +120,7 @@ async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt() -
 
 @on_virtual_time
 async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """Listed later than the settling time, which is what resubmitting relies on."""
+    """The copy is listed after the visibility delay, although a resubmit relies on that delay."""
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=16)
@@ -256,7 +256,7 @@ async def test_an_outcome_that_cannot_be_written_down_is_still_told(caplog: pyte
 
 
 class Foreign(MemoryJournal):
-    """A journal of somebody else, which fails in its own way once the order is on its way."""
+    """A third-party journal that fails with its own errors once the order is on its way."""
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         raise OSError("no route to the database")

@@ -50,7 +50,7 @@ ODDITIES = numbers | decimals | days | moments | naive_moments | epochs | st.boo
 
 @cache
 def values_for(field: WireField, depth: int) -> st.SearchStrategy[Any]:
-    """What belongs there mostly, sometimes something else."""
+    """Draw mostly valid values for a field, and sometimes others."""
     if field.child is not None:
         child = rows(field.child, depth - 1) if depth else st.just({})
         fitting: st.SearchStrategy[Any] = st.lists(child, max_size=2) if field.many else child

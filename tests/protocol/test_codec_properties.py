@@ -32,7 +32,7 @@ def _fresh_registry() -> Iterator[None]:
     REGISTRY.reset()
 
 
-# -- what it means to lose nothing ------------------------------------------------------------------------------------
+# -- nothing is lost --------------------------------------------------------------------------------------------------
 
 
 def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path: str = "$") -> None:
@@ -46,7 +46,7 @@ def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path
         elif value is None or (key in written and written[key] == value):
             continue
         elif value in (0, "0") and key not in written and field.scalars in ({"int", "datetime"}, {"int", "date"}):
-            continue  # in some fields 0 stands for no time
+            continue  # in some fields 0 means no time
         else:
             there = written[key if key in written else keys[field.target]]
             if field.child is None:
@@ -60,7 +60,7 @@ def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path
 
 
 def same(raw: Any, written: Any) -> bool:
-    """Whether two JSON values stand for the same: numbers, text of numbers, moments."""
+    """Return whether two JSON values mean the same number, number in a string, or time."""
     if isinstance(raw, list):
         return len(raw) == len(written) and all(map(same, raw, written))
     if isinstance(raw, str) and raw.removeprefix("-").isdecimal():
@@ -98,7 +98,7 @@ def moment(raw: Any) -> datetime | None:
 
 
 def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
-    """The value, and the paths that were told."""
+    """Return the value and the reported paths."""
     REGISTRY._warned.clear()
     value = codec.decode(operation, body).value
     return value, sorted(path for _, path in REGISTRY._warned)
@@ -135,14 +135,14 @@ def test_nothing_is_lost(case: tuple[type[Any], list[dict[str, Any]]]) -> None:
         carried(WIRES[model], row, written)
         assert models.converter.structure(written, model) == one
 
-    # Bytes and dicts take the same road, before anything is learned and after.
+    # Bytes and dicts decode alike, before and after keys are learned.
     assert decode(operation, body)[0] == decoded
     assert models.converter.structure(raw, list[model]) == decoded  # type: ignore[valid-type]
     REGISTRY.reset()
     assert models.converter.structure(raw, list[model]) == decoded  # type: ignore[valid-type]
     assert [models.converter.structure(row, model) for row in raw] == decoded
 
-    # Strict mode raises exactly where lenient mode tells something: at one of those places.
+    # Strict mode raises if lenient mode reports anything, and names one of the reported paths.
     problem = first_problem(operation, body)
     assert problem in told if told else problem is None
 

@@ -1,4 +1,4 @@
-"""Which bodies are errors of the service, and what they say."""
+"""Bodies that are errors of the service, and their parsed content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of another generated package are those of every decoder, also of one made before its import."""
+"""Every decoder knows the models of another generated package, even a decoder made before its import."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class TestClass:
 
     @for_each("code", ["unauthorized", "record_not_found", "preflight_check_failure", "x"])
     def test_a_failing_service_is_never_taken_for_a_refusal(self, code: str) -> None:
-        """It may have placed the order all the same."""
+        """The service may have placed the order nevertheless."""
         error = refused(500, envelope(code))
         assert type(error) is errors.ServerError
         assert error.code == code
@@ -276,7 +276,7 @@ class TestSecrets:
 
 
 class TestAdvice:
-    """One sentence for each cause: what is wrong, and what to do."""
+    """One sentence for each cause, with the remedy."""
 
     @for_each("status, body, base_url, sentence", [
             (429, b"", BASE, "too many requests: wait, or send fewer at once (Limits) (status 429)"),

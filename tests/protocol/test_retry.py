@@ -1,4 +1,4 @@
-"""What may be repeated, and when."""
+"""Calls that may be retried, and when."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""What the token endpoint is told, and what its answers mean."""
+"""Requests to the token endpoint, and the meaning of its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every decider says of every error: the tables from which no change of the verdicts may stray."""
+"""Verdict of every decider on every error. The deciders must reproduce these tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tables import for_each
 
 PAGE = b"<html>Forbidden</html>"
 
-# poll and stream: "-" goes on, "10" and "3" end after so many in a row, "ends" ends at once
+# poll and stream: "-" goes on, "10" and "3" end after that number of errors in a row, "ends" ends at once
 DECISIONS = """
     error                                         retry         poll  stream  bulk       submit    dry-run   for-ever
     APIError                                      ambiguous     ends  ends    keys       unknown   not_sent  no

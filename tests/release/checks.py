@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def changelog_problems(version: str, *, final: bool) -> list[str]:
-    """Return the problems of the changelog with its fragments, of which a ``final`` release leaves none."""
+    """Return the problems of the changelog and its fragments. A ``final`` release must have no fragments left."""
     problems = fragment_problems(ROOT / "changelog.d")
     news = upcoming(ROOT, version)
     if final and news:

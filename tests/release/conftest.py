@@ -1,4 +1,4 @@
-"""Built files made up in a folder, whole but for what a test leaves out or adds."""
+"""Fake build artefacts, complete except for the parts that a test leaves out or adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex orders through order entry: what names them, and what lists that show them in part may conclude."""
+"""Complex orders through order entry: their identifiers, and conclusions from lists that show only parts of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an error keeps alive, the locals of the frames it came through, shows no secret."""
+"""An error keeps the locals of its frames alive, and they show no secret."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ANSWERS = {
 
 
 def shown(error: BaseException | None, seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Where and what a tool shows that prints an error, those behind it, and the locals of all their frames."""
+    """Yield place and content of all that a tool prints of an error, its causes, and the locals of their frames."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
@@ -118,7 +118,7 @@ MAX_STEPS = 2000
 
 
 def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
-    """Where each coroutine of a task waits, those of aiohttp included, whose frames its error does not keep."""
+    """Yield the line where each coroutine of a task waits, even in aiohttp, whose frames the error drops."""
     waiting: Any = task.get_coro()
     while waiting is not None:
         if type(waiting).__name__ == "coroutine_wrapper":  # of an ``__await__``, as aiohttp's requests have it

@@ -127,7 +127,7 @@ class TestBeginningAndEnd:
 
 
 def run_script(code: str) -> str:
-    """Run a program of its own with every warning an error. What it prints."""
+    """Run code in a new process, with every warning an error. Return its output."""
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(code)],
         capture_output=True,
@@ -136,7 +136,7 @@ def run_script(code: str) -> str:
         check=False,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
-    # Debugging asyncio tells of slow steps. The import of aiohttp by the first client is one.
+    # asyncio's debug mode logs slow steps, such as the import of aiohttp by the first client.
     complaints = [line for line in done.stderr.splitlines() if not line.startswith("Executing ")]
     assert (done.returncode, complaints) == (0, [])
     return done.stdout
@@ -265,7 +265,7 @@ class TestCancellationAtEveryAwait:
                 interruptible, awaits = await interrupt(client.session.execute(call), at)
                 limiter = client.session.engine.limiter
                 assert [limiter[lane].in_flight for lane in (LaneName.READS, LaneName.TRADES)] == [0, 0]
-                assert transport.in_flight <= 1  # a token refresh goes on for whoever comes next
+                assert transport.in_flight <= 1  # a token refresh goes on for the next caller
                 transport.script = [ok()]
                 await client.watchlists.list()
                 assert len(transport.token_requests) <= 2

@@ -1,4 +1,4 @@
-"""Order entry on a real journal: what is on the disk, and what happens when the disk will take no more."""
+"""Order entry on a real journal: the bytes on disk, and the outcome when the disk is full."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_no_secret_is_in_the_journal(tmp_path: Path) -> None:
 
 
 async def test_the_order_is_on_disk_when_the_submit_arrives(tmp_path: Path) -> None:
-    """Another process, as it were, reads the file while the request is on its way."""
+    """Read the file while the request is on its way, as another process could."""
     path, options = tmp_path / "orders.journal", dict[str, Any](SMALL)
     async with Simulator(latency=0.2, **options) as sim, sim.client() as client, SqliteJournal(path) as journal:
         sim.faults.add("POST", r"/orders$", "hang_after")
@@ -92,7 +92,7 @@ async def test_a_service_that_is_gone_is_not_sent_anything(tmp_path: Path) -> No
 
 
 class StopsTheService:
-    """A journal after whose first entry nobody listens any more."""
+    """A journal that stops the service after the first entry is opened."""
 
     def __init__(self, journal: SqliteJournal, sim: Simulator) -> None:
         self._journal = journal
@@ -122,7 +122,7 @@ async def test_a_full_disk_stops_the_order_and_says_so(tmp_path: Path) -> None:
 
 
 async def fill(journal: SqliteJournal) -> None:
-    """Use up what room is left in the pages that are there."""
+    """Use up the room that is left in the existing pages."""
     for number in range(1000):
         try:
             await journal.open(
@@ -163,7 +163,7 @@ LIMITED = """
 
 @pytest.mark.parametrize(("how", "said"), [("full", "disk"), ("read-only", "readonly|unable to open")])
 def test_a_disk_that_takes_nothing_stops_the_order(how: str, said: str) -> None:
-    """In a process of its own, which the system keeps from writing."""
+    """Runs in a separate process that the system keeps from writing."""
     with tempfile.TemporaryDirectory() as name:  # pytest's own folders are closed to other users
         folder = Path(name)
         folder.chmod(0o755)

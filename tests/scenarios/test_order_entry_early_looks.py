@@ -123,7 +123,7 @@ async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() 
 
 @pytest.mark.parametrize("rings", [(), (5.0,)])
 def test_order_that_was_seen_before_the_delay_alone_settles_no_cancellation(rings: tuple[float, ...]) -> None:
-    """Cancelled, it may have been replaced: only a poll after the delay could show by what."""
+    """The cancelled order may have been replaced. Only a poll after the delay could show the replacement."""
 
     @on_virtual_time
     async def run() -> None:

@@ -1,6 +1,6 @@
 """Everything that can go wrong with a submit, against everything that looking for the order can show.
 
-The brokerage's own books say what is true. ``python -m tests.scenarios.test_order_entry_faults`` writes the table
+The brokerage's own books are the truth. ``python -m tests.scenarios.test_order_entry_faults`` writes the table
 into the documentation. A test checks that it is up to date.
 """
 
@@ -38,7 +38,7 @@ NAME = "order-under-test"
 
 @attrs.frozen
 class Trouble:
-    """What happens to the submit: a fault of the simulator, for one request or (None) for all of them."""
+    """Fault of the simulator that hits the submit: ``times`` requests, or all of them if None."""
 
     text: str
     action: faults.Fault | str
@@ -81,7 +81,7 @@ TROUBLES = [
 
 @attrs.frozen
 class Listing:
-    """What the lists of orders show when the order is looked for."""
+    """Answers of the order lists to a search for the order."""
 
     text: str
     action: faults.Fault | str | None = None
@@ -100,7 +100,7 @@ LISTINGS = [
 
 
 async def place(floor: Floor, *, resubmit: int = 0, kind: Kind = SINGLE) -> tuple[Placement, str]:
-    """Place the order under test: what became of it, as a placement in any case, and in a few words."""
+    """Place the order under test. Return its placement, even on an error, and the outcome in a few words."""
     try:
         placement = await kind.place(floor.entry, floor.account, NAME, resubmit=resubmit)
     except OrderOutcomeUnknownError as unknown:
@@ -136,14 +136,14 @@ async def play(trouble: Trouble, listing: Listing, resubmit: int, kind: Kind = S
 
 
 def check_bytes(here: Floor, journaled: bytes, kind: Kind) -> None:
-    """What went over the wire, in the dry-run and in every submit, was what is in the journal."""
+    """Check that the dry-run and every submit sent exactly the journaled bytes."""
     assert NAME.encode() in journaled
     assert set(here.wire.bodies[f"{kind.namespace}.dry_run"]) == {journaled}
     assert set(here.wire.bodies[f"{kind.namespace}.submit"]) == {journaled}
 
 
 async def check_recovery(here: Floor, placement: Placement, kind: Kind) -> None:
-    """Once the lists can be read, a process that starts later knows the truth, and sends nothing."""
+    """Check that a later process finds the true outcome without a submit, once the lists can be read."""
     submits = len(here.wire.bodies[f"{kind.namespace}.submit"])
     recovered = await here.another_entry().recover()
     assert len(recovered) == (placement.outcome is Outcome.UNKNOWN)
@@ -202,7 +202,7 @@ async def cancel_at(suspension: int, action: str | None, kind: Kind) -> bool:
             placement = await asyncio.ensure_future(consume(work))
         except asyncio.CancelledError as cancelled:
             sent = here.sim.ledger.count(f"{kind.namespace}.submit")
-            await asyncio.sleep(2 * TIMEOUT)  # what is on its way arrives
+            await asyncio.sleep(2 * TIMEOUT)  # requests on their way arrive
             await check_cancelled(here, cancelled, sent or here.sim.ledger.count(f"{kind.namespace}.submit"), kind)
             return True
         except OrderOutcomeUnknownError:
@@ -247,7 +247,7 @@ def test_a_caller_that_is_cancelled_at_any_await_leaves_a_trace_that_recovers(ki
     suspension = 1
     while run_in(VirtualLoop(), cancel_at(suspension, action, kind)):
         suspension += 1
-    assert suspension > 4  # dry-run, submit and what is around them
+    assert suspension > 4  # dry-run, submit and the steps around them
 
 
 # --- the table in the documentation

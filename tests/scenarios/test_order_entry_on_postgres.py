@@ -139,7 +139,7 @@ async def test_no_live_claim_expires_while_many_orders_share_a_slow_link(
 
 
 async def expired_claims(journal: PostgresJournal) -> set[str]:
-    """Return the open entries, all of which a live worker holds, whose claims have ended."""
+    """Return the open entries whose claims have ended, although live workers hold all of them."""
     now = await journal.now()
     entries = await journal.entries(state=EntryState.OPEN)
     return {

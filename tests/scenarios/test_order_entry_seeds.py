@@ -4,7 +4,7 @@
 
 - the brokerage has at most one order, single or complex, for each external identifier,
 - nothing was ever reported that its books do not bear out,
-- every order that it has is in the journal as placed, and what is still open there does not exist.
+- the journal records every order of the brokerage as placed, and no entry that is still open has an order.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def kind_of(name: str) -> Kind:
 
 
 class Mortal:
-    """The journal as one process sees it: once the process is dead, nothing that it still does gets through."""
+    """The journal of one process. Once the process is dead, its calls fail."""
 
     def __init__(self, journal: MemoryJournal) -> None:
         self._journal = journal
@@ -102,7 +102,7 @@ class Mortal:
 
 
 class History:
-    """What was asked for and what was reported, checked against the books as it goes."""
+    """Requested and reported outcomes, checked against the books after each step."""
 
     def __init__(self, here: Floor, chance: random.Random, *, push: bool) -> None:
         self._push = push
@@ -167,7 +167,7 @@ class History:
     async def check_end(self) -> None:
         here = self._here
         here.sim.faults.clear()
-        await asyncio.sleep(2 * LATEST)  # whatever is still on its way arrives
+        await asyncio.sleep(2 * LATEST)  # requests that are still on their way arrive
         await self.recover(here.another_entry())
         entries = {entry.key.external_identifier: entry for entry in await here.journaled()}
         for name, entry in entries.items():

@@ -23,7 +23,7 @@ UNECHOED = ("external_identifier_echoed",)
 
 
 class Altered:
-    """A transport that changes what comes back."""
+    """A transport that changes responses."""
 
     def __init__(self, inner: Any, change: Callable[[Request, Response], Response]) -> None:
         self._inner = inner
@@ -50,7 +50,7 @@ def stale(inner: Any) -> Altered:
 
 
 def ahead(seconds: float) -> Callable[[Any], Altered]:
-    """Let the clock of the gateway be ahead of that of the orders."""
+    """Set the gateway's clock ahead of the clock that stamps the orders."""
 
     def change(request: Request, response: Response) -> Response:
         shown = email.utils.parsedate_to_datetime(response.headers["date"]).timestamp()

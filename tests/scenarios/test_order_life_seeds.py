@@ -1,4 +1,4 @@
-"""Whole trading days with the whole life of orders: what was reported is what the brokerage has in its books.
+"""Whole trading days with the whole life of orders: every report matches the brokerage's books.
 
 ``python -m tests.scenarios.test_order_life_seeds 1000`` plays a day of a thousand seeds. A program places, cancels and
 replaces orders while a watcher follows them, and may end at any moment. Another one recovers its orders at the close.
@@ -39,7 +39,7 @@ Ticket = models.NewOrder | models.NewComplexOrder
 
 @attrs.define
 class Day:
-    """What the program was told, to be compared with the books."""
+    """Everything reported to the program, for comparison with the books."""
 
     client: Client
     sim: Simulator
@@ -108,7 +108,7 @@ class Day:
             self.replaced.setdefault(order_id, []).append((change.outcome, change.order_id))
 
     async def watch(self) -> None:
-        """Keep what the watcher shows of each order."""
+        """Keep the last state of each order that the watcher shows."""
         async with self.client.watch.orders("me", [self.account], interval=60.0) as changes:
             async for change in changes:
                 if change.item.id is not None:
@@ -129,7 +129,7 @@ class Day:
         return [event.after for event in self.sim.ledger.events if event.order_id == order_id]
 
     async def check(self) -> None:
-        """Compare what was told with the books."""
+        """Compare all reports with the books."""
         books = self.books()
         recovered = {each.external_identifier: each for each in await OrderEntry(
             self.client, self.journal, reconcile=POLICY
@@ -160,7 +160,7 @@ class Day:
             self.check_seen(order_id, order)
 
     def check_cancel(self, order_id: str, outcomes: list[ChangeOutcome]) -> None:
-        """What was cancelled shows the request in the books, and is over. What was refused was not cancelled by it."""
+        """Check that an applied cancel is in the books and the order is over, and a refused one cancelled nothing."""
         history = self.history(order_id)
         for outcome in outcomes:
             self.tally[f"cancel {outcome}, {history[-1]}"] += 1
@@ -172,7 +172,7 @@ class Day:
                 assert history[-1] != "Cancelled" or "Replace Requested" in history, f"{order_id}, {outcome}: {history}"
 
     def check_replacement(self, order_id: str, changes: list[tuple[ChangeOutcome, str | None]]) -> None:
-        """What was replaced has a successor in the books. What was refused has none that ever worked."""
+        """Check that an applied replacement has a successor in the books, and a refused one none that worked."""
         successors = [each.order_id for each in self.sim.ledger.orders() if each.replaces_order_id == order_id]
         for outcome, new in changes:
             ends = [self.history(each)[-1] for each in successors]

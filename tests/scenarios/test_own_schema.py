@@ -1,4 +1,4 @@
-"""A schema beside that of the library, as documented: generated, imported, and called through a client."""
+"""A user's own schema, as documented: generated, imported, and called through a client."""
 
 from __future__ import annotations
 

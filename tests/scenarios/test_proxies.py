@@ -1,4 +1,4 @@
-"""A client behind a proxy, over real sockets: tunnels, credentials, refusals, and what order entry makes of them."""
+"""A client behind a proxy, over real sockets: tunnels, credentials, refusals, and their effect on order entry."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class TestCredentials:
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError) as caught:
                     await task
-        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]  # the test knows it
+        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]  # without the test's own
         shown = repr([frame.f_locals for frame in frames])
         assert PASSWORD not in shown
         assert CREDENTIALS not in shown
@@ -191,7 +191,7 @@ class TestCredentials:
 
 def assert_hides_password(error: BaseException) -> None:
     assert error.__traceback__ is not None
-    error.with_traceback(error.__traceback__.tb_next)  # the frame of the test knows it
+    error.with_traceback(error.__traceback__.tb_next)  # the test's own frame holds the password
     assert [where for where, text in shown(error, set()) if PASSWORD in text or CREDENTIALS in text] == []
 
 

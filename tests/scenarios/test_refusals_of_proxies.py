@@ -1,4 +1,4 @@
-"""Only the service says no: what a proxy answers after the request was processed neither repeats nor refuses it."""
+"""Only the service refuses: a proxy's answer after the request was processed causes neither a retry nor a refusal."""
 
 from __future__ import annotations
 

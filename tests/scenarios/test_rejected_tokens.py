@@ -29,7 +29,7 @@ class Service(FakeTransport):
     def _answer(self, request: Request) -> Response:
         token = str(request.headers["Authorization"])
         self.sent[token] += 1
-        self.sent_dead += self.sent[token] > self.uses + 1  # the first rejection tells the client
+        self.sent_dead += self.sent[token] > self.uses + 1  # the client learns of it from the first rejection
         return ok() if self.sent[token] <= self.uses else fail(401, "token_invalid")
 
 

@@ -122,7 +122,7 @@ async def test_order_watchers_judge_ages_by_the_service() -> None:
 
 @on_virtual_time
 async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Detect the sleep by the wall clock, because that of the loop stands still."""
+    """Detect the sleep by the wall clock, because the loop's clock stands still."""
     sim, loop, slept = simulator(), asyncio.get_running_loop(), 0.0
     monkeypatch.setattr(time, "time", lambda: loop.time() + slept)
     async with sim.client() as client, client.watch.market("Equity") as market:

@@ -1,4 +1,4 @@
-"""The session above aiohttp with its answers replaced: what reaches aiohttp, and what becomes of what comes back."""
+"""The session above aiohttp with replaced answers: the calls that reach aiohttp, and the results."""
 
 from __future__ import annotations
 

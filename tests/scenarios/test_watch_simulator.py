@@ -1,4 +1,4 @@
-"""Watching the simulated brokerage in trouble. Its ledger says what really happened."""
+"""Watchers of a simulated brokerage with faults, compared with its ledger."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def order(rng: random.Random) -> NewOrder:
 
 
 class Log:
-    """What a consumer was told, across restarts."""
+    """Changes that a consumer received, across restarts."""
 
     def __init__(self) -> None:
         self.statuses: dict[str, list[str]] = defaultdict(list)
@@ -108,7 +108,7 @@ async def make_trouble(simulator: Simulator, rng: random.Random) -> None:
 
 
 class Process:
-    """A process that watches orders: it can be killed, and started again from what it wrote down."""
+    """A process that watches orders: it can be killed, and restarted from its saved state."""
 
     def __init__(self, simulator: Simulator, accounts: list[str], log: Log, rng: random.Random) -> None:
         self.simulator, self.accounts, self.log, self.rng = simulator, accounts, log, rng

@@ -1,6 +1,6 @@
 """Every operation called through its public name over real HTTP: the bytes that arrive are the documented ones.
 
-The server at the other end is a bare socket that writes down what it receives and answers from the vectors, so that
+The server at the other end is a bare socket that records each request and answers from the vectors, so that
 nothing between the call and the wire is taken on trust.
 """
 
@@ -92,7 +92,7 @@ def client_of(base_url: str, **options: Any) -> Client:
 
 
 async def outcome(client: Client, exchange: Exchange) -> tuple[Any, Any]:
-    """What the call returns, and the pagination block of a page."""
+    """Return the result of a call, and the pagination block of a page."""
     called = invoke(client, exchange)
     if not isinstance(called, Pager):
         return await called, None
@@ -246,7 +246,7 @@ async def test_the_version_is_sent_when_one_is_chosen() -> None:
 
 
 async def test_bytes_go_out_as_they_are() -> None:
-    """What is placed must be what was checked, to the byte."""
+    """The bytes that are placed must equal the bytes that were checked."""
     odd = b'{ "order-type" : "Limit" ,\n "x":1e0 }'
     placed = attrs.evolve(NOTHING, answer='{"data":{}}', status=201)
     async with wire(placed) as record, client_of(record.base_url) as client:

@@ -1,4 +1,4 @@
-"""Files of the schema as they are written, parsed once for all tests."""
+"""Source files of the schema, parsed once for all tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "schema"
 
 
 def schema_files() -> dict[str, dict[str, Any]]:
-    """Return the content of every file by its name, in a dict of its own that the caller may change."""
+    """Return the content of every file by name, in a new dict that the caller may change."""
     return dict(_parsed())
 
 

@@ -1,4 +1,4 @@
-"""The bundled schema is what other tools need: flat answers, typed rows, wire forms as unions, valid examples."""
+"""The bundled schema suits other tools: flat answers, typed rows, wire forms as unions, valid examples."""
 
 from __future__ import annotations
 
@@ -117,10 +117,10 @@ def wire_values(field: WireField, declared: list[str]) -> list[Any]:
 
 @for_each("name", RECEIVED)
 def test_every_wire_form_of_a_received_property_is_in_its_union(name: str) -> None:
-    """Compares with what the generated wire structs decode, which is the other reading of ``x-wire``."""
+    """Compare with the forms that the generated wire structs decode, the other reader of ``x-wire``."""
     properties = SCHEMAS[name]["properties"]
     fields, shown = wire_fields(MODELS[name]), {key.lower() for key in properties}
-    # An alias that differs in case only has no name of its own in most generators.
+    # Most generators give no separate name to an alias that differs only in case.
     fields = {key: field for key, field in fields.items() if key in properties or key.lower() not in shown}
     assert properties.keys() == fields.keys()
     for key, field in fields.items():

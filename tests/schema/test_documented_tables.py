@@ -104,7 +104,7 @@ def documented(name: str) -> dict[str, str]:
 
 
 def is_documented(node: dict[str, Any], owner: dict[str, Any] | None = None) -> bool:
-    """Return whether the documentation contains a node: by its own provenance, else by that of its owner."""
+    """Return whether the documentation contains a node: by its own provenance, else by its owner's."""
     inherited = "documented" if owner is None else owner.get("x-provenance", "documented")
     return bool(node.get("x-provenance", inherited) == "documented")
 
@@ -251,7 +251,7 @@ def test_margin_is_offered_in_production_only() -> None:
 
 
 def rules_of(holder: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rules of a body or an operation, those of lists among them as well."""
+    """Return the rules of a body or an operation, with nested lists flattened."""
     return [rule for listed in holder["x-rules"] for rule in (listed if isinstance(listed, list) else [listed])]
 
 

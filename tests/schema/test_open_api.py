@@ -89,7 +89,7 @@ def test_complex_order_of_each_type_keeps_the_rules(order: models.NewComplexOrde
     ],
 )
 def test_complex_order_that_breaks_a_rule(order: Any, change: dict[str, Any], problem: tuple[str, str]) -> None:
-    """The published rules are the service's and the tickets' to check. The client refuses what cannot be meant."""
+    """The service and the tickets check the published rules. The client rejects only orders that cannot be intended."""
     broken = attrs.evolve(order, **change)
     found, refused = problems_of(broken, service=True), problems_of(broken)
     assert problem in [(each.code, each.domain) for each in found]
@@ -192,7 +192,7 @@ def refusing_rules(node: Any, grade: str = "documented") -> Iterator[tuple[str, 
 
 
 def test_client_refuses_only_what_the_service_document_forbids() -> None:
-    """Or what this library guards against: all other rules are the service's to judge."""
+    """It also rejects requests that this library itself guards against. The service checks all other rules."""
     rules = list(refusing_rules(list(schema_files().values())))
     assert len(rules) > 20
     assert [rule for rule in rules if rule[0] not in ("documented", "library")] == []

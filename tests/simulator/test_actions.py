@@ -1,4 +1,4 @@
-"""Actions on the state, by name: what they refuse, and that a recording repeats each."""
+"""Actions on the state, by name: invalid arguments are rejected, and a recording repeats each action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/simulator.md: the fidelity index names tests that exist, and the life of an order is that of the schema."""
+"""docs/simulator.md: the fidelity index names tests that exist, and the life of an order matches the schema."""
 
 from __future__ import annotations
 

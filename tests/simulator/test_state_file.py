@@ -100,7 +100,7 @@ def test_other_options_raise(tmp_path: Path, options: dict[str, Any], message: s
     simulator(tmp_path / "state")._file.close()
     with pytest.raises(StateError, match=message):
         simulator(tmp_path / "state", **options)
-    simulator(tmp_path / "state")._file.close()  # it was closed in spite of the error
+    simulator(tmp_path / "state")._file.close()  # the error did not leave it open
 
 
 def test_file_belongs_to_one_simulator_at_a_time(tmp_path: Path) -> None:

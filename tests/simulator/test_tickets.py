@@ -1,6 +1,6 @@
 """Tickets of ours keep every rule of form, and each broken rule is refused with its code.
 
-`python -m tests.simulator.tickets 10000` does the same for as many as one likes.
+`python -m tests.simulator.tickets 10000` does the same for 10,000 of them.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ NOT_AN_EQUITY = "market_metrics.dividends: numbers for decimals"
 
 
 def staged(exchange: Exchange, make: Callable[..., Harness] = Harness, **options: Any) -> Harness:
-    """Build a brokerage in which the request of an exchange is valid."""
+    """Build a brokerage that accepts the request of an exchange."""
     environment = "production" if OPERATIONS[exchange.operation].production_only else "sandbox"
     # The document has orders for cryptocurrencies, amounts above the price of a share, and searches by any type.
     left_out = [

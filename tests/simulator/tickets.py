@@ -152,14 +152,14 @@ def tickets_option(kind: str, strike: int) -> str:
 
 
 def body_of(order: NewOrder | NewComplexOrder) -> Body:
-    """Return the JSON of a ticket as it is sent."""
+    """Return the JSON that is sent for a ticket."""
     operation = ORDERS_DRY_RUN if isinstance(order, NewOrder) else COMPLEX_ORDERS_DRY_RUN
     decoded: Body = json.loads(encode_body(operation, order))
     return decoded
 
 
 def refusals(harness: Harness, body: Body) -> list[str]:
-    """Return the codes with which a dry-run is refused, [] if it is not."""
+    """Return the error codes of a dry-run, [] if it passes."""
     path = "complex-orders" if "type" in body else "orders"
     answer = harness.ask("POST", f"/accounts/{harness.account}/{path}/dry-run", body)
     error = json.loads(answer.body).get("error")

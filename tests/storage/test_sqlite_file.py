@@ -1,6 +1,6 @@
 """Files of an SQLite database: modes, links, whether they are still the same ones, and a file with one owner at a time.
 
-What journals need of them is in `tests/journal/test_sqlite.py`.
+The needs of journals are tested in `tests/journal/test_sqlite.py`.
 """
 
 from __future__ import annotations

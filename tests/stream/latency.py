@@ -28,7 +28,7 @@ HOUR = 3600
 
 
 async def over_loopback(fills: int, interval: float = 30.0) -> tuple[list[float], list[float]]:
-    """Return the seconds from each fill to its report, and those of a request, over real sockets."""
+    """Return the seconds from each fill to its report and the seconds of each request, over real sockets."""
     async with Simulator(**SMALL) as sim, sim.client() as client:
         account, loop = sim.account_numbers[0], asyncio.get_running_loop()
         filled, reported, requests = dict[str, float](), dict[str, float](), list[float]()

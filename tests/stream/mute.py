@@ -4,7 +4,7 @@
 
 Every seed streams the quotes of some symbols for forty minutes: lively ones, with bursts and lulls, and quiet ones that
 change a few times, some of them in bursts. On half of the days the connection falls silent at some moment while its
-heartbeats are still answered. Many days include the close, after which nothing comes. Afterwards these hold:
+heartbeats are still answered. Many days include the close, and nothing comes after it. At the end these hold:
 
 - on a mute day the consumer has a `Gap` with the reason "stale" within `SET_TIME` seconds, whose ``since`` is no later
   than the first event that was lost, and events after it;

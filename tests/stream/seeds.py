@@ -7,9 +7,9 @@ events and answers of the protocol are lost, doubled, reordered and late. Consum
 never read, come, change their subscriptions, are cancelled and go. Afterwards these hold:
 
 - a watcher with push reports every order from its first to its last state, without a break and never twice;
-- it has polled no more often than its interval allows, and once more for each burst of events and each connection;
-- a consumer of either stream sees a gap wherever its connection was another one, nowhere else, and no event out of the
-  blue;
+- it polls no more often than its interval allows, plus one poll for each burst of events and each connection;
+- a consumer of either stream sees a gap wherever its connection was replaced, nowhere else, and no event without a
+  cause;
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
 """
 
@@ -75,7 +75,7 @@ class History:
         with order_events_arriving_in(self.arrivals):
             await self.live()
         gc.collect()
-        await asyncio.sleep(0)  # what was collected is released in the next turn
+        await asyncio.sleep(0)  # collected objects are released in the next turn
         self.check(not self.sinks, f"{len(self.sinks)} buffers left")
 
     async def live(self) -> None:
@@ -104,7 +104,7 @@ class History:
             self.check(not links[1]._routes and not links[1]._last, "routes left")
 
     def check_polls(self, seconds: float) -> None:
-        """Compare the polls that were answered with those of polling alone and one for each burst and connection."""
+        """Allow one answered poll for each interval, burst and connection."""
         polls = sum(each.operation == "orders.live" and each.status == 200 for each in self.sim.ledger.requests)
         bursts, end = 0, float("-inf")
         for at in self.arrivals:
@@ -114,7 +114,7 @@ class History:
         self.check(polls <= allowed, f"{polls} polls instead of {allowed:.0f} at most")
 
     async def watch(self, client: Client) -> None:
-        """Watch the orders with push, at a speed of its own, and compare with the ledger at the end."""
+        """Watch the orders with push, at a random speed, and compare with the ledger at the end."""
         last: dict[Any, Any] = {}
         slowness = self.random.choice((0.0, 0.0, 0.3, 5.0))
         watcher = client.watch.orders("me", [self.account], interval=self.interval, push=True, on_error=lambda _: None)

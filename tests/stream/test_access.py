@@ -1,4 +1,4 @@
-"""Addresses to which a token may go."""
+"""Addresses that may receive a token."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ async def test_token_is_renewed_before_a_heartbeat(sim: Simulator, client: Clien
     async with client.stream.account(sim.account_numbers[:1]) as stream:
         await stream.ready()
         await asyncio.sleep(300)
-        sim.expire_tokens()  # the service refuses the next heartbeat, and the token is fetched once more
+        sim.expire_tokens()  # the service refuses the next heartbeat, and a new token is fetched
         assert isinstance(await within(60, stream), Gap)
         await stream.ready()
 

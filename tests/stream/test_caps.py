@@ -1,4 +1,4 @@
-"""The published caps of the market-data stream, and what the caller chooses of it."""
+"""Published caps of the market-data stream, and the caller's choice of contract and aggregation period."""
 
 from __future__ import annotations
 

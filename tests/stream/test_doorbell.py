@@ -182,7 +182,7 @@ async def test_closing_the_client_ends_push_without_a_warning(caplog: pytest.Log
 
 
 class FailingStreams:
-    """Streams that fail with an error of their own when they are cancelled, and when they are left."""
+    """Streams that raise other errors when they are cancelled, and when they are left."""
 
     def account(self, account_numbers: Any, *, alerts: bool = False) -> Any:
         return self

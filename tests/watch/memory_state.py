@@ -8,7 +8,7 @@ from brokerage_async.watch.state import Standing, StoredChange, WatchStateError
 
 
 class MemoryState:
-    """Keeps what a file would keep; ``failing`` makes every method fail."""
+    """Keeps the state in memory instead of a file. ``failing`` makes every method fail."""
 
     def __init__(self) -> None:
         self.feed: str | None = None

@@ -15,7 +15,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 class Service(FakeTransport):
-    """Answers each request with what ``answers`` has for its path at that time: rows, a status, or a function."""
+    """Answers each request with the current value of ``answers`` for its path: rows, a status, or a function."""
 
     def __init__(self) -> None:
         super().__init__(self._answer)

@@ -55,7 +55,7 @@ def of(status: str, id: str = "1", by: str | None = None) -> Order:
 
 
 def filled(*fills: int, status: str = "Filled", id: str = "1", by: str | None = None, second: int = 0) -> Order:
-    """An order of two legs of 10: the first has these fills, the second so much."""
+    """An order of two legs of 10: the first has these fills, the second one fill of ``second``."""
     legs = (
         OrderLeg(quantity=10, remaining_quantity=10 - sum(fills), fills=tuple(Fill(quantity=each) for each in fills)),
         OrderLeg(quantity=10, remaining_quantity=10 - second, fills=(Fill(quantity=second),) if second else ()),
@@ -112,7 +112,7 @@ async def test_until_terminal_unknown_final_status_ends_at_once() -> None:
 
 @on_virtual_time
 async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_original() -> None:
-    """A replacement that never worked has no end to tell: the original has, with its fills."""
+    """A replacement that never worked has no result to report. The original has one, with its fills."""
     partly = filled(4, status="Cancelled", by="2")
     live = datetime(2026, 3, 2, tzinfo=UTC)
     for new, expected in (

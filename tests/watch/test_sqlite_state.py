@@ -1,4 +1,4 @@
-"""The state of a watcher in a file; `test_durable.py` has what watchers do with a state."""
+"""The state of a watcher in a file; `test_durable.py` tests how watchers use it."""
 
 from __future__ import annotations
 

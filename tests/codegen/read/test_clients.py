@@ -1,4 +1,4 @@
-"""Requests of other clients: in agreement with the operations, and with what the interop run has seen."""
+"""Requests of other clients: they agree with the operations and with the results of the interop run."""
 
 from __future__ import annotations
 

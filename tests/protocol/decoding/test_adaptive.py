@@ -108,7 +108,7 @@ def test_learned_keys_are_bounded_in_number() -> None:
 
 
 def test_a_long_key_is_kept_but_not_learned() -> None:
-    """What is learned is bounded in bytes as well: 64 keys of 128 characters for each type."""
+    """Learning is bounded in bytes as well: 64 keys of 128 characters for each type."""
     long, short = "k" * (MAX_KEY_LENGTH + 1), "k" * MAX_KEY_LENGTH
     for _ in range(2):
         [order] = decode({long: 1, short: 2})

@@ -1,4 +1,4 @@
-"""What a warning and a strict error say of a value that does not fit: the place, the reason, and the outcome."""
+"""Warnings and strict errors about an invalid value: its path, the reason, and the result."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def decode(*rows: Any, strict: bool = False) -> list[models.Order]:
     return codec.decode(SEARCH, json.dumps({"data": {"items": rows}}).encode(), strict=strict).value
 
 
-# Invalid values: field, JSON, JSON path below the row, what the field holds afterwards
+# Invalid values: field, JSON, JSON path below the row, value of the field afterwards
 INVALID: list[tuple[str, Any, str, Any]] = [
     ("price", "cheap", "price", None),
     ("price", "NaN", "price", None),

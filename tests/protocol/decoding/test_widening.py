@@ -1,4 +1,4 @@
-"""A field in an undocumented form costs that field, and gives what reading value by value gives."""
+"""A field in an undocumented form slows down only that field, and gives the same values as reading one by one."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _one(wire: Any) -> Operation[Any]:
     return operation_of(model, bare=True)
 
 
-# -- what it costs ----------------------------------------------------------------------------------------------------
+# -- cost --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""One channel: what it sends in each state."""
+"""One channel, and the messages that it sends in each state."""
 
 from __future__ import annotations
 

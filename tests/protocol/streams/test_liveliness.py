@@ -1,4 +1,4 @@
-"""Liveliness of subscriptions: rules by which silence is a fault, or is not."""
+"""Liveliness of subscriptions: rules that decide when silence is a fault."""
 
 from __future__ import annotations
 

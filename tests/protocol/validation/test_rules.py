@@ -1,4 +1,4 @@
-"""The declarative rules, each form by itself, over plain dictionaries."""
+"""Each form of declarative rule, tested alone over plain dictionaries."""
 
 import datetime as dt
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What a single value of a request may be."""
+"""Valid and invalid single values of a request."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 
 def refusals(harness: Harness, body: dict[str, Any]) -> list[str]:
-    """Return the codes with which a dry-run is refused, [] if it is not."""
+    """Return the error codes of a dry-run, [] if it passes."""
     path = "complex-orders" if "type" in body else "orders"
     answer = harness.ask("POST", f"/accounts/{harness.account}/{path}/dry-run", body)
     if answer.status == 201:

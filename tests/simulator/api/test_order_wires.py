@@ -1,4 +1,4 @@
-"""Orders as they are sent, in both wire forms."""
+"""Orders on the wire, in both forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bodies of the control API: what they take, and what they leave out."""
+"""Bodies of the control API: accepted fields, and defaults for omitted ones."""
 
 from __future__ import annotations
 

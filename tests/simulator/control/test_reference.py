@@ -1,4 +1,4 @@
-"""Reference pages: every operation has one, complete, without anything from elsewhere."""
+"""Reference pages: every operation has one that is complete and loads nothing from other hosts."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> No
         "oauth.token",
         "orders.submit",
         "watchlists.list",
-    ]  # the first one is that of the harness
+    ]  # the first one comes from the harness
     sender = Sender(harness.brokerage)
     sender.send("GET", "/watchlists", None, harness.now)
     assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200

@@ -1,4 +1,4 @@
-"""Views of the state: what the page shows, bounded and newest first."""
+"""Views of the state: the rows of the page, bounded and newest first."""
 
 from __future__ import annotations
 

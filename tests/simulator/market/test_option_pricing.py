@@ -1,4 +1,4 @@
-"""Values of options: what holds for every chain. ``python -m tests.simulator.market.test_option_pricing 10000``."""
+"""Values of options: invariants of every chain. ``python -m tests.simulator.market.test_option_pricing 10000``."""
 
 from __future__ import annotations
 

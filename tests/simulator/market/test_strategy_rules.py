@@ -1,4 +1,4 @@
-"""Rules of strategies beyond those of single fields."""
+"""Rules of strategies on top of the rules for single fields."""
 
 from __future__ import annotations
 

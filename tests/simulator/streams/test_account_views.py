@@ -1,4 +1,4 @@
-"""Objects on the account stream are those of the REST API."""
+"""Objects on the account stream match the same objects of the REST API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that the account stream sends after changes: which, to whom, and in which order."""
+"""Events that the account stream sends after changes, with their recipients and order."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def at_each_minute(start: float) -> range:
 
 
 def chances(harness: Harness) -> Chances:
-    """Return chances as those of the simulator, with everything switched on."""
+    """Return the simulator's chances with every behaviour switched on."""
     settings = harness.state.settings
     return Chances(harness.state.random, settings.environment, lambda behaviour: True)
 

@@ -1,4 +1,4 @@
-"""Options at their expiration: positions end for what they are worth, and orders expire."""
+"""Options at their expiration: positions end at their value, and orders expire."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.simulator.harness import Harness, leg, limit, market
 
 
 def scripted(*rows: tuple[float, str, str, int]) -> Harness:
-    """Return a brokerage in which AAPL has bid, ask and size from seconds on."""
+    """Return a brokerage where each row sets AAPL's bid, ask and size from a time in seconds."""
     path = [
         {"time": at, "price": bid, "bid": bid, "ask": ask, "bid_size": size, "ask_size": size}
         for at, bid, ask, size in rows

@@ -45,7 +45,7 @@ def test_invalid_order_fails_its_preflight(harness: Harness, body: dict[str, Any
 
 
 def codes(harness: Harness, body: dict[str, Any], account: str | None = None) -> list[str]:
-    """Return the codes with which a dry-run is refused, [] if it is not."""
+    """Return the error codes of a dry-run, [] if it passes."""
     answer = harness.ask("POST", f"/accounts/{account or harness.account}/orders/dry-run", body)
     return [each["code"] for each in json.loads(answer.body).get("error", {}).get("errors", ())]
 
@@ -86,7 +86,7 @@ def test_preflight_fractions_are_small_market_orders() -> None:
 
 
 def test_preflight_both_sides_of_a_symbol_are_refused() -> None:
-    """The second account holds 100 shares, of which an order closes 10."""
+    """The second account holds 100 shares, and an order closes 10 of them."""
     sides, more = "illegal_buy_and_sell_on_same_symbol", "cannot_close_against_more_than_existing_position"
     close, open_ = "Sell to Close", "Sell to Open"
     cases = (

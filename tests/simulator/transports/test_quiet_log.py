@@ -1,4 +1,4 @@
-"""Log of the servers: it says that a request was malformed, not what stood in it."""
+"""Log of the servers: it reports a malformed request without its content."""
 
 from __future__ import annotations
 
