@@ -247,7 +247,7 @@ class DxLinkConnection:
         channel = self._by_number.get(frame.channel)
         match frame.type:
             case "SETUP":
-                timeout = frame.keepaliveTimeout  # of silence until the service disconnects a client
+                timeout = frame.keepaliveTimeout  # seconds of silence before the service disconnects
                 if isinstance(timeout, int | Decimal) and timeout > 0:
                     half = float(min(timeout, 86400)) / 2
                     self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
