@@ -329,7 +329,7 @@ async def warnings_when_closed(witness: Witness) -> set[str]:
 
 
 async def leg_when_closed(witness: Witness) -> object:
-    """Return the leg of an order for which the market is closed."""
+    """Return the leg of an order whose market is closed."""
     await warnings_when_closed(witness)
     return BUY
 
