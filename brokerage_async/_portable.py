@@ -22,8 +22,8 @@ class Portable:
     def to_dict(self, wire: bool = False) -> dict[str, Any]:
         """Return the fields that are set, with everything nested as dicts and lists.
 
-        By attribute, with values as they are: `Decimal`, aware datetimes, enumerations. Or, with ``wire``, by JSON key
-        and with the values that JSON has, ``extra`` among them.
+        Keyed by attribute, with Python values: `Decimal`, aware datetimes, enumerations. With ``wire``, keyed by JSON
+        key, with JSON values, ``extra`` among them.
         """
         import msgspec  # models are imported where nothing is decoded
 

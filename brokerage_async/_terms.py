@@ -1,4 +1,4 @@
-"""Terms of orders: exact amounts, and which terms go with which type of order."""
+"""Terms of orders: exact amounts, and the terms that each type of order takes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def exact(name: str, amount: Amount) -> Decimal:
 def restate(
     make: Callable[..., T], order: object, sources: tuple[type[Any], ...], changes: Mapping[str, Any | None]
 ) -> T:
-    """Build an edit with all terms of ``order``, those of ``changes`` that are not None in place of its own.
+    """Build an edit with the terms of ``order``, overridden by every entry of ``changes`` that is not None.
 
     Terms that do not go with a new type of order or time in force are left out.
     """

@@ -39,7 +39,7 @@ MAX_SHARED = 4096
 class Extra(dict[str, Any]):
     """Immutable mapping, by wire key, of the raw JSON that arrived with a model and that no field holds.
 
-    Numbers with a fraction are Decimals here, exactly as they were sent. Equality counts, the hash does not.
+    Numbers with a fraction are Decimals here, exactly as sent. Equality counts, the hash does not.
     """
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class Model(Portable):
 
 
 def mutable_builder(model: type[Any]) -> Any:
-    """Return a subclass of ``model`` without fields of its own, whose attributes can be assigned.
+    """Return a subclass of ``model`` that adds no fields, and whose attributes can be assigned.
 
     A frozen model is made by filling a builder and changing its ``__class__`` at the end, in a third of the time that
     the constructor takes. Between a class and such a subclass the interpreter sees at once that the layouts agree.
@@ -289,7 +289,7 @@ def day_of_epoch(raw: str | int) -> date | None:
 
 
 def read_epoch(milliseconds: int) -> datetime:
-    """Return the date-time so many milliseconds after the start of 1970 UTC."""
+    """Return the date-time ``milliseconds`` ms after the start of 1970 UTC."""
     try:
         return _EPOCH + milliseconds * _MILLISECOND
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Base of the generated wire structs, and the types of their fields that have a form of their own in JSON."""
+"""Base of the generated wire structs, and the field types that have a special form in JSON."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Blocking(Generic[C]):
     """Calls of a client that wait for their results, from any thread but the one of its loop.
 
     Watchers poll and tokens are renewed between calls. Works beside a running event loop, as in a notebook. Leave the
-    ``with`` block, or call `close`, when done. What is left open ends with the interpreter. ``factory`` makes the
+    ``with`` block, or call `close`, when done. If left open, it ends with the interpreter. ``factory`` makes the
     client, such as ``Client.from_env``, in the thread of the loop.
     """
 
@@ -84,7 +84,7 @@ class Blocking(Generic[C]):
         self.close()
 
     def run(self, awaitable: Awaitable[T], timeout: float | None = None) -> T:
-        """Wait for a call and return its result. Its errors are raised as they are.
+        """Wait for a call and return its result. Its errors are raised unchanged.
 
         Ctrl-C, and the end of ``timeout`` seconds with a TimeoutError, cancel the call and wait for its end. The error
         that it ended with is their ``__cause__``: for an order, it says what became of it.
@@ -136,7 +136,7 @@ class Blocking(Generic[C]):
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.get_loop().run_forever()  # the runner then cancels what is left
+        runner.get_loop().run_forever()  # the runner then cancels the remaining tasks
 
 
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, client: Client | None = None) -> None:

@@ -60,7 +60,7 @@ UNLIMITED_CONNECTIONS = 256
 
 
 class _Unset(enum.Enum):
-    """Default of an option that keeps its value. None is a value of its own."""
+    """Default of an option that keeps its value. None is a valid value."""
 
     UNSET = "unset"
 
@@ -106,7 +106,7 @@ class Client(Endpoints):
         read_only: refuse every call that changes something, before anything is sent.
         strict: raise instead of repairing when an answer or a value is not as documented.
         http_session: an ``aiohttp.ClientSession`` to send over. Borrowed, never closed.
-        trace_configs: aiohttp trace configurations, such as those of OpenTelemetry.
+        trace_configs: aiohttp trace configurations, such as OpenTelemetry's.
         observers: called with an `Attempt` record after every attempt.
         transport: what sends requests instead of aiohttp. It is closed with the client.
         token_store: where access tokens are kept between runs.
@@ -121,10 +121,10 @@ class Client(Endpoints):
     Attributes:
         orders, complex_orders: the wire of orders. To trade, use `order_entry`.
         accounts, balances, positions, transactions, margin, risk: what an account has and may do.
-        instruments, option_chains, search: what can be traded.
+        instruments, option_chains, search: tradable instruments.
         market_data, market_metrics, market_time: prices, figures, trading hours.
         watchlists, quote_alerts: lists and alerts that the service keeps.
-        backtests: strategies on past prices. On a host of their own.
+        backtests: strategies on past prices. On a separate host.
         bulk, watch, stream: many keys at once. Lists that are polled. Events that are pushed.
 
     Raises:
@@ -271,11 +271,12 @@ class Client(Endpoints):
             path_values: a value for each ``{name}`` in the path. Each becomes one segment, whatever it contains.
             query: values by key. None leaves a key out, a list repeats it. Keys go out as written: ``symbol[]``.
             body: JSON values, a model, or bytes that go out unchanged. Numbers are `Decimal` or `int`, never `float`.
-            effect: whether the call may be repeated. By default that of the schema, else ``READ`` for ``GET`` and
-                ``MUTATE`` for all others, which is sent once.
+            effect: whether the call may be repeated. By default the schema's, else ``READ`` for ``GET`` and ``MUTATE``
+                for all others, which is sent once.
 
         Returns:
-            The answer. Its ``parse()`` returns the body as plain JSON values. Errors are those of every other call.
+            The answer. Its ``parse()`` returns the body as plain JSON values. Errors are the same as for every other
+            call.
         """
         call = custom_call(method, path, path_values=path_values, query=query, body=body, effect=effect)
         return await self._session.raw(call)

@@ -3,7 +3,7 @@
 Branch on the class for what happened to the request, and on ``code`` for what the service said about it::
 
     BrokerageError
-    ├── ConfigurationError          nothing was sent: the client cannot make this call as it is set up
+    ├── ConfigurationError          nothing was sent: the client's configuration does not allow this call
     ├── InvalidRequestError         nothing was sent: the arguments break documented rules (all of them are listed)
     ├── TransportError
     │   ├── RequestNotSentError     provably never reached the service: safe to repeat
@@ -137,7 +137,7 @@ class BrokerageError(Exception):
 
 
 class ConfigurationError(BrokerageError):
-    """The client as it is set up cannot make this call. Raised before any I/O."""
+    """The client's configuration does not allow this call. Raised before any I/O."""
 
 
 class InvalidRequestError(BrokerageError):
@@ -227,7 +227,7 @@ class StreamRefusedError(StreamError):
 class MessageTooLargeError(StreamError):
     """The service sent a message that is larger than a stream reads.
 
-    The connection is opened once more, with a gap. A second one ends the streams.
+    The connection is reopened, with a gap. A second such message ends the streams.
     """
 
 

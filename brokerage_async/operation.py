@@ -87,15 +87,15 @@ class Rule:
         when, unless: values, by field, that switch the rule on or off.
         require, forbid: fields that must be present, or absent.
         require_value: values that a field must have one of, by field.
-        require_any: fields of which one must be present.
-        exclusive: fields of which at most one may be present.
+        require_any: at least one of these fields must be present.
+        exclusive: at most one of these fields may be present.
         distinct: field whose values in an array must differ.
         max_items, min_items: array, and the most or fewest items it may have.
         max_total: arrays, and the most items that they may have together.
         span: two dates, and the most months between them.
         positive, not_negative: amounts that must be above zero, or at least zero.
         library: whether it is a safeguard of this library, which the service does not document.
-        code: code of the entry with which a preflight of the service refuses a request that breaks the rule.
+        code: code of the service's preflight entry for a request that breaks the rule.
         behaviour: entry of the list of recorded behaviour that switches the rule off in the simulator.
     """
 
@@ -193,7 +193,7 @@ class Operation(Generic[T]):
     """One endpoint of the service as data.
 
     Attributes:
-        name: ``namespace.method``, as it is called on the client.
+        name: ``namespace.method``, as called on the client.
         method, path: HTTP method and path template relative to the base address.
         effect: whether it reads, checks in advance, or changes something.
         scope: OAuth scope it needs (``read`` or ``trade``), None for the token endpoint.
@@ -329,7 +329,7 @@ class Pager(ABC, Generic[E]):
     def __aiter__(self) -> AsyncIterator[E]:
         """Iterate over the items of all pages, in order."""
 
-    if not TYPE_CHECKING:  # type checkers report it by themselves
+    if not TYPE_CHECKING:  # type checkers report it without this
 
         def __await__(self) -> NoReturn:
             raise TypeError("a pager is not awaitable: use `await pager.collect()` or `async for item in pager`")

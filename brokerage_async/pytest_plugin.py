@@ -10,7 +10,7 @@ Installing the package beside pytest and pytest-asyncio makes them available::
         (order,) = brokerage_simulator.ledger.orders(account_number=brokerage_simulator.account_numbers[0])
         assert order.status == "Filled"
 
-Each test has a simulator of its own with the same history. Markers pass options to it::
+Each test has its own simulator with the same history. Markers pass options to it::
 
     @pytest.mark.brokerage_simulator(environment="production", seed=7, rate_limit=20)
     @pytest.mark.brokerage_client(read_only=True)
@@ -68,7 +68,7 @@ def _variant(request: pytest.FixtureRequest, name: str) -> Any:
     scope = None if marker is None else marker.kwargs.get("loop_scope")
     try:
         scope = scope or request.config.getini("asyncio_default_test_loop_scope")
-    except ValueError:  # no pytest-asyncio, or one in which each test has a loop of its own by default
+    except ValueError:  # no pytest-asyncio, or one that gives each test its own loop by default
         scope = "function"
     return request.getfixturevalue(f"_{name}_{scope}")
 

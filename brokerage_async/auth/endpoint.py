@@ -1,4 +1,4 @@
-"""The token endpoint: one request per call, sent once, through a lane of its own."""
+"""The token endpoint: one request per call, sent once, through a separate lane."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TokenEndpoint:
             headers=self._headers,
             timeout=self._timeout,
         )
-        # Tracebacks keep frames, also those of aiohttp, in which the body is a local variable.
+        # Tracebacks keep frames, including aiohttp's, where the body is a local variable.
         request = attrs.evolve(request, body=None, secret_body=Secret((request.body or b"").decode()))
         loop = asyncio.get_running_loop()
         if not self._lane.try_acquire(loop.time()):

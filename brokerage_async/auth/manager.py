@@ -108,7 +108,7 @@ class ProvidedTokens:
         raise failure
 
     def accept(self, authorization: Secret) -> None:
-        """Do nothing: a provider decides by itself how long its token serves."""
+        """Do nothing: the provider decides how long its token is valid."""
 
     @staticmethod
     def _failed(method: str, error: Exception) -> TokenError:
@@ -121,7 +121,7 @@ class ProvidedTokens:
 class TokenManager:
     """Source of access tokens for one set of credentials, shared by all calls.
 
-    A refresh runs in a task of its own and therefore survives the call that started it. Its clock is the event loop's,
+    A refresh runs in a separate task and therefore survives the call that started it. Its clock is the event loop's,
     which does not follow changes of the wall clock. After a suspension of the machine that stopped this clock, a 401
     invalidates the expired token.
 
@@ -211,7 +211,7 @@ class TokenManager:
     def invalidate(self, authorization: Secret) -> bool:
         """Drop a rejected token. Return True if another is available.
 
-        A newer token stays. A service that rejects one fresh token after another gets a pause, in which `get` raises.
+        A newer token stays. When the service rejects one fresh token after another, `get` raises for a while.
         """
         lease = self._lease
         if lease is not None and lease.authorization == authorization:

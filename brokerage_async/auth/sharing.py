@@ -1,6 +1,6 @@
 """Turns: who requests the next access token, one process alone or one of many that share a store.
 
-Every failure of a store is logged and otherwise ignored: the process then requests a token of its own.
+Every failure of a store is logged and otherwise ignored: the process then requests its own token.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RefreshTurn(Protocol):
 
 @runtime_checkable
 class SharedTokenStore(TokenStore, Protocol):
-    """A token store of many processes, of which one at a time requests a token."""
+    """Token store shared by many processes. One of them at a time requests a token."""
 
     async def join(
         self, key: str, *, rejected: Secret | None, due: Secret | None

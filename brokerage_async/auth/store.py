@@ -26,7 +26,7 @@ class StoredToken:
 
     Attributes:
         access_token: the token. Hidden in every representation.
-        expires_at: second of the epoch at which it expires.
+        expires_at: epoch seconds of its expiry.
     """
 
     access_token: Secret = attrs.field(converter=hidden)
@@ -40,7 +40,7 @@ class StoredRefusal:
     Attributes:
         status: status of the answer, such as 400.
         code: its code, such as ``invalid_grant``.
-        at: second of the epoch at which it came.
+        at: epoch seconds of its arrival.
     """
 
     status: int

@@ -1,7 +1,7 @@
 """Bulk fetches: the definitions and events of many instruments at once (``client.bulk``).
 
 Every method returns a `BulkFetch`, which sends nothing until it is iterated or awaited. Results are keyed by the
-symbols exactly as they were requested.
+symbols exactly as requested.
 """
 
 from .api import Bulk, BulkOptions, Symbols

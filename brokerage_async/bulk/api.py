@@ -66,16 +66,15 @@ CHAINS: BulkOptions = {"concurrency": 2}
 class Bulk:
     """The bulk fetches of one client.
 
-    All of them take the same keyword options, those of `BulkOptions`: ``concurrency``, ``batch_size`` and
-    ``on_progress``. Chains, futures options, warrants, dividends and earnings are requested for one symbol at a time,
-    whatever ``batch_size`` is.
+    All take the keyword options of `BulkOptions`: ``concurrency``, ``batch_size`` and ``on_progress``. Chains, futures
+    options, warrants, dividends and earnings are requested for one symbol at a time, whatever ``batch_size`` is.
 
     Invalid arguments raise InvalidRequestError or ConfigurationError before anything is sent.
     An error that is not specific to a symbol, such as a revoked grant, ends the fetch and is raised from it.
 
     Args:
         endpoints: requests go through these.
-        service: names the service. `fetch_to_file` never continues a fetch from another one.
+        service: names the service. `fetch_to_file` never continues a fetch from a different one.
     """
 
     __slots__ = ("_api", "_service")

@@ -81,7 +81,7 @@ def one_by_one(read: ReadOne[T]) -> FetchBatch[T]:
 
 
 def by_requested(requested: Sequence[str], items: Iterable[L]) -> dict[str, L]:
-    """Key the items by the symbols as they were requested.
+    """Key the items by the symbols as requested.
 
     The service may spell a symbol with other spaces or capitals, or a future with its slash. Items that were not
     requested are dropped.

@@ -1,4 +1,4 @@
-"""Checkpoint of a fetch on disk, from which an interrupted or killed run continues.
+"""Checkpoint on disk that lets an interrupted or killed fetch continue.
 
 The file is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is null
 for an unknown key. The file only grows. The next run truncates an unfinished or damaged line and what follows it. Only

@@ -195,7 +195,7 @@ class BulkFetch(Generic[T]):
         self._batcher.known = keys
 
     async def batches(self) -> AsyncGenerator[Batch[T], None]:
-        """Yield the batches as they are resolved, with found, missing and failed keys."""
+        """Yield each batch when it is resolved, with its found, missing and failed keys."""
         async with aclosing(self._start()) as resolved:
             async for _, batch in resolved:
                 yield batch
@@ -231,7 +231,7 @@ class BulkFetch(Generic[T]):
     async def _run(
         self, batches: AsyncGenerator[Batch[T], None], calls: ConcurrentMap[Batch[T], Batch[T]]
     ) -> AsyncGenerator[tuple[int, Batch[T]], None]:
-        """Yield the batches as they are resolved."""
+        """Yield each batch when it is resolved."""
         clock = running_loop().time
         started, reported = clock(), 0
         if self._closed:

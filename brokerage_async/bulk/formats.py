@@ -48,7 +48,7 @@ def write_csv(path: Path, rows: Rows, model: type[Any]) -> None:
 
 
 def write_raw_csv(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``key`` and the fields of the model, every string as it is."""
+    """Write ``key`` and the fields of the model, with every string unchanged."""
     _write_csv(path, rows, model, str)
 
 
@@ -70,7 +70,7 @@ class _UnixLines:
 def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[str], str]) -> None:
     names = [field.name for field in attrs.fields(model)]
     with path.open("w", newline="", encoding="utf-8") as file:
-        # csv quotes only the line breaks of its own terminator: a bare CR would begin a row of its own.
+        # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
         writer = csv.writer(_UnixLines(file), lineterminator="\r\n")
         writer.writerow(["key", *names])
         for key, row in rows():

@@ -79,7 +79,7 @@ async def fetch_to_file(
     The format follows from the name: ``.csv``, ``.jsonl`` (JSON lines) or ``.parquet`` (extra ``arrow``). Rows stand
     in the order of the keys, beside their ``key``. The file appears at once and whole, or not at all. Until then rows
     are kept in ``FILE.partial``. After a crash, a cancellation or an error, the same call requests only the keys that
-    are not there yet, and the file equals that of an uninterrupted run.
+    are not there yet, and the file is the same as after an uninterrupted run.
 
     Args:
         fetch: a bulk fetch that has not started, such as ``client.bulk.dividends(symbols)``. All its keys are read

@@ -136,7 +136,7 @@ async def follow(
     in_order: bool = False,
     **layout: Any,
 ) -> None:
-    """Show items as they come: as lines of JSON, or in a live table. Without a terminal, as lines.
+    """Show items as they arrive: as lines of JSON, or in a live table. Without a terminal, as lines.
 
     Args:
         title: title of the table.

@@ -92,7 +92,7 @@ def quote_row(symbol: str, prices: MarketDataSnapshot) -> dict[str, str]:
 
 
 def price_of(rows: Iterable[MarketDataSnapshot]) -> Decimal | None:
-    """Return the last price of the first row that has one, or what comes nearest to it."""
+    """Return the last price, or the nearest substitute, of the first row that has one."""
     for row in rows:
         for price in (row.last, row.mark, row.mid, row.close, row.prev_close):
             if price is not None:

@@ -1,4 +1,4 @@
-"""Options that several commands have, and the way in which a command runs."""
+"""Options that several commands have, and how a command runs."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def read_priced(words: Words, sending: Sending, value: str | None = None) -> New
 
 
 async def find_order(desk: Desk, order_id: str) -> Order:
-    """Return an order of the account, from today's list or those of the last 400 days.
+    """Return an order of the account, from today's list or from the last 400 days.
 
     Raises:
         InvalidRequestError: the order was not found.

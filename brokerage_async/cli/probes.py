@@ -1,7 +1,7 @@
 """Questions of `conformance` about recorded behaviour, one for each entry of the list that can be asked for safely.
 
-A probe returns None if the service does as described, else what it does: words of ours, or its answer. A switch of the
-simulator that is turned off makes exactly its own probe differ.
+A probe returns None if the service behaves as described, else the behaviour seen: a short description, or the answer. A
+switch of the simulator that is turned off makes exactly its own probe differ.
 """
 
 from __future__ import annotations
@@ -329,7 +329,7 @@ async def warnings_when_closed(witness: Witness) -> set[str]:
 
 
 async def leg_when_closed(witness: Witness) -> object:
-    """Return the leg of an order for which the market is closed."""
+    """Return the leg of an order whose market is closed."""
     await warnings_when_closed(witness)
     return BUY
 

@@ -37,7 +37,7 @@ class Watching(Lines):
 
     @property
     def how(self) -> dict[str, Any]:
-        """How a watcher begins, and where it says what went wrong."""
+        """How a watcher begins, and where it reports errors."""
         return {"initial": not self.only_new, "on_error": complain}
 
 

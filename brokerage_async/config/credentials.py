@@ -60,7 +60,7 @@ class TokenProvider(Protocol):
         ...
 
     def invalidate(self, token: str) -> bool:
-        """Drop a ``token`` that the service has rejected. Return True if `get_token` can supply another one."""
+        """Drop a ``token`` that the service has rejected. Return True if `get_token` can supply a new one."""
         ...
 
 

@@ -49,7 +49,7 @@ class Environment:
     Attributes:
         name: ``production`` or ``sandbox``.
         base_url: address of the service, ``https://host[:port][/prefix]``.
-        auth_page_url: page on which a customer grants access, needed for `authorization_url` only.
+        auth_page_url: page where a customer grants access, needed for `authorization_url` only.
         hosts: addresses of further hosts of the broker by name, such as
             ``{"backtester": "https://backtester.example.com"}``. They get the same access tokens as the service, so
             only hosts named here are ever called.
@@ -71,7 +71,7 @@ class Environment:
         hosts: Mapping[str, str] | None = None,
         streamer_url: str | None = None,
     ) -> Environment:
-        """Return the environment in which orders cost money."""
+        """Return the environment where orders cost money."""
         return cls.named("production", base_url, auth_page_url, hosts, streamer_url)
 
     @classmethod
@@ -113,7 +113,7 @@ class Environment:
         return origin_of(self.base_url)
 
     def address_of(self, host: str | None) -> str:
-        """Return the base address of one of the ``hosts``, or that of the service for None."""
+        """Return the base address of one of the ``hosts``, or of the service for None."""
         return self.base_url if host is None else self.hosts[host]
 
 

@@ -13,7 +13,7 @@ __all__ = ["check_given", "check_text", "hidden"]
 
 
 def hidden(value: object) -> Secret:
-    """Return a secret. An empty one for what is neither that nor a str, which `check_given` then rejects."""
+    """Return a secret. It is empty if ``value`` is neither a secret nor a str, and `check_given` rejects it."""
     return value if isinstance(value, Secret) else Secret(value) if isinstance(value, str) else Secret()
 
 

@@ -60,7 +60,7 @@ class RedisFeed(Generic[T]):
     ::
 
         feed = RedisFeed(fleet, "orders", item_type=models.Order)
-        await feed.publish(lambda state: client.watch.orders("me", [account], state=state))  # in a task of its own
+        await feed.publish(lambda state: client.watch.orders("me", [account], state=state))  # in a separate task
 
         async with feed.read_group("alerts") as changes:  # in any process
             async for change in changes:
@@ -75,7 +75,7 @@ class RedisFeed(Generic[T]):
         name: name of the feed, the same in all processes.
         item_type: type of the items, as for `poll`. None for JSON values.
         key: returns the key of an item. By default it is what JSON makes of it, with tuples for lists.
-        lease: seconds (0.01 to 86,400) after which a poller or consumer that died is replaced.
+        lease: seconds (0.01 to 86,400) until a poller or consumer that died is replaced.
         keep: number of changes that are kept for readers without a group.
         max_length: most changes kept for the slowest group. A slower one gets a `FeedGapError`.
 
@@ -108,9 +108,9 @@ class RedisFeed(Generic[T]):
         return f"RedisFeed({self._feed.name!r})"
 
     async def publish(self, watch: Callable[[WatchState], Watcher[T]]) -> None:
-        """Poll and publish whenever this process is elected. Wait while another one is. Ends when it is cancelled.
+        """Poll and publish whenever this process is elected. Wait while another is. Ends when it is cancelled.
 
-        While the engine is away nothing is polled beyond the lease. It goes on by itself afterwards.
+        While the engine is away nothing is polled beyond the lease. Polling resumes afterwards.
 
         Args:
             watch: makes the watcher, with the state that it is given.
@@ -182,7 +182,7 @@ class RedisFeed(Generic[T]):
             polling.result()
 
     def read(self, *, start: str | int = "now") -> CursorReader[T]:
-        """Return a reader with a cursor of its own. Its changes need no acknowledgement.
+        """Return a reader with its own cursor. Its changes need no acknowledgement.
 
         Args:
             start: ``now``, ``beginning`` (as far as changes are kept), or the ``cursor`` of an earlier reader. Where
@@ -270,7 +270,7 @@ class Turn:
         self.is_open: bool = False
 
     async def elect(self) -> float | None:
-        """Take the lease. Return None, or the seconds for which another poller has it."""
+        """Take the lease. Return None, or the seconds that another poller still has it."""
         began = running_loop().time()
         try:
             won, number = await self._script(ELECT, self._key, [self.token, self._feed.lease_ms])
@@ -302,7 +302,7 @@ class Turn:
 
     async def resign(self) -> None:
         """Give the lease to the next poller."""
-        with contextlib.suppress(EngineUnavailableError):  # it ends by itself
+        with contextlib.suppress(EngineUnavailableError):  # it ends anyway
             await self._script(RENEW, self._key, [self.token, 0])
 
     async def open(self, feed: str) -> Standing:
@@ -349,4 +349,4 @@ class Turn:
         """Do nothing: published changes are acknowledged."""
 
     async def aclose(self) -> None:
-        """Do nothing: the turn ends by itself."""
+        """Do nothing: `publish` ends the turn."""

@@ -1,4 +1,4 @@
-"""Readers of a feed: alone with a cursor of their own, or as one consumer of a group."""
+"""Readers of a feed: alone with their own cursor, or as one consumer of a group."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class FeedReader(AsyncIterator[Change[T]], ABC, Generic[T]):
 
     @abstractmethod
     def _handed_out(self, entry: Entry, change: Change[T]) -> Change[T]:
-        """Return a change as it is reported."""
+        """Return the change to report."""
 
     async def _next(self, entry: Entry, published_at: float) -> Change[T]:
         """Return the next change that was fetched, and report how long ago it was published."""
@@ -186,7 +186,7 @@ class CursorReader(FeedReader[T]):
 
 
 class GroupReader(FeedReader[T]):
-    """One consumer of a group. Every change goes to one of them, and to another one if the first dies.
+    """One consumer of a group. Every change goes to one of them, and to another if the first dies.
 
     Leases are renewed in the background while changes are held. One that was lost raises `LeaseLostError` in ``ack``.
     """
@@ -219,7 +219,7 @@ class GroupReader(FeedReader[T]):
         self._freed = False
         began = running_loop().time()
         reply = await self._run(TAKE, self._feed.lease_ms, BATCH, MAX_WAITING, self._start, int(not self._has_joined))
-        self._has_joined, self._start = True, "0"  # should the engine lose the group: what is in the stream then is new
+        self._has_joined, self._start = True, "0"  # if the engine loses the group, all entries in the stream are new
         lost, self._last, time, found = reply
         entries = [Entry.read(each) for each in found]
         self._held.update((entry.stored.sequence, entry) for entry in entries)
@@ -236,7 +236,7 @@ class GroupReader(FeedReader[T]):
 
         async def acknowledge() -> None:
             held = self._held.get(sequence)
-            if held is None or held.key == entry.key:  # else the engine lost it, and another one took its place
+            if held is None or held.key == entry.key:  # else the engine lost it, and another took its place
                 await self._acknowledgements.add(sequence)
             if sequence in self._late:
                 self._late.discard(sequence)

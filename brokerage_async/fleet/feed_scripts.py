@@ -42,7 +42,7 @@ class FeedKeys:
     Attributes:
         connection: connection to the engine.
         name: name of the feed, the same for pollers and readers.
-        lease: seconds after which a process that died is replaced.
+        lease: seconds until a process that died is replaced.
         keep: number of entries kept for readers without a group.
         max_length: most entries kept for the slowest group.
     """

@@ -82,7 +82,7 @@ def check_name(value: object) -> str:
 
 
 def check_lease(value: object) -> float:
-    """Return ``value`` if a lease can last so many seconds. The engine counts it in milliseconds."""
+    """Return ``value`` if it is a valid duration of a lease. The engine counts it in milliseconds."""
     if not is_number(value) or not 0.01 <= value <= 86_400:
         raise ConfigurationError(f"lease must be a number of seconds from 0.01 to 86400, got {value!r}")
     return value
@@ -140,7 +140,7 @@ class Connection:
 
         Args:
             *command: name and arguments.
-            wait: further seconds to wait for the answer, such as those of ``XREAD BLOCK``.
+            wait: further seconds to wait for the answer, such as the block time of ``XREAD BLOCK``.
 
         Raises:
             EngineUnavailableError: the engine is away or refused the command; ``code`` names the refusal.
@@ -272,7 +272,7 @@ class Fleet:
     Args:
         engine: address such as ``redis://user:password@host:6379/0``, or a client of redis-py, which is borrowed.
         name: the same in all processes that share, and another for each customer.
-        timeout: seconds after which a command without an answer has failed.
+        timeout: seconds that a command waits for its answer before it fails.
         observers: those with a method ``on_event`` get the events of feeds, such as `OpenTelemetryMetrics`.
 
     Raises:

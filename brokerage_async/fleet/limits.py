@@ -129,7 +129,7 @@ class LimitsStatus:
 
 @attrs.frozen
 class Grant:
-    """Answer of the engine. Moments are those of the event loop. Without a slot, ask again at ``again_at``."""
+    """Answer of the engine. Moments are times of the event loop. Without a slot, ask again at ``again_at``."""
 
     workers: int
     rate: float

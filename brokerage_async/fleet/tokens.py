@@ -155,7 +155,7 @@ class TokenCipher:
         return "TokenCipher(encrypted)" if self._fernet is not None else "TokenCipher(plain)"
 
     def digest(self, value: str) -> str:
-        """Return a short one-way digest of a token, by which processes refer to it."""
+        """Return a short one-way digest that processes use to refer to a token."""
         return hmac.new(self._secret.reveal().encode(), value.encode(), hashlib.sha256).hexdigest()[:24]
 
     def seal(self, token: Secret, context: str) -> bytes:
@@ -211,7 +211,7 @@ class RedisTokenStore:
 
     The others wait for it. Should that process die, another takes its turn once the lease is over. A process that was
     paused for longer than its lease cannot replace the token of its successor. A token that the service rejects is
-    dropped for all. While the engine is away each process requests tokens of its own.
+    dropped for all. While the engine is away each process requests its own tokens.
 
     Args:
         fleet: the connection.

@@ -75,7 +75,7 @@ NO_TOKEN = Secret()
 
 @attrs.define
 class _Attempt:
-    """Times and results of one attempt, as far as it has come."""
+    """Times and results of one attempt so far."""
 
     began: float
     authorization: Secret = NO_TOKEN
@@ -117,7 +117,7 @@ class Call:
         self._deadline_at = None if deadline is None else self._loop.time() + deadline
 
     async def run(self) -> Response:
-        """Return the first success. Raise the failure after which nothing more is done."""
+        """Return the first success, or raise the failure that ends the call."""
         refreshed, price = False, 0
         if self._operation.deprecated:
             _warn_of_deprecation(self._operation.name)
@@ -311,7 +311,7 @@ class Call:
         return Again(pause, price)
 
     def _fail(self, failure: BrokerageError) -> BrokerageError:
-        """Return the failure to raise, which is that of the deadline if it cut a send short."""
+        """Return the failure to raise, which is a `DeadlineExceededError` if the deadline cut a send short."""
         late = self._deadline_at is not None and self._loop.time() >= self._deadline_at
         return self._too_late(_awaited(failure)) if late and isinstance(failure, TransportError) else failure
 

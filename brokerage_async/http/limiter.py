@@ -1,7 +1,7 @@
 """Bounds on concurrency and rate of requests: lanes, and their adaptation to 429.
 
-A `Lane` admits calls strictly in order of arrival. It needs no task of its own: a waiting call is a future, woken by
-the release of a slot or by one timer per lane. Admission without waiting is a plain function call.
+A `Lane` admits calls strictly in order of arrival. It needs no task: a waiting call is a future, woken by the release
+of a slot or by one timer per lane. Admission without waiting is a plain function call.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SharedLimits(Protocol):
         ...
 
     def throttled(self, pause: float) -> None:
-        """Note a 429, after which this process pauses."""
+        """Note a 429 that makes this process pause."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Pager over offset-paginated lists: lazy, in order, with optional prefetching.
 
 The service counts pages from the present state of a list, so rows move between pages while a walk is under way:
-`drift` finds what they repeat.
+`drift` finds repeated rows.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Fetch(Protocol):
 class OffsetPager(Pager[E], Generic[E]):
     """`Pager` over page numbers. Each iteration fetches the list again.
 
-    A page that fails is retried by itself, as every read is. When one fails for good, the error's notes name its page
-    offset, from which another walk can go on (``page_offset=`` of the endpoint).
+    A page that fails is retried separately, like every read. If it still fails, the error's notes name its page offset,
+    where another walk can go on (``page_offset=`` of the endpoint).
     """
 
     __slots__ = ("_ahead", "_call", "_detector", "_fetch", "_reading")
@@ -220,7 +220,7 @@ class OffsetPager(Pager[E], Generic[E]):
 
     async def _page(self, offset: int) -> Page[E]:
         given = self._call.query.get(OFFSET)
-        wrong = given is not None and not isinstance(given, int)  # goes out as it is, to be refused with all the rest
+        wrong = given is not None and not isinstance(given, int)  # goes out unchanged, to be refused with all the rest
         query = {**self._call.query, OFFSET: given if wrong else offset}
         try:
             decoded = await self._fetch(attrs.evolve(self._call, query=query))
@@ -240,8 +240,8 @@ class Prefetcher(Generic[E]):
     """Fetches pages ahead of the consumer, by a fixed number of workers.
 
     A worker asks for its next page at once, not when the consumer takes the last one: workers whose pages arrive
-    together would otherwise wait for all of them to be decoded, and stay in step for good. As many finished pages as
-    there are workers may wait for the consumer.
+    together would otherwise wait for all of them to be decoded, and stay in step from then on. As many finished pages
+    as there are workers may wait for the consumer.
     """
 
     __slots__ = ("_arrived", "_bell", "_broken", "_end", "_fetch", "_next", "_room", "_size", "_workers")

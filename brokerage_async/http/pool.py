@@ -41,7 +41,7 @@ async def take_connection(connect: Connect, used: WeakSet[object], *arguments: A
 
     Args:
         connect: `aiohttp.BaseConnector.connect`.
-        used: protocols of connections that have served before. A new one is taken as it is.
+        used: protocols of connections that have served before. Only these are checked.
         *arguments: arguments of ``connect``.
         **options: further arguments of ``connect``.
     """
@@ -85,7 +85,7 @@ _GUARDED_CONNECTORS: WeakSet[aiohttp.BaseConnector] = WeakSet()
 
 
 def guard_connector(connector: aiohttp.BaseConnector) -> None:
-    """Guard the pool of a borrowed session, for all requests of that session and for good."""
+    """Guard the pool of a borrowed session, for all requests of that session from now on."""
     if connector in _GUARDED_CONNECTORS or isinstance(connector, Pool):
         return
     _GUARDED_CONNECTORS.add(connector)

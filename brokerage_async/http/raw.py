@@ -69,7 +69,7 @@ class RawEndpoints:
         """Return an endpoint of this client, such as ``client.instruments.warrant``, with raw answers.
 
         Raises:
-            ConfigurationError: it is not an endpoint, or that of another client, which could be another environment's.
+            ConfigurationError: it is not an endpoint, or belongs to another client, perhaps of another environment.
         """
         owner = getattr(endpoint, "__self__", None)
         for name in vars(self._raw):

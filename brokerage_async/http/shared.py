@@ -1,4 +1,4 @@
-"""State that all views of one client share, and the options in which they differ."""
+"""State that all views of one client share, and the options that differ between them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Tokens(Protocol):
         ...
 
     def invalidate(self, authorization: Secret) -> bool:
-        """Drop a value that the service has rejected. Return True if another one can be had."""
+        """Drop a value that the service has rejected. Return True if another is available."""
         ...
 
     def accept(self, authorization: Secret) -> None:

@@ -54,8 +54,8 @@ class SingleSend:
     """Client middleware for one request that keeps aiohttp from silently sending it again.
 
     When a kept-alive connection drops, aiohttp repeats idempotent methods on its own, PUT and DELETE included. It
-    recognises the occasion by exception class. Here those exceptions leave in another one. Whether any of the request
-    was written shows afterwards in its response object, which is created at that moment.
+    recognises the occasion by exception class. Here those exceptions leave wrapped in a `ConnectionDroppedError`.
+    Whether any of the request was written shows afterwards in its response object, which is created at that moment.
     """
 
     __slots__ = ("_request",)
@@ -99,12 +99,12 @@ class AiohttpTransport:
     No cookies, no redirects, no proxies or credentials from the surroundings, no silent resending.
 
     Args:
-        http_session: an ``aiohttp.ClientSession`` to send over instead. It is borrowed and never closed. Middlewares
-            of its own do not see these requests, because they could send one twice. Its pool is guarded like the
+        http_session: an ``aiohttp.ClientSession`` to send over instead. It is borrowed and never closed. Its
+            middlewares do not see these requests, because they could send one twice. Its pool is guarded like the
             transport's own, from now on and for all its requests. See `guard_connector`.
         trace_configs: aiohttp trace configurations for the transport's own pool.
-        connections: most connections of its own pool open at once, 0 for no bound.
-        network: proxy and certificates of its own pool.
+        connections: most connections of the transport's own pool open at once, 0 for no bound.
+        network: proxy and certificates of the transport's own pool.
         max_body: largest body in bytes that is read.
     """
 

@@ -129,8 +129,8 @@ async def connect(
 ) -> WebSocket:
     """Return an open connection over aiohttp, at this very address: a redirect is refused.
 
-    It has a pool of its own, because one that lasts for hours would take a place from the calls. A borrowed ``session``
-    with a guarded connector is used unchanged.
+    It uses a separate pool, because a connection that lasts for hours would take a place from the calls. A borrowed
+    ``session`` with a guarded connector is used unchanged.
 
     Raises:
         RequestNotSentError: no connection came about.

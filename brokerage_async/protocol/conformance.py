@@ -2,7 +2,7 @@
 
 Decoding is lenient, so that it hides differences. `compare` names them: fields that are unknown, missing or of another
 type, new values of enumerations, another status, pages where a list should come whole. A finding shows types, names of
-fields and words such as those of the schema, and never a value of any other field.
+fields and words like the schema's, and never a value of any other field.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ENVELOPE = frozenset({"data", "context"})
 
 @attrs.frozen
 class Finding:
-    """One difference: the operation, the JSON path (without indices), what the schema says and what came."""
+    """One difference: the operation, the JSON path (without indices), what the schema says and what the answer has."""
 
     operation: str
     where: str
@@ -91,7 +91,7 @@ def compare(operation: Operation[Any], status: int, body: bytes, words: Words | 
     """Return how a success differs from the schema, each difference once.
 
     Args:
-        operation: what was called.
+        operation: the operation that was called.
         status: HTTP status of the answer, 2xx.
         body: the body of the answer.
         words: which words of the answer may be shown, by default those that occur in no other value of this answer.
@@ -104,7 +104,7 @@ def compare(operation: Operation[Any], status: int, body: bytes, words: Words | 
 
 
 def compare_refusal(operation: Operation[Any], status: int, codes: Sequence[str | None], words: Words) -> list[Finding]:
-    """Return the codes of an error that nobody has recorded or published."""
+    """Return the codes of an error that are neither recorded nor published."""
     if status >= 500 or status in (406, 429):  # a proxy may answer as well, a 406 has a number, a 429 has nothing
         return []
     unknown = {words.shown(code, "an unlisted code") for code in codes if code not in CODES}

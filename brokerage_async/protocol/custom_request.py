@@ -87,7 +87,7 @@ def _refuse(code: str, message: str, place: str) -> NoReturn:
 
 
 def encode_literal_path(path: str) -> str:
-    """Return a path as it goes out: escapes stay as they are, everything else that needs one is encoded.
+    """Return a path ready to send: existing escapes stay, everything else that needs one is encoded.
 
     >>> encode_literal_path("/instruments/equities/BRK%2FB")
     '/instruments/equities/BRK%2FB'

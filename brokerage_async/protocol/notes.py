@@ -28,7 +28,7 @@ def note_arguments(error: BrokerageError, call: BoundCall[Any]) -> None:
 
 
 def describe(call: BoundCall[Any]) -> str:
-    """Return a call as it is written in Python, cut to `MAX_LENGTH` characters.
+    """Return a call as Python source, cut to `MAX_LENGTH` characters.
 
     Secret fields of a body stay hidden. A body of bytes shows its length.
     """

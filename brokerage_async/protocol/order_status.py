@@ -26,9 +26,9 @@ def phase_of(status: str | None) -> Phase | None:
 def is_complete(order: Order) -> bool:
     """Return True if an order is terminal and shows every fill that its legs must have.
 
-    A multi-leg order can be `Filled` once its first leg is done, and the fills of the others come later. The legs of a
-    `Filled` order must be filled whole, those of any other terminal order in proportion to one another, which is a
-    guess.
+    A multi-leg order can be `Filled` once its first leg is done, and the fills of the others come later. All legs of a
+    `Filled` order must be filled whole. The legs of other terminal orders must be filled in proportion to one another,
+    which is a guess.
     """
     if order.status not in TERMINAL:
         return False

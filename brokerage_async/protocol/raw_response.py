@@ -1,4 +1,4 @@
-"""Answers as they came, which the caller decodes when it wants to."""
+"""Undecoded answers, which the caller decodes on demand."""
 
 from __future__ import annotations
 

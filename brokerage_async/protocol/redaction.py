@@ -68,7 +68,7 @@ def redact_body(body: bytes) -> str:
 def redact_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of a response by lower-case name, without secrets.
 
-    Identifiers by which the service finds a request again, such as ``x-request-id``, stay whole.
+    Identifiers that help the service find a request, such as ``x-request-id``, stay whole.
     """
     shown: dict[str, str] = {}
     for name, value in list(headers.items())[:MAX_HEADERS]:

@@ -1,4 +1,4 @@
-"""Requests and responses as values, and how a request is built: checked, encoded, ready to be sent as it stands.
+"""Requests and responses as values, and how a request is built: checked, encoded, ready to be sent unchanged.
 
 Paths and queries are encoded here once and must not be touched again: a URL library that normalises them would drop
 the ``./`` of a futures option symbol, or split ``BRK/B`` in two.
@@ -125,7 +125,7 @@ def build(
     Args:
         call: the operation to call, and its arguments.
         base_url: base address of the environment, with or without a path prefix or a trailing slash.
-        headers: every header to send. They are passed on as they are.
+        headers: every header to send, passed on unchanged.
         strict: refuse values outside the known enumerations instead of warning.
         timeout: seconds that this one send may take.
         previous_body: a body that the caller holds already. See `Request`.
@@ -247,7 +247,7 @@ def encode_query(parameters: tuple[Parameter, ...], query: Mapping[str, object])
 
 
 def encode_scalar(wire: str, value: object) -> str:
-    """Return a value as it is written in a URL, before percent-encoding."""
+    """Return the URL form of a value, before percent-encoding."""
     if type(value) is str:
         return value
     if isinstance(value, enum.Enum):

@@ -235,7 +235,7 @@ def sent_at(response: Response, now: float | None) -> float | None:
 
 
 def read_http_date(value: str) -> float | None:
-    """Return the epoch seconds of a date such as that of a ``Date`` header. None if it is invalid."""
+    """Return the epoch seconds of an HTTP date, such as a ``Date`` header's. None if it is invalid."""
     if len(value) > MAX_DATE_LENGTH:
         return None
     try:

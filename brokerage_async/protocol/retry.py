@@ -1,8 +1,8 @@
 """Verdicts on errors, the retry table, and the arithmetic of waiting. No clock, no randomness.
 
-`verdict_of` says of every error what it proves, and whose fault it is. Retries, polls, streams, bulk fetches and token
-requests look their decisions up there. Within a call, `TABLE` alone decides about safety. `RetryPolicy` says only how
-often and how soon::
+For every error, `verdict_of` says whether the request may have been processed, and whose fault it is. Retries, polls,
+streams, bulk fetches and token requests look their decisions up there. Within a call, `TABLE` alone decides about
+safety. `RetryPolicy` says only how often and how soon::
 
                      not sent   sent, no answer   5xx      429              401              401 page   other
     read, preflight  repeat     repeat            repeat   wait, repeat     refresh, repeat  as 401     final
@@ -14,10 +14,10 @@ come from a proxy behind which the request was processed.
 * 401 with a code of `HOPELESS` is final: a fresh token would be rejected as well.
 * 401 counts as a rejection before processing only in the service's own error envelope. A 401 page is what the gateway
   in front of the service sends, for a missing User-Agent for example, but a proxy can send one after it has passed the
-  request on. A read may be repeated all the same, a mutation may not.
+  request on. A read may still be repeated, a mutation may not.
 * 429 counts whatever its body is, because the service's own 429 has neither headers nor, at times, a body. A rate
-  limiter answers instead of passing a request on. This assumes that no proxy on the way repeats a mutation by itself
-  and returns the 429 of its second attempt.
+  limiter answers instead of passing a request on. This assumes that no proxy on the way repeats a mutation and returns
+  the 429 of the second attempt.
 * Every other answer is final. It proves a refusal only under the conditions of `APIError.maybe_processed`.
 """
 
@@ -125,7 +125,7 @@ class Verdict:
         processed: whether the request may have changed something.
         again: reaction within the call, unless a repetition could change something twice: see `TABLE`.
         fault: where the cause lies.
-        lasts: whether later calls of the same kind fail as well, until somebody mends the cause.
+        lasts: whether later calls of the same kind fail as well, until the cause is fixed.
     """
 
     outcome: Outcome

@@ -66,7 +66,7 @@ class Backtest:
 
 
 class Backtests:
-    """Keeps the backtests of all customers, and the days for which symbols can be tested."""
+    """Keeps the backtests of all customers, and the testable days of symbols."""
 
     def __init__(self, catalogue: Catalogue, trial_run: TrialRun, random: KeyedRandom) -> None:
         self._catalogue = catalogue

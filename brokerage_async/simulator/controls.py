@@ -138,7 +138,7 @@ class Controls(People):
         Args:
             order_id: identifier of the order.
             quantity: of its first leg, in shares or contracts. By default all that remains.
-            price: in dollars, of an order with one leg. By default that of the market.
+            price: in dollars, of an order with one leg. By default the market price.
 
         Raises:
             LookupError: the order is unknown.
@@ -181,7 +181,7 @@ class Controls(People):
         self._act("remove_order", order_id=order_id, status=status)
 
     def hold_order(self, order_id: str, status: str | None = None) -> None:
-        """Let nothing happen by itself to an order while it is in a status.
+        """Let nothing happen automatically to an order while it is in a status.
 
         It waits in ``Routed`` or ``In Flight``. A cancellation waits in ``Cancel Requested``, so that `fill_order`
         comes first. The fills of further legs wait in ``Filled``.
@@ -192,12 +192,12 @@ class Controls(People):
 
         Raises:
             LookupError: the order is unknown.
-            ValueError: nothing happens by itself in that status.
+            ValueError: nothing happens automatically in that status.
         """
         self._act("hold_order", order_id=order_id, status=status)
 
     def release_order(self, order_id: str = "*") -> None:
-        """Undo `hold_order` for an order, or for all. What was due meanwhile happens now."""
+        """Undo `hold_order` for an order, or for all. Events that have become due happen now."""
         self._act("release_order", order_id=order_id)
 
     def move_cash(self, account_number: str, amount: Decimal | int | str) -> None:

@@ -204,7 +204,7 @@ class _Rule:
 
 
 class FaultPlan:
-    """Faults still to come, searched in the order in which they were added."""
+    """Faults still to come, searched in the order they were added."""
 
     def __init__(self) -> None:
         self._rules: list[_Rule] = []

@@ -1,4 +1,4 @@
-"""Record of requests and order transitions, with which tests compare a client."""
+"""Record of requests and order transitions, for tests to compare with a client."""
 
 from __future__ import annotations
 

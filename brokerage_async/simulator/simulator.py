@@ -97,8 +97,8 @@ class Simulator(Controls):
         host, port: address to listen on. Port 0 lets the system choose.
         names: further host names that clients reach it by, as behind a proxy. A request for any other name is refused,
             since an untrusted web page may have sent it.
-        start: aware datetime at which simulated time starts, by default a Wednesday at which the markets are open.
-            Time runs on from there, and every response carries it in its ``Date`` header.
+        start: aware datetime when simulated time starts, by default a Wednesday while the markets are open. Time runs
+            on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request. Half of it passes before it is processed.
@@ -113,8 +113,8 @@ class Simulator(Controls):
             there is none.
         wire: ``observed`` writes identifiers and quantities as recorded from the service (mostly numbers),
             ``documented`` as its document says (strings).
-        versions: interface versions that are alive, by default those of `api.versions.VERSIONS`. A request gets the
-            newest that is not newer than its ``Accept-Version``, and the oldest without one.
+        versions: interface versions that are alive, by default `api.versions.VERSIONS`. A request gets the newest that
+            is not newer than its ``Accept-Version``, and the oldest without one.
         withdrawn_versions: values of ``Accept-Version`` that get a 406. A version among them is not alive any more.
         without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
 
@@ -237,7 +237,7 @@ class Simulator(Controls):
 
     @property
     def environ(self) -> dict[str, str]:
-        """Variables with which a program in another process reaches this simulator: ``os.environ | sim.environ``."""
+        """Variables that let a program in another process reach this simulator: ``os.environ | sim.environ``."""
         variables = {
             "BROKERAGE_BASE_URL": self.base_url,
             "BROKERAGE_ENVIRONMENT": self.brokerage.settings.environment,
@@ -305,7 +305,7 @@ class Simulator(Controls):
     def restore(self, snapshot: Snapshot) -> None:
         """Return to the state and time of a snapshot of this simulator.
 
-        Scripted faults stay as they are. Connections of streams are dropped.
+        Scripted faults stay. Connections of streams are dropped.
         """
         self.brokerage.streams.drop()
         self._pump.check()

@@ -151,13 +151,13 @@ def run(
 
     Waiting takes no real time: `asyncio.sleep`, timeouts, polling and fills happen at the virtual moment that they are
     due. The same program with the same seed has the same history, byte for byte (`Ledger.history`): client, order entry
-    and simulator draw from the seed. The modules ``random`` and ``uuid`` belong to the program. Give it a
-    ``random.Random(seed)`` of its own where its values must repeat.
+    and simulator draw from the seed. The modules ``random`` and ``uuid`` belong to the program. Give it its own
+    ``random.Random(seed)`` where its values must repeat.
 
     Args:
         main: coroutine function of the program. The client is open, the simulator is reached in memory only.
         start: when the program starts, an aware datetime or its ISO 8601 form such as ``2026-06-10T09:25-04:00``.
-        until: simulated time at which ``main`` is cancelled if it still runs, as Ctrl-C does. None: never.
+        until: simulated time when ``main`` is cancelled if it still runs, as Ctrl-C does. None: never.
         seed: seed of the random values of simulator, client and order entry.
         client_options: options of the `Client`.
         options: further options of the `Simulator`.

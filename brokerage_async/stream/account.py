@@ -49,7 +49,7 @@ class AccountSink(Sink):
         self.watchlists: bool = watchlists
 
     def wants(self, event: AccountEvent) -> bool:
-        """Return whether the consumer asked for the event. Those of unknown types go to all."""
+        """Return whether the consumer asked for the event. Events of unknown types go to all."""
         if event.type == ALERT:
             return self.alerts
         if event.type == WATCHLIST:
@@ -70,7 +70,7 @@ class AccountLink(Link[AccountConnection]):
         self._renewed_at = float("-inf")
 
     def renew(self, since: float) -> None:
-        """Open the connection once more, as stale since a time, unless that was done shortly before."""
+        """Reopen the connection, as stale since a time, unless that was done shortly before."""
         now = asyncio.get_running_loop().time()
         if self._is_ready and now >= self._renewed_at + MIN_RENEWAL:
             logger.warning("account stream: an order changed without an event since %.0f s", now - since)

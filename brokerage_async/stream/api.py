@@ -35,7 +35,7 @@ BATCH = 50
 
 
 def candle_symbol(symbol: str, period: str, *, regular_hours: bool = False) -> str:
-    """Return the symbol of candles, in the form in which the service returns it.
+    """Return the symbol of candles, in the form that the service returns.
 
     Args:
         symbol: streamer symbol of the instrument.
@@ -314,10 +314,10 @@ class Streams:
     ) -> list[models.Candle]:
         """Return all candles that begin at ``start`` or later, and before ``end``.
 
-        They come in the order of the symbols, those of each one oldest first; ``to_arrow`` and ``to_pandas`` of
+        They come in the order of the symbols, oldest first for each symbol; ``to_arrow`` and ``to_pandas`` of
         ``brokerage_async.arrow`` make a table of them. The candle of the present period, if among them, is not final.
-        The service honours a start alone, so that all candles since then travel. Symbols that it has no candles of,
-        and those whose oldest it cut off, are named in a warning of the log.
+        The service honours a start alone, so that all candles since then travel. Symbols that it has no candles of, and
+        those whose oldest it cut off, are named in a warning of the log.
 
         Args:
             symbols: symbols as the REST API has them, or streamer symbols. Any number, subscribed 100 at a time.
@@ -325,7 +325,7 @@ class Streams:
             start: beginning of the first candle.
             end: None for all candles until now.
             regular_hours: leave trades outside of regular hours out of the candles.
-            timeout: seconds without any answer after which it gives up.
+            timeout: seconds without any answer before it gives up.
 
         Raises:
             InvalidRequestError, ConfigurationError: an argument is invalid, or the service does not know a symbol.
@@ -369,7 +369,7 @@ class Streams:
         self._access.account_url()
 
     def renew_account(self, since: float) -> None:
-        """Open the connection of the account stream once more, as stale since a time of the loop."""
+        """Reopen the connection of the account stream, as stale since a time of the loop."""
         self._account_link.renew(since)
 
     @cached_property

@@ -88,7 +88,7 @@ class Sink:
     def check(self) -> None:
         """Raise a copy of the error that ended the stream.
 
-        The traceback of what is raised holds the consumer, and with it the stream, which would never be collected.
+        The traceback of a raised error holds the consumer, and with it the stream, which would never be collected.
         """
         if (error := self.error) is not None:
             again = copy.copy(error).with_traceback(error.__traceback__)

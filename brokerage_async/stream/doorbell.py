@@ -39,7 +39,7 @@ class AccountStreams(Protocol):
         ...
 
     def renew_account(self, since: float) -> None:
-        """Open the connection once more, because an event is missing since a time of the loop."""
+        """Reopen the connection, because an event is missing since a time of the loop."""
         ...
 
 

@@ -51,7 +51,7 @@ def is_refusal(error: Exception) -> bool:
 
 
 def is_fatal(error: Exception) -> bool:
-    """Return True if connecting once more cannot help."""
+    """Return True if reconnecting cannot help."""
     return verdict_of(error).lasts and not isinstance(error, StreamRefusedError | MessageTooLargeError)
 
 
@@ -70,7 +70,7 @@ class Connection(Protocol):
 
     @property
     def due(self) -> float:
-        """Time at which messages are due at the latest."""
+        """Latest time to send the next messages."""
         ...
 
     @property
@@ -87,7 +87,7 @@ C = TypeVar("C", bound=Connection)
 
 
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
-    """The connection must be opened once more, at once.
+    """The connection must be reopened at once.
 
     ``since`` is the time of the loop since when events may be missing, None for the last message.
     """
@@ -101,8 +101,8 @@ class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
 class Link(ABC, Generic[C]):
     """One connection of a client for all consumers of its kind.
 
-    It is open while there are consumers. After a loss it is opened once more, after a pause that doubles, and every
-    consumer gets a `Gap`.
+    It is open while there are consumers. After a loss it is reopened, with a pause that doubles, and every consumer
+    gets a `Gap`.
     """
 
     def __init__(self, name: str, backoff: Backoff) -> None:
@@ -221,7 +221,7 @@ class Link(ABC, Generic[C]):
                 failures, reason, since = -1, due.reason, due.since
             except Exception as error:
                 if self._ready_at is not None and clock() - self._ready_at >= self._backoff.maximum:
-                    failures = 0  # the connection was ready for so long that this loss is another one
+                    failures = 0  # the connection was ready long enough to count this loss as a new one
                 refusals = 0 if self._ready_at is not None else refusals
                 refusals += is_refusal(error)
                 if isinstance(error, MessageTooLargeError):
@@ -267,7 +267,7 @@ class Link(ABC, Generic[C]):
                 await asyncio.wait({reader})
                 if not reader.cancelled():
                     reader.exception()
-            finally:  # even if cancelled once more
+            finally:  # even if cancelled again
                 await socket.close()
 
     async def _read(self, socket: WebSocket, connection: C) -> None:

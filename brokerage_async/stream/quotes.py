@@ -43,7 +43,7 @@ READ_TIMEOUT = 5.0
 def collection_of(symbol: str) -> str | None:
     """Return the collection whose hours a streamer symbol has. None for cryptocurrencies, which have none.
 
-    The sessions of futures are those of the exchange. A product may have shorter ones.
+    The sessions of futures are the exchange's. A product may have shorter ones.
     """
     symbol = symbol.partition("{")[0]
     if symbol.startswith(("/", "./")):
@@ -351,7 +351,7 @@ class QuoteLink(Link[DxLinkConnection]):
         super()._lose(reason, since)
 
     async def _check_pulse(self, now: float) -> None:
-        """Open the connection once more when a lively subscription fell silent while its market is open.
+        """Reopen the connection when a lively subscription fell silent while its market is open.
 
         Raises:
             RenewalDue: one did.

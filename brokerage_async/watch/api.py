@@ -62,7 +62,8 @@ class WatchOptions(TypedDict, Generic[T], total=False):
         min_interval: minimum interval in seconds, by default 1. The service may suspend clients that poll these lists
             too often.
         push: whether an event of the account stream causes a poll at once. See ``client.stream``. The polls at
-            intervals go on, and decide alone what is reported. While events rain, at most two early polls per second.
+            intervals go on, and they alone decide which changes are reported. While events rain, at most two early
+            polls per second.
         on_error: called with every transient failure. Default: a logged warning.
         state: keeps the position of the consumer durably, such as `SqliteState`. After a restart the watcher goes on
             where its consumer stood. ``initial`` and ``seed`` count for an empty state only.
@@ -173,9 +174,9 @@ class Watch:
         """Wait until one order is terminal and shows all its fills, and return it.
 
         It is followed on the list of today's orders, whose polls are shared with `orders`. An order that is not on it
-        is looked up among those of the last 400 days. An order of several legs is `Filled` as soon as its first leg is,
-        and the fills of the others come later: they are waited for. If they have not come within 30 seconds, the order
-        is returned without them, and a warning is logged.
+        is looked up among the orders of the last 400 days. An order of several legs is `Filled` as soon as its first
+        leg is, and the fills of the others come later: they are waited for. If they have not come within 30 seconds,
+        the order is returned without them, and a warning is logged.
 
         An order that was replaced ends as ``Cancelled``, and its ``replacing_order_id`` names its replacement. With
         ``follow`` the replacement takes its place: its end is waited for, and returned. A replacement that a fill of

@@ -43,7 +43,7 @@ class ItemCodec(Generic[T]):
         return change.after
 
     def encode_position(self, key: Any, position: Any) -> tuple[str, bytes]:
-        """Return a position as it is stored, with its key."""
+        """Return the stored form of a position, with its key."""
         return key_text(key), write_json(position, self._type)
 
     def decode_position(self, key: str, data: bytes) -> tuple[Any, Any]:
@@ -52,7 +52,7 @@ class ItemCodec(Generic[T]):
         return self._key(item), item
 
     def store(self, change: Change[T], sequence: int) -> StoredChange:
-        """Return ``change`` as it is stored."""
+        """Return the stored form of ``change``."""
         before, after = (
             None if item is None else write_json(item, self._type) for item in (change.before, change.after)
         )

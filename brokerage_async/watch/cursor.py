@@ -1,4 +1,4 @@
-"""Plain changes of one consumer: what it has seen of its feeds, and what leads from there to their latest states."""
+"""Plain changes of one consumer: the states it has seen, and the way from there to the latest states of its feeds."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Cursor(Generic[T]):
             self._kept |= {key: item for key, item in removed.items() if self._keep(item) and seen.get(key) != item}
 
     def max_wait(self) -> float | None:
-        """Return the seconds after which a change may be due without a new state."""
+        """Return the seconds until a change may be due without a new state."""
         return None
 
     def take(self) -> Change[T] | None:
@@ -138,7 +138,7 @@ class Source(Generic[T]):
 
     @property
     def snapshot(self) -> dict[Any, Any]:
-        """The items by key after all changes taken so far, for a failed part as they were last."""
+        """The items by key after all changes taken so far. A failed part keeps its last items."""
         return {key: item for cursor in self.parts.values() for key, item in cursor.snapshot.items()}
 
     def attach(self) -> None:
@@ -152,7 +152,7 @@ class Source(Generic[T]):
             cursor.feed.release(cursor)
 
     def pull(self) -> Change[Any] | None:
-        """Return the next change as it comes from a feed, if any."""
+        """Return the next plain change of a feed, if any."""
         for part, cursor in self.parts.items():
             if (change := cursor.take()) is not None:
                 self.parts[part] = self.parts.pop(part)  # the other parts are next

@@ -84,7 +84,7 @@ class Change(Generic[T]):
         """Record durably that the consumer is done with it. It is not reported again.
 
         Repeating it is harmless, and so is calling it without a state. The next change of the same key is reported only
-        after this. When it is cancelled, the change is acknowledged all the same, or will be reported again.
+        after this. When it is cancelled, the change is either still acknowledged or reported again.
 
         Raises:
             WatchStateError: the state cannot be written. The call may be repeated.
@@ -158,7 +158,7 @@ def state_of(seed: Iterable[T] | Mapping[Any, T] | None, key: Callable[[T], Hash
 
 
 def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Change[T]:
-    """Return the change of an item from ``before`` to ``after``, of which one may be None."""
+    """Return the change of an item from ``before`` to ``after``. One of them may be None."""
     kind = ChangeKind.ADDED if before is None else ChangeKind.REMOVED if after is None else ChangeKind.CHANGED
     return Change(kind=kind, key=key, before=before, after=after, at=at)
 

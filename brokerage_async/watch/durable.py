@@ -1,7 +1,7 @@
 """Durability of a watcher, around its plain source: changes are stored before they are reported, until acknowledged.
 
-At most one change of a key is open (reported and not acknowledged) at a time. What happens to the key meanwhile becomes
-one change, which follows the acknowledgement. So changes of one key keep their order however many workers handle them.
+At most one change of a key is open (reported and not acknowledged) at a time. Later changes of the key are merged into
+one, which follows the acknowledgement. So changes of one key keep their order however many workers handle them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Durable(Generic[T]):
 
     Args:
         source: the plain changes.
-        state: keeps what is stored.
+        state: stores the changes and positions.
         name: identity of the watched list.
         codec: turns changes into stored ones.
         keep: decides whether the last state of an item is reported before its removal.
@@ -94,7 +94,7 @@ class Durable(Generic[T]):
 
     @property
     def snapshot(self) -> dict[Any, Any]:
-        """The positions as they are once every open change is acknowledged."""
+        """The positions once every open change is acknowledged."""
         latest = dict(self._positions)
         for entries in self._open.values():
             _move(latest, entries[-1])
@@ -141,7 +141,7 @@ class Durable(Generic[T]):
         await _result_of(_completed(self._release()))
 
     def _add_pending(self, change: Change[Any]) -> None:
-        """Merge ``change`` with those of its key that wait. Warn once if an acknowledgement takes long."""
+        """Merge ``change`` with the waiting changes of its key. Warn once if an acknowledgement takes long."""
         key = change.key
         if key in self._open:
             now = running_loop().time()

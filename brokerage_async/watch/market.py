@@ -49,7 +49,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 class MarketKind(enum.StrEnum):
     """Boundary of a market session, in the order of a day.
 
-    ``started`` and ``ended`` are those of the extended session around the regular one.
+    ``started`` and ``ended`` belong to the extended session around the regular one.
     """
 
     STARTED = "started"
@@ -209,7 +209,7 @@ class BoundaryCodec(ItemCodec[MarketSession]):
         return Mark(change.at, change.kind, change.key)
 
     def encode_position(self, key: str, position: Mark) -> tuple[str, bytes]:
-        """Return a mark as it is stored."""
+        """Return the stored form of a mark."""
         return key, position.encode()
 
     def decode_position(self, key: str, data: bytes) -> tuple[str, Mark]:
@@ -217,7 +217,7 @@ class BoundaryCodec(ItemCodec[MarketSession]):
         return key, Mark.decode(data)
 
     def store(self, change: Change[MarketSession], sequence: int) -> StoredChange:
-        """Return a boundary as it is stored: ``before`` is its session, ``after`` its mark."""
+        """Return the stored form of a boundary: ``before`` is its session, ``after`` its mark."""
         before, after = write_json(change.item, MarketSession), self.position_of(change).encode()
         return attrs.evolve(super().store(change, sequence), key=MARKET, before=before, after=after)
 
@@ -307,7 +307,7 @@ class _MarketCursor(Cursor[Mark]):
 class MarketWatcher(Watcher[MarketSession]):
     """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
 
-    Other arguments are those of `Watch.market` and `Watcher`.
+    For the other arguments see `Watch.market` and `Watcher`.
 
     Args:
         feed: polls the timetable.

@@ -94,7 +94,7 @@ async def _until_complete(
     id: str,  # noqa: A002
     look_up: Callable[[str], Awaitable[Order | None]],
 ) -> Order:
-    """Return this very order once it is complete, or terminal for so long that its fills will not come."""
+    """Return this very order once it is complete, or terminal too long to expect its fills."""
     clock = running_loop().time
     absent, due, end = 0, 0.0, None
     while True:

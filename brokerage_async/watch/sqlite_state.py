@@ -1,4 +1,4 @@
-"""State of a watcher in an SQLite file of its own."""
+"""State of a watcher in a separate SQLite file."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Conn
 
 
 def _set_up(connection: sqlite3.Connection, subject: Subject) -> None:
-    """Create the tables in an empty file, or check that those of the file can be used."""
+    """Create the tables in an empty file, or check that the file's tables can be used."""
 
     def check(_: sqlite3.Connection) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:

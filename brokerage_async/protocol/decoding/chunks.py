@@ -129,7 +129,7 @@ class Chunker:
 
 
 def rows_path(envelope: Any) -> str | None:
-    """Return the JSON path at which the mark of the rows stands in a body, or None where no rows are expected."""
+    """Return the JSON path of the rows' mark in a body, or None where no rows are expected."""
     if not isinstance(envelope, dict):
         return None
     data = envelope.get("data")

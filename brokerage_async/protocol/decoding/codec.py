@@ -1,6 +1,6 @@
 """Decodes the bytes of bodies into models, and encodes models into bytes.
 
-A body is decoded straight into wire structs, from which the models are built. Only when that fails is it parsed as
+A body is decoded straight into wire structs, and the models are built from them. Only when that fails is it parsed as
 untyped JSON and read value by value. Huge lists are decoded in steps, between which an event loop runs.
 """
 
@@ -122,7 +122,7 @@ def _decode_rows(operation: Operation[Any], chunker: Chunker, issues: Issues) ->
     """Return the models of all rows, chunk by chunk."""
     models: list[Any] = []
     # Where the garbage collector lets many young objects accumulate, it pauses longer than any other step. Where it
-    # runs often of its own accord, or not at all, it is left alone.
+    # runs often anyway, or not at all, it is left alone.
     often, times, *_ = gc.get_threshold()
     sweeps = gc.isenabled() and often * times > 10_000
     until_sweep = sweep_after = max(8, len(chunker.body) // SIZE // 5) if sweeps else -1

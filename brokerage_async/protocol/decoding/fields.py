@@ -36,7 +36,7 @@ class Kept(msgspec.Struct, gc=False):
         raw: the value as it arrived.
         extra: what the model keeps of it, by wire key.
         value: the part of it that fits, if any.
-        items: indexes of the items that do not fit, when it is a list of which only some do not.
+        items: indexes of the items that do not fit, when the value is a list and other items fit.
     """
 
     raw: Any
@@ -157,7 +157,7 @@ _read_once = lru_cache(maxsize=8192, typed=True)(_read)
 
 @cache
 def _hopeless(field: WireField) -> frozenset[type[Any]]:
-    """Return the JSON types of which no value fits. Whole lists of scalars are left to `read`."""
+    """Return the JSON types whose values never fit. Whole lists of scalars are left to `read`."""
     samples: tuple[Any, ...] = ({}, [], True)
     return frozenset(type(sample) for sample in samples if _first_fitting(field, forms(field, sample)) is _UNFIT)
 

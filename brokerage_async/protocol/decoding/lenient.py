@@ -81,7 +81,7 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
 
 
 def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> None:
-    """Bring widened fields, also of nested structs, into the documented form. Mark and report what does not fit."""
+    """Bring widened fields, also in nested structs, to the documented form. Mark and report values that do not fit."""
     fields = wire_fields(plan.wire)
     for alias in fields.values():
         if alias.alias_of is not None:
@@ -104,7 +104,7 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
                 if issues.strict:
                     raise ValueError(place)
                 _report(field, value, place, issues)
-                reported = reported or not value.items  # Items of a list have paths of their own.
+                reported = reported or not value.items  # Items of a list have their own paths.
     for field, below in plan.below:
         attribute, place = field.attribute, f"{path}.{field.key}"
         values = [value for each in structs if (value := getattr(each, attribute)) is not None]

@@ -95,7 +95,7 @@ class AccountConnection:
 
     @property
     def due(self) -> float:
-        """Time at which `send` must be called at the latest."""
+        """Latest time to call `send`."""
         times = [self._last_received + self._timing.silence, *(each.due for each in self._pending.values())]
         if self.accepted:
             times.append(self._last_sent + self._timing.heartbeat)

@@ -32,8 +32,8 @@ class Subscription:
     """Subscription to the events of one type of one streamer symbol, time series from ``from_time`` (epoch ms) on.
 
     ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``. A series has its past under ``HISTORY`` alone.
-    ``aggregation`` is the period in seconds over which the service may merge events, 0 for none, None for that of the
-    connection.
+    ``aggregation`` is the period in seconds over which the service may merge events, 0 for none, None for the
+    connection's.
     """
 
     type: str
@@ -168,7 +168,7 @@ class Channel:
         return frozenset(symbol for symbol, due in self._sent.items() if now < due and symbol in self._wanted)
 
     def configure(self, fields: object) -> None:
-        """Take the columns that the service announced. Those of other types stay."""
+        """Take the columns that the service announced. Other types keep theirs."""
         if not isinstance(fields, dict):
             return
         columns = dict(self.columns)

@@ -27,7 +27,7 @@ MAX_COLUMNS = 256
 class ColumnDecoder:
     """Decoder of the rows of one model with one order of columns.
 
-    A column that the model lacks goes to ``extra``, except those of ``ignored``.
+    A column that the model lacks goes to ``extra``, unless it is in ``ignored``.
 
     Raises:
         ValueError: there are no columns, or more than `MAX_COLUMNS`.

@@ -127,7 +127,7 @@ class DxLinkConnection:
 
     @property
     def due(self) -> float:
-        """Time at which `send` must be called at the latest."""
+        """Latest time to call `send`."""
         times = [self._last_received + self._timing.silence, self._last_sent + self._heartbeat]
         channels = self._channels.values()
         waits = (self._answer_due, *(each.answer_due for each in channels), *(each.next_send for each in channels))
@@ -247,7 +247,7 @@ class DxLinkConnection:
         channel = self._by_number.get(frame.channel)
         match frame.type:
             case "SETUP":
-                timeout = frame.keepaliveTimeout  # after which the service disconnects a silent client
+                timeout = frame.keepaliveTimeout  # seconds of silence before the service disconnects
                 if isinstance(timeout, int | Decimal) and timeout > 0:
                     half = float(min(timeout, 86400)) / 2
                     self._heartbeat = max(MIN_HEARTBEAT, min(self._timing.heartbeat, half))
@@ -306,7 +306,7 @@ class DxLinkConnection:
                 channel.remove(subscription)
 
     def _reopen(self, channel: Channel, now: float) -> None:
-        """Open a channel that the service has closed once more, under a new number, unless it was never open.
+        """Reopen a channel that the service has closed, under a new number, unless it was never open.
 
         Raises:
             TransportError: it has closed the channel too often.

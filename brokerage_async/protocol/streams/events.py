@@ -108,7 +108,7 @@ class AccountEvent(Portable):
 
     @property
     def account_number(self) -> str | None:
-        """Account that the event concerns. None for those of the user, such as quote alerts."""
+        """Account that the event concerns. None for events of the user, such as quote alerts."""
         if isinstance(self.data, Mapping):
             number = self.data.get("account-number")
             return number if isinstance(number, str) else None

@@ -93,7 +93,7 @@ def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Ite
 
 
 def _full(rows: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the events of objects, those of one type in one block as far as they follow one another."""
+    """Yield the events of objects. Consecutive events of one type share a block."""
     start = 0
     for end in range(1, len(rows) + 1):
         kind = _type_of(rows[start])

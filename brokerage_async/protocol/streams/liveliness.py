@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 @attrs.frozen(kw_only=True)
 class Liveliness:
-    """Rules by which the silence of a subscription counts as a fault of the stream.
+    """Rules for when the silence of a subscription counts as a fault of the stream.
 
     A subscription is lively if it brought events for ``lively`` seconds, with pauses of at most ``longest / ratio``
     within the last ``window`` seconds. It is mute after ``silence`` seconds without an event, but not before ``ratio``
@@ -25,10 +25,10 @@ class Liveliness:
 
     Attributes:
         silence: minimum seconds without an event.
-        lively: seconds for which events must have come.
+        lively: seconds over which events must have come.
         ratio: how many times its longest pause a subscription may be silent.
-        longest: seconds after which every lively subscription is mute.
-        window: seconds for which a pause counts, at least.
+        longest: seconds of silence that make every lively subscription mute.
+        window: seconds that a pause counts, at least.
     """
 
     silence: float = attrs.field(default=60.0, validator=validator(check_seconds))

@@ -72,7 +72,7 @@ class SnapshotAssembler:
             self._held.count -= len(group.rows)
 
     def overdue(self, now: float) -> list[Any]:
-        """Return what is held back for too long, snapshots in part."""
+        """Return the events held back for too long. Their snapshots are partial."""
         ready = list[Any]()
         for symbol, group in list(self._groups.items()):
             if now < group.began + MAX_SECONDS:

@@ -15,7 +15,7 @@ class Timing:
 
     Attributes:
         heartbeat: seconds between two messages that keep the connection alive. The account stream permits 2 to 60.
-        silence: seconds without any message after which a connection counts as dead.
+        silence: seconds without any message until a connection counts as dead.
         answer: seconds within which the service must answer a request.
     """
 
@@ -29,7 +29,7 @@ class LookBudget:
     """Early polls that events may cause: one for each burst, and no more than two per second in the long run.
 
     Attributes:
-        gather: seconds for which the first event of a burst waits for the others.
+        gather: seconds that the first event of a burst waits for the others.
         rate: early polls per second that are earned.
         burst: early polls that may be saved up.
     """

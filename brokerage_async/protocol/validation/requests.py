@@ -192,7 +192,7 @@ def _check_parameters(
         for wire in query:
             if wire not in known:
                 found.add("unknown_parameter", "unknown parameter", str(wire))
-    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps what it is called with
+    for rule in _query_rules(operation) if operation.rules else ():  # the cache keeps its arguments
         for code, place in rule.broken(query):
             found.add(code, rule.rule.message, place)
 
@@ -267,7 +267,7 @@ def _check_model(found: _Problems, expected: Any, model: object, prefix: str) ->
 
 
 def _by_wire(value: object) -> object:
-    """Return the fields of a request model by wire name, and an array of models likewise. Anything else as it is."""
+    """Return the fields of a request model by wire name, and an array of models likewise. Anything else unchanged."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_by_wire, value))
     kind: Any = type(value)

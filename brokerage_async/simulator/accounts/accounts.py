@@ -85,7 +85,7 @@ def trade(
 ) -> Transaction:
     """Return the booking of an execution.
 
-    ``value`` is its effect on the cash before fees; ``delivered`` the way in which a position ended without a trade.
+    ``value`` is its effect on the cash before fees; ``delivered`` says how a position ended without a trade.
     """
     instrument = execution.instrument
     what = delivered or str(execution.action)
@@ -148,7 +148,7 @@ class Position:
         return self.realized if known else Decimal(0)
 
     def realize(self, quantity: Decimal, price: Decimal, now: float) -> Decimal:
-        """Return the gain, to the cent, of closing a signed part of the holding, and add it to that of the day."""
+        """Return the gain, to the cent, of closing a signed part of the holding, and add it to the day's gain."""
         self.earned += Fraction(quantity * self.instrument.multiplier) * (Fraction(price) - self.average)
         gain = Decimal(round(self.earned * 100)) / 100 - self.paid
         self.paid += gain
@@ -245,7 +245,7 @@ class Accounts:
         return self._by_number.get(number)
 
     def all(self) -> tuple[Account, ...]:
-        """Return every account, in the order in which they were opened."""
+        """Return every account, in the order they were opened."""
         return tuple(self._by_number.values())
 
     def of(self, customer: Customer) -> tuple[Account, ...]:

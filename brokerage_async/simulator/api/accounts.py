@@ -160,7 +160,7 @@ class Positions(Handlers):
                 yield position
 
     def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
-        """Return a position as it is sent."""
+        """Return the wire form of a position."""
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)

@@ -60,7 +60,7 @@ class BacktestHandlers(Handlers):
         self._strategies = Strategies(state.prices)
 
     def available_dates(self, request: ParsedRequest) -> Response:
-        """Return the days for which each symbol can be tested."""
+        """Return the testable days of each symbol."""
         first, last = self._backtests.dates(request.now)
         symbols = self._backtests.symbols
         return bare([BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])

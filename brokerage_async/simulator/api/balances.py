@@ -177,7 +177,7 @@ class Balances(Handlers):
         return NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **figures, **nothing)
 
     def balance(self, account: Account, now: float) -> AccountBalanceWire:
-        """Return the balance of an account as it is sent."""
+        """Return the wire form of an account's balance."""
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)
@@ -215,7 +215,7 @@ class Balances(Handlers):
         return current_fields(wire, self._has)
 
     def _values(self, account: Account, now: float) -> dict[str, Decimal]:
-        """Return the long and short value of each instrument type. That of futures is their gain, or negative."""
+        """Return the long and short value of each instrument type. For futures it is the gain, possibly negative."""
         values = {f"{side}_{name}_value": _ZERO for name in _VALUE_NAMES.values() for side in ("long", "short")}
         for position in account.positions.values():
             name = _VALUE_NAMES[position.instrument.instrument_type]

@@ -1,7 +1,7 @@
 """Sans-I/O core of the simulator: maps a request and a time to a response.
 
-It has no sockets, no event loop and no clock of its own. So ``handle(request, now)`` serves a loopback port and a
-virtual clock alike. The same seed, requests and times give the same responses.
+It has no sockets, no event loop and no clock. So ``handle(request, now)`` serves a loopback port and a virtual clock
+alike. The same seed, requests and times give the same responses.
 """
 
 from __future__ import annotations
@@ -312,10 +312,10 @@ class Brokerage:
         return identity
 
     def _is_within_rate_limit(self, arrival: _Arrival) -> bool:
-        """Return whether a sliding window, of all requests and of this operation's, admits another one.
+        """Return whether the sliding windows, for all requests and for this operation, admit this one.
 
-        Under the published rates it is a tenth shorter than a second: those who space their requests by a second are
-        not refused for what the network added to one and not to the next.
+        Under the published rates, a window is a tenth shorter than a second: those who space their requests by a second
+        are not refused for what the network added to one and not to the next.
         """
         if self.rate_limit is None:
             return True

@@ -21,7 +21,7 @@ class ParsedRequest:
 
     ``query`` holds parsed values by the Python names of the parameters (integers, booleans, dates, epoch seconds for
     date-times, lists for arrays), ``body`` the validated request model (None without a body), ``record`` the ledger's
-    record of the request. ``behaviours`` are those of the interface version that serves it.
+    record of the request. ``behaviours`` are in force in the interface version that serves it.
     """
 
     operation: Operation[Any]
@@ -54,7 +54,7 @@ class ParsedRequest:
 
 
 class Access:
-    """Looks up accounts for a request: 404 for unknown ones, 403 for those of another customer.
+    """Looks up accounts for a request: 404 for unknown accounts, 403 for another customer's.
 
     ``numbers``: whether a customer may be named by number, beside ``me``.
     """

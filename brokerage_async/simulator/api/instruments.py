@@ -186,7 +186,7 @@ _PLACES = {
 
 
 class Instruments(FutureInstruments):
-    """Serves rows of the catalogue, most of which are rendered once."""
+    """Serves rows of the catalogue. Most are rendered once."""
 
     def equities(self, request: ParsedRequest) -> Response:
         """Return a page of equities, all or by symbol, filtered."""

@@ -86,7 +86,7 @@ class MarketTime(Handlers):
         return items(map(dumps, rows), request.context)
 
     def equity_session(self, request: ParsedRequest) -> Response:
-        """Return the current session of the stock exchanges, or that of another time."""
+        """Return the stock exchanges' session, now or at another time."""
         now = request.query.get("current_time", request.now)
         _require_sessions(request, "current_time", local_date(now))
         return item(current_session(CALENDARS[InstrumentCollection.EQUITY], now), request.context)
@@ -117,7 +117,7 @@ class MarketTime(Handlers):
         return self._previous(request, _futures_exchange(request))
 
     def futures_holidays(self, request: ParsedRequest) -> Response:
-        """Return the holidays of a futures exchange, which are those of the stock exchanges."""
+        """Return the holidays of a futures exchange. The stock exchanges have the same ones."""
         _futures_exchange(request)
         return self.equity_holidays(request)
 

@@ -118,7 +118,7 @@ class RequestProblem:
 
     @property
     def sentence(self) -> str:
-        """Message with its subject, which that of a rule has already."""
+        """Message with its subject. The message of a rule already has one."""
         return f"{self.domain} {self.message}" if self.rule is None else self.message
 
 

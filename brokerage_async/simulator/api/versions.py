@@ -66,5 +66,5 @@ class InterfaceVersions:
         return found[-1] if found else alive[0]
 
     def behaviours(self, version: str) -> Collection[str]:
-        """Return those of `CHANGES` that are in force in a version."""
+        """Return the `CHANGES` that are in force in a version."""
         return frozenset(name for name, since in CHANGES.items() if version >= since and self._settings.has(name))

@@ -1,1 +1,1 @@
-"""Control API and page of a running simulator, on a port of their own."""
+"""Control API and page of a running simulator, on a separate port."""

@@ -28,7 +28,7 @@ def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str
 
 
 def provenance(node: Mapping[str, Any], owner: Mapping[str, Any] | None = None) -> str:
-    """Return the source of a fact: its own, else that of its owner, else the service document."""
+    """Return the source of a fact: its own, else its owner's, else the service document."""
     return str(node.get("x-provenance", (owner or {}).get("x-provenance", "documented")))
 
 

@@ -43,7 +43,7 @@ _HEADERS = {
 
 
 class ControlServer:
-    """HTTP server on the loopback interface. Every call but those of the page's own files needs the token."""
+    """HTTP server on the loopback interface. Every call needs the token, except for the page's own files."""
 
     def __init__(self, api: ControlApi, port: int) -> None:
         self._api = api

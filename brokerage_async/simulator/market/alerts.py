@@ -39,7 +39,7 @@ class Alert:
     next_check: ScheduledEvent | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return the alert as it is sent.
+        """Return the wire form of the alert.
 
         Times that have not come are null, as recorded.
         """

@@ -35,13 +35,13 @@ def _easter(year: int) -> date:
 
 
 def _observed(day: date) -> date:
-    """Return the weekday on which a fixed-date holiday is observed."""
+    """Return the weekday when a fixed-date holiday is observed."""
     return day + {5: -_DAY, 6: _DAY}.get(day.weekday(), timedelta())
 
 
 @lru_cache(maxsize=64)
 def holidays(year: int) -> frozenset[date]:
-    """Return the days on which the exchanges stay closed."""
+    """Return the days when the exchanges stay closed."""
     new_year = date(year, 1, 1)
     days = {
         _nth_weekday(year, 1, 0, 3),
@@ -62,7 +62,7 @@ def holidays(year: int) -> frozenset[date]:
 
 @lru_cache(maxsize=64)
 def half_days(year: int) -> frozenset[date]:
-    """Return the days on which trading ends early."""
+    """Return the days when trading ends early."""
     candidates = {date(year, 7, 3), _nth_weekday(year, 11, 3, 4) + _DAY, date(year, 12, 24)}
     thanksgiving_friday = _nth_weekday(year, 11, 3, 4) + _DAY
     early = {day for day in candidates if day.weekday() < 4 or day == thanksgiving_friday}
@@ -70,12 +70,12 @@ def half_days(year: int) -> frozenset[date]:
 
 
 def expiration_day(friday: date) -> date:
-    """Return the day on which instruments of a week expire: its Friday, or the day before if that is a holiday."""
+    """Return the day when instruments of a week expire: its Friday, or the day before if that is a holiday."""
     return friday - _DAY if friday in holidays(friday.year) else friday
 
 
 def monthly_expiration(year: int, month: int) -> date:
-    """Return the day on which instruments of a month expire, in the week of the third Friday."""
+    """Return the day when instruments of a month expire, in the week of the third Friday."""
     return expiration_day(_nth_weekday(year, month, 4, 3))
 
 
@@ -155,7 +155,7 @@ class Calendar:
         return [session for day in days if (session := self.session(day)) is not None]
 
     def current(self, now: float) -> TradingSession | None:
-        """Return the session under way at ``now``, else that of today's date.
+        """Return the session under way at ``now``, else today's.
 
         None on a day without a session.
         """

@@ -126,7 +126,7 @@ class Catalogue:
         return known_equities().get(symbol) or self.equities.get(symbol)
 
     def is_underlying(self, symbol: str) -> bool:
-        """Return whether a symbol is that of a listed equity, future or cryptocurrency."""
+        """Return whether a symbol names a listed equity, future or cryptocurrency."""
         return product_of(symbol) is not None or symbol in CRYPTOCURRENCIES or self.equity(symbol) is not None
 
     def base_price(self, underlying: str) -> Decimal:

@@ -1,4 +1,4 @@
-"""Options on futures: chains of every product, of which one is large.
+"""Options on futures: chains of every product, one of them large.
 
 A chain has weekly expirations with 200 strikes each. The options of a quarter month's third week are the regular ones.
 Their root is the product's code. The roots of the others end in the week of the month (``ES2``).
@@ -142,7 +142,7 @@ class FutureOptionChain:
 
     @cached_property
     def table(self) -> RowTable[ListedOption]:
-        """Rows of the options. The fields that those of one expiration share are rendered once."""
+        """Rows of the options. Fields shared within one expiration are rendered once."""
         shared = dumps(_of_product(self.product))
         common = {one: _joined(dumps(self._of_expiration(one)), shared) for one in self.expirations}
         return RowTable(

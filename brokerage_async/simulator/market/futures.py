@@ -43,7 +43,7 @@ _WEEKS = range(1, 6)
 
 @attrs.frozen
 class OptionProduct:
-    """Options of a product with one root: the regular ones, or those of one week of the month."""
+    """Options of a product with one root: the regular ones, or the ones for one week of the month."""
 
     product: FutureProduct
     week: int | None = None
@@ -98,7 +98,7 @@ def option_products() -> Mapping[str, OptionProduct]:
 
 
 def _cutoffs() -> list[TradingCutoffWire]:
-    """Return the time at which trading of an expiring contract ends."""
+    """Return the time when trading of an expiring contract ends."""
     return [TradingCutoffWire(offset_seconds=_CUTOFF_SECONDS, timezone="Market Zone", timing="Default")]
 
 

@@ -128,7 +128,7 @@ class Metrics:
         return f"{self._random.between(low, high, key_of(equity.symbol), key):.6f}"
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
-        """Return the volatility that option prices imply, and that of the closing prices."""
+        """Return the volatility implied by option prices, and the volatility of closing prices."""
         days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
         closes = list(self._closes(equity.symbol, now, 91))
         changes = [log(one / other) for one, other in pairwise(closes)]

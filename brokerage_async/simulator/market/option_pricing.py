@@ -75,7 +75,7 @@ def price_of(
     rate: float = RATE,
     more_volatility: float = 0.0,
 ) -> float:
-    """Return the value of an option. At its expiration that of its exercise."""
+    """Return the value of an option. At its expiration, this is its exercise value."""
     sign = 1 if is_call else -1
     if years <= 0:
         return max(0.0, sign * (spot - strike))

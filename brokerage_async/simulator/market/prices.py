@@ -51,7 +51,7 @@ class Prices:
     # Control
 
     def set_price(self, symbol: str, price: Decimal, now: float) -> None:
-        """Set and hold the price of an equity, future or cryptocurrency, at which any quantity trades.
+        """Set and hold the price of an equity, future or cryptocurrency. Any quantity trades at it.
 
         Raises:
             ValueError: ``price`` is not positive, or not below 10**9.
@@ -121,7 +121,7 @@ class Prices:
         return quote
 
     def next_change(self, symbol: str, now: float) -> float:
-        """Return when the price of an underlying may change next, by itself. At most a day later."""
+        """Return when the price of an underlying may next change, unless it is set. At most a day later."""
         if self._held_quote(symbol, now) is not None:
             return next_minute(now)
         source = self._sources.get(symbol)
@@ -199,7 +199,7 @@ class Prices:
         )
 
     def trade_price(self, instrument: Instrument, now: float, *, buys: bool) -> Decimal:
-        """Return the price at which an order trades: ask or bid, or the held price itself."""
+        """Return the execution price of an order: ask or bid, or the held price itself."""
         if self._held_quote(instrument.underlying, now) is not None:
             return self.price(instrument, now)
         quote = self.market(instrument, now)

@@ -1,7 +1,7 @@
 """Quotes, the sources that they come from, and the random walk, a pure function of seed, symbol and minute.
 
 The walk is a sum of random values on grids of 1, 2, 4 ... minutes, each interpolated, with amplitudes that grow with
-the root of the distance, as those of a random walk do. So the price of any minute is known without those before it.
+the root of the distance, as in a random walk. So the price of any minute is known without those before it.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class RandomWalk:
         volatility: typical change within a minute, as a fraction of the price. A day has about 20 times as much.
         spread: distance between bid and ask, as a fraction of the price. At least 2 ticks.
         size: mean number of shares offered and wanted at a time.
-        price: price at the start, by default that of the instrument.
+        price: price at the start, by default the instrument's.
     """
 
     volatility: float = attrs.field(default=0.0003, validator=_positive)
@@ -155,7 +155,7 @@ class RandomWalk:
         return Decimal(int(max(0.0, now - local_epoch(day, 0)) // 60 * self.size * pace))
 
 
-@lru_cache(maxsize=4096)  # the height at the start is asked for at every quote, that of a minute by every order
+@lru_cache(maxsize=4096)  # every quote asks for the height at the start, every order for a minute's height
 def _height(random: KeyedRandom, key: int, minute: int) -> float:
     """Return the height of a walk in units of the volatility."""
     height = 0.0

@@ -287,7 +287,7 @@ class TrialRun:
         snapshots: list[Snapshot] = []
         notices: list[str] = []
         for session in sessions:
-            for trial in active:  # the close of the exit is that of this session until the next one
+            for trial in active:  # until the next session, this one's close is the exit's
                 trial.closed = session
                 trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
             active = [trial for trial in active if not self._ends(trial, exit_, session)]

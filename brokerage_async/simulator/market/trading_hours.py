@@ -21,7 +21,7 @@ _EXTENDED_START, _NIGHT_START = 7.0, -4.0
 
 
 def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
-    """Return the hours in which an order works."""
+    """Return the working hours of an order."""
     if "Overnight" in time_in_force and has("overnight_orders_work_at_night"):
         return "overnight"
     return "extended" if "Ext" in time_in_force else "regular"
@@ -57,7 +57,7 @@ def _trading(collection: InstrumentCollection, now: float, hours: Hours) -> Trad
 
 
 def opening(instrument: Instrument, now: float, *, hours: Hours) -> float:
-    """Return the earliest time, from ``now`` on, at which an order can be matched."""
+    """Return the earliest time, from ``now`` on, when an order can be matched."""
     session = trading_session(instrument, now, hours=hours)
     return now if session is None else max(now, session.open)
 

@@ -40,7 +40,7 @@ from ..trading.orders import Order
 def year_gains(account: Account, underlying: str, now: float) -> UnderlyingYearGainSummaryWire | None:
     """Return the summary of an underlying in the year of ``now``, None if nothing was traded in that year.
 
-    A position has one average price, so that the gain on lots is that of the year.
+    A position has one average price, so that the gain on lots equals the year's gain.
     """
     year = local_date(now).year
     scratch = attrs.evolve(account, positions={}, transactions=[])

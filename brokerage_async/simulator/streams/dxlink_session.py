@@ -80,9 +80,9 @@ class DxLinkSession(Session):
         self.customer: Customer | None = None
 
     def price_changed(self, underlying: str | None, now: float) -> None:
-        """Push the events of an underlying whose price was set. Those of all for None.
+        """Push the events of an underlying whose price was set, or of all for None.
 
-        Those of one aggregation period are merged, but under contract ``STREAM``.
+        Events of one aggregation period are merged, except under contract ``STREAM``.
         """
         for channel in list(self._channels.values()):
             keys = dict.fromkeys(

@@ -79,7 +79,7 @@ class StreamFaults:
         self.refusals: int = 0
 
     def add(self, name: str, *, kind: str | None = None, times: int = 1) -> None:
-        """Let the next ``times`` events meet a fault, those of type ``kind`` only if given.
+        """Let the next ``times`` events (of type ``kind``, if given) meet a fault.
 
         Kind ``protocol`` stands for all messages that are not events. Without a kind none of them meets a fault.
         """

@@ -98,7 +98,7 @@ class MarketRows:
     def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
         quote = self._prices.market(instrument, now)
         equity = self._catalogue.equity(instrument.symbol)
-        is_index = equity is not None and equity.is_index  # nobody trades it, so that its quote has no sizes
+        is_index = equity is not None and equity.is_index  # not traded, so its quote has no sizes
         bid_size, ask_size = (_NAN, _NAN) if is_index else (float(quote.bid_size or 100), float(quote.ask_size or 200))
         return {
             "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(quote.bid),

@@ -179,7 +179,7 @@ class StreamServer:
         self._once("AccountBalance", account, "", now, partial(self._views.balance, account))
 
     def _once(self, kind: str, account: Account, key: object, now: float, view: View) -> None:
-        """Push an object as it is after all changes of one moment."""
+        """Push the state of an object after all changes of one moment."""
         place = (kind, (account.number, key))
         if place in self._due:
             return

@@ -73,7 +73,7 @@ class Session(ABC):
                 self._close()
 
     def push(self, message: dict[str, Any], *, kind: str = "") -> None:
-        """Send a message as the faults have it; ``kind`` is that of an event, empty for protocol messages."""
+        """Send a message, subject to the faults; ``kind`` is the type of an event, empty for protocol messages."""
         if self.is_closed or self._faults.is_half_open or (self.is_mute and kind):
             return
         delivery = self._faults.deliver(kind)

@@ -63,7 +63,7 @@ class Bookkeeping:
     def receive_deliver(
         self, account: Account, instrument: Instrument, change: Decimal, price: Decimal, now: float, kind: str = ""
     ) -> None:
-        """Book a change of a position at an expiration, in which no order and no fee has a part.
+        """Book a change of a position at an expiration, without an order or fees.
 
         ``kind`` says how an option ended. A delivery has the actions of a trade.
         """
@@ -136,7 +136,7 @@ class Expirations:
                 self._end(account, instrument, held, now)
 
     def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
-        """End a position: by its value in cash, or by the delivery of what it is an option on."""
+        """End a position: by its value in cash, or by delivery of the option's underlying."""
         book = self._bookkeeping.receive_deliver
         if not instrument.is_option:
             return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")

@@ -36,7 +36,7 @@ RATES: Mapping[str, Rate] = {
 
 
 class Chances:
-    """Decides by the seed what happens to which order."""
+    """Decides from the seed which events each order meets."""
 
     def __init__(self, random: KeyedRandom, environment: str, has: Callable[[str], bool]) -> None:
         self._random = random

@@ -37,8 +37,8 @@ def tag_of(kind: ComplexOrderType, *, trigger: bool = False) -> str:
 class ComplexOrder:
     """Orders that depend on each other.
 
-    ``number`` is 0 in a dry-run. The ratio fields are those of a PAIRS order, which is ``released`` once its ratio is
-    met. Other types are when their trigger order is filled.
+    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
+    types when their trigger order is filled.
     """
 
     number: int
@@ -105,8 +105,8 @@ _SHORT = Message("margin_check_failed", "Insufficient buying power for this comp
 class ComplexPreflightResult:
     """Result of checking a complex order.
 
-    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take buying power
-    of their own: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
+    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take additional
+    buying power: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
     one is executed.
     """
 
@@ -275,7 +275,7 @@ class ComplexOrderDesk:
         working = [order for order in found.members if order.is_cancellable]
         if not working or any(order.is_on_its_way and not order.is_cancellable for order in found.members):
             raise RefusedError(422, "cannot_update_order", "This complex order cannot be cancelled now")
-        for order in reversed(working):  # the trigger order last: its end would cancel the others by itself
+        for order in reversed(working):  # the trigger order last: its end would cancel the others
             if order.is_cancellable:
                 self._exchange.cancel(order, now, by_user=True)
 
@@ -332,7 +332,7 @@ class ComplexOrderDesk:
         if parent is None or not order.is_terminal:
             return
         if order is parent.trigger and order.status is OrderStatus.FILLED:
-            if all(leg.remaining == 0 for leg in order.legs):  # the others close what it opened (a guess)
+            if all(leg.remaining == 0 for leg in order.legs):  # the others close its position (a guess)
                 self._release(parent, now)
         elif order.replaced_by is None and (order is parent.trigger or parent.waits_for_ratio):
             self._cancel_rest(parent, order, now)

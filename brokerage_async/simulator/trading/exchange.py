@@ -179,7 +179,7 @@ class Exchange:
         self._unschedule(order, "next", "evaluate", "beaten")
 
     def begin_replacement(self, order: Order, now: float) -> None:
-        """Cancel an order in favor of another one, unless a fill comes first."""
+        """Cancel an order in favor of its replacement, unless a fill comes first."""
         if not order.is_at_exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
@@ -203,14 +203,14 @@ class Exchange:
         order.scheduled[name] = self._event_queue.at(when, partial(self._run, order, action))
 
     def _run(self, order: Order, action: Callable[[Order, float], None], now: float) -> None:
-        """Do what is due, or keep it until the order is released."""
+        """Run a due action, or keep it until the order is released."""
         if self.is_frozen(order):
             self._waiting.append((order, order.status, action))
         else:
             action(order, now)
 
     def is_frozen(self, order: Order) -> bool:
-        """Return True while an order is in a status in which nothing may happen to it."""
+        """Return True while an order is in a status where nothing may happen to it."""
         return bool({(str(order.number), order.status.value), ("*", order.status.value)} & self._frozen)
 
     def freeze(self, number: str, status: OrderStatus) -> None:
@@ -218,7 +218,7 @@ class Exchange:
         self._frozen.add((number, status.value))
 
     def thaw(self, number: str, now: float) -> None:
-        """Undo `freeze` for an order, or for all (`*`), and do at once what was due meanwhile."""
+        """Undo `freeze` for an order, or for all (`*`), and run at once the actions that have become due."""
         self._frozen = {each for each in self._frozen if number not in ("*", each[0])}
         due = [each for each in self._waiting if number in ("*", str(each[0].number))]
         self._waiting = [each for each in self._waiting if each not in due]
@@ -471,7 +471,7 @@ class Exchange:
 
 
 def _is_off_tick(order: Order) -> bool:
-    """Return whether the price of a single leg is between two ticks. Spreads have tables of which nothing is known."""
+    """Return whether the price of a single leg is between two ticks. The tick tables of spreads are unknown."""
     price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
     return price is not None and not order.legs[0].instrument.is_on_tick(price)
 

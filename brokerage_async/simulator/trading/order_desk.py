@@ -233,7 +233,7 @@ class Interventions:
         self._exchange.freeze(order_id, OrderStatus(status))
 
     def release_order(self, now: float, *, order_id: str) -> None:
-        """Undo `hold_order` for an order, or all (`*`). What was due since happens now."""
+        """Undo `hold_order` for an order, or all (`*`). Events that have become due happen now."""
         self._exchange.thaw(order_id, now)
 
     def _able(self, order_id: str, status: OrderStatus) -> Order:

@@ -100,7 +100,7 @@ class Terms:
 
     @classmethod
     def of(cls, requested: NewOrder | OrderEdit | OrderEditDryRun | MarginOrder) -> Terms:
-        """Return the terms of a request, as far as it has them."""
+        """Return the terms of a request, None where it has none."""
         given: dict[str, Any] = {field.name: getattr(requested, field.name, None) for field in attrs.fields(cls)}
         return cls(**given)
 
@@ -125,8 +125,8 @@ class Order:
     """One order.
 
     Times are epoch seconds; ``number`` is 0 for the order of a dry-run. ``reserved`` is the buying power that it holds,
-    ``set_aside`` what it held before its replacement took over. While it is on its way to the exchange, it is
-    ``locked`` against requests.
+    ``set_aside`` the buying power that it held before its replacement took over. While it is on its way to the
+    exchange, it is ``locked`` against requests.
     """
 
     number: int
@@ -256,7 +256,7 @@ class Order:
 
     @property
     def units(self) -> int:
-        """Maximum number of equal parts in which it can be filled.
+        """Maximum number of equal partial fills.
 
         1 for fractional quantities.
         """

@@ -78,7 +78,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The message, which says so if nobody has seen the service use the code."""
+        """The message, marked if the service has never been seen to use the code."""
         return self.message if self.code in _SEEN else f"{self.message} (code invented by the simulator)"
 
     def wire(self, preflight_id: int | str | None) -> PreflightMessageWire:
@@ -155,7 +155,7 @@ class Preflight:
         """Check a whole order.
 
         ``freed`` is the buying power that the replaced order gives back. Positions and buying power do not matter yet
-        to an order that is ``deferred`` until another one is filled.
+        to an order that is ``deferred`` until another order is filled.
         """
         reopened = [] if deferred or order.replaces is not None else self.reopen(order)
         agreed: dict[str, Decimal] = {}
