@@ -226,9 +226,13 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     timer = threading.Timer(0.05, held.clear)
     started = asyncio.get_running_loop().time()
     asyncio.get_running_loop().call_soon(timer.start)  # within the block
-    with pytest.warns(ResourceWarning, match="dropped"):
+
+    async def ended() -> None:
         await asyncio.wait(polls(), timeout=5)
         timer.join()  # the other thread warns after it has woken the loop
+
+    with pytest.warns(ResourceWarning, match="dropped"):
+        await ended()
     assert asyncio.get_running_loop().time() - started < 4
 
 
