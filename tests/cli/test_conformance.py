@@ -72,7 +72,7 @@ async def test_nothing_differs_on_the_simulator() -> None:
     assert by_state(states, "as described") == OPERATIONS.keys() - changing - empty
     assert {each.effect for each in sent} == {Effect.READ, Effect.PREFLIGHT}
     assert {each.status for each in sent if each.outcome == "throttled"} == set()
-    assert len(sent) <= 110
+    assert len(sent) <= 115
     assert (states["orders.list"], report["versions"]["orders.list"]) == ("as described", "20261012")
     assert exit_code_of(report) == 0
 

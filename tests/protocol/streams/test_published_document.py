@@ -86,7 +86,8 @@ async def test_messages_of_client_and_simulator_keep_to_the_document(monkeypatch
     monkeypatch.setattr(MemorySocket, "receive", checked_receive)
     async with world() as (sim, client):
         start = sim.clock.time.replace(hour=0)
-        stream = client.stream.quotes(["AAPL", "SPX"], MARKET_EVENTS, start=start, period="5m")
+        symbols = ["AAPL", "SPX", ".AAPL260717C200"]
+        stream = client.stream.quotes(symbols, MARKET_EVENTS, start=start, period="5m")
         await stream.ready()
         kinds = {type(event) for event in await drain(stream, 5)}
         await client.stream.history(["AAPL"], "1h", start)
