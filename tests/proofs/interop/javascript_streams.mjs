@@ -41,5 +41,5 @@ quoteStreamer.addEventListener((events) => {
   for (const event of events) say({ streamer: 'quotes', type: event.eventType, data: event })
 })
 await quoteStreamer.connect()
-quoteStreamer.subscribe(['AAPL'])
+quoteStreamer.subscribe(['AAPL', '.AAPL260717C200'])
 quoteStreamer.subscribeCandles('AAPL', settings.candlesFrom, 1, 'm')

@@ -21,7 +21,7 @@ from brokerage_async.simulator import Simulator
 
 from .python_sdk import PACKAGE, session_of
 
-SYMBOLS = ["AAPL", "SPY"]
+SYMBOLS, OPTION = ["AAPL", "SPY"], ".AAPL260717C200"
 EVENTS = ("Quote", "Trade", "Summary", "Profile", "Greeks", "TimeAndSale", "TheoPrice")
 
 
@@ -93,7 +93,7 @@ async def _market(simulator: Simulator, session: Any) -> dict[str, str]:
     async with streamer_module.DXLinkStreamer(session) as streamer:
         for name in EVENTS:
             kind = getattr(dxfeed, name)
-            await streamer.subscribe(kind, SYMBOLS)
+            await streamer.subscribe(kind, [OPTION] if name in ("Greeks", "TheoPrice") else SYMBOLS)
             async with asyncio.timeout(15):
                 found[name] = str((await streamer.get_event(kind)).event_symbol)
         start = simulator.clock.time - timedelta(minutes=5)
