@@ -141,9 +141,11 @@ class Catalogue:
                 return None if equity is None or equity.is_index else equity.instrument()
             case InstrumentType.EQUITY_OPTION:
                 parsed = parse_occ(symbol)
-                if parsed is None or self.equity(parsed[0]) is None:
+                if parsed is None:
                     return None
                 root, expires, option_type, strike = parsed
+                if not strike or self.equity(root) is None:
+                    return None
                 return OptionDefinition(
                     symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
                 ).instrument()

@@ -268,7 +268,7 @@ def future_option_instrument(symbol: str) -> Instrument | None:
     match = _OPTION.fullmatch(symbol)
     product = product_of(match["future"]) if match else None
     expires = day_of(match["day"]) if match else None
-    if match is None or product is None or expires is None:
+    if match is None or product is None or expires is None or not Decimal(match["strike"]):
         return None
     expiration = Expiration(expires, product)
     return Instrument(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
-from math import exp
+from math import exp, isfinite
+
+import attrs
 
 from brokerage_async.models import InstrumentType, OptionType
 from brokerage_async.simulator.keyed_random import KeyedRandom
@@ -77,6 +80,28 @@ def test_quotes_are_the_ticks_around_the_value_and_follow_the_underlying() -> No
                 assert quote.bid <= quote.last <= quote.ask
                 at_expiration = option.expires_at or 0.0
                 assert prices.theory(option, at_expiration).price == float(prices.intrinsic(option, at_expiration))
+
+
+def test_no_option_has_a_strike_of_zero_and_all_others_have_a_price() -> None:
+    random = KeyedRandom(3)
+    prices = Prices(Catalogue(Sizes(equities=50), random, START), random)
+    options, futures = InstrumentType.EQUITY_OPTION, InstrumentType.FUTURE_OPTION
+    find = prices._catalogue.instrument
+    assert find(options, "AAPL  260717C00000000") is find(futures, "./ESZ6 EW3U6 260918P0.0") is None
+    odd = [
+        find(options, "AAPL  260717P00000001"), find(options, "AAPL  991231C99999999"),
+        find(options, "AAPL  200101C00100000"), find(options, "SPX   260717P06000000"),
+        find(futures, "./ESZ6 EW3U6 260918C99999999"), find(futures, "./6JU6 6JU6 260918P0.00000001"),
+    ]  # fmt: skip
+    failed = []
+    for spot, option in itertools.product(("0.0000001", "0.5", "999999999"), filter(None, odd)):
+        prices.set_price(option.underlying, Decimal(spot), START)
+        for at in (START - 4e7, START, (option.expires_at or 0) - 1, option.expires_at or 0):
+            quote, theory = prices.market(option, at), prices.theory(option, at)
+            if not (quote.bid <= quote.last <= quote.ask and all(map(isfinite, attrs.astuple(theory)))):
+                failed.append((spot, option.symbol, at))
+    assert failed == []
+    assert None not in odd
 
 
 def test_put_out_of_the_money_gains_when_the_share_falls() -> None:

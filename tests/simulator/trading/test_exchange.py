@@ -361,3 +361,13 @@ def check_quantities(harness: Harness) -> None:
             assert (order.status is OrderStatus.FILLED) == (one.remaining == 0)
             held += filled * one.sign
     assert account.held("AAPL") == held
+
+
+def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> None:
+    for without, status in (((), "Filled"), (("overnight_orders_work_at_night",), "Received")):
+        harness = Harness(without=without).login()
+        harness.wait_until("2026-06-11T01:00:00+00:00")  # Wednesday, 21:00 in New York
+        harness.login()
+        identifier = harness.place(limit("999.00", time_in_force="Ext Overnight"))
+        harness.wait(60)
+        assert (without, harness.status(identifier)) == (without, status)
