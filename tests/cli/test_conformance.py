@@ -26,6 +26,7 @@ from brokerage_async.operation import Effect
 from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
+from brokerage_async.simulator.api.versions import VERSIONS
 from tests.partial_listings import altered
 
 from .commands import invoke, parsed
@@ -38,7 +39,7 @@ EVENING = dt.datetime(2026, 6, 12, 22, tzinfo=dt.UTC)
 
 
 def simulator(**options: Any) -> Simulator:
-    return Simulator(**({"environment": "production", **SIZES} | options))
+    return Simulator(**({"environment": "production", "versions": VERSIONS, **SIZES} | options))
 
 
 async def report_of(
