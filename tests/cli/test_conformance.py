@@ -17,7 +17,7 @@ from brokerage_async._generated.behaviours import BEHAVIOURS, SWITCHES
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.cli.conformance import conformance, exit_code_of
 from brokerage_async.cli.options import Target
-from brokerage_async.cli.probes import PROBES, examine, unasked
+from brokerage_async.cli.probes import PROBES, VERSION, examine, unasked
 from brokerage_async.cli.service import Service
 from brokerage_async.cli.witness import NotAskedError, Witness
 from brokerage_async.errors import OrderOutcomeUnknownError
@@ -74,7 +74,7 @@ async def test_nothing_differs_on_the_simulator() -> None:
     assert {each.effect for each in sent} == {Effect.READ, Effect.PREFLIGHT}
     assert {each.status for each in sent if each.outcome == "throttled"} == set()
     assert len(sent) <= 115
-    assert (states["orders.list"], report["versions"]["orders.list"]) == ("as described", "20261012")
+    assert (states["orders.list"], report["versions"]["orders.list"]) == ("as described", VERSION)
     assert exit_code_of(report) == 0
 
 
@@ -143,7 +143,7 @@ async def test_differences_of_a_server_are_named() -> None:
     server.faults.add("GET", "/watchlists", "status(418)", times=None)
     server.faults.add("GET", "/public-watchlists$", altered("odd", lambda body: {**body, "took": 3}), times=None)
     server.faults.add("GET", "/quantity-decimal-precisions", retyped, times=None)
-    server.withdrawn_versions = {"20261012"}
+    server.withdrawn_versions = {VERSION}
     report = await report_of(server)
     found = {(each["operation"], each["where"]): each["seen"] for each in report["findings"]}
     assert found["positions.list", "$.data.items[].ticker"] == "string"
