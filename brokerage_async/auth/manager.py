@@ -171,6 +171,11 @@ class TokenManager:
         """Failure of the last token request, None after a success."""
         return self._last_failure
 
+    @property
+    def lifetime(self) -> float | None:
+        """Seconds until the current token is renewed at the latest, None without one."""
+        return None if self._lease is None else self._lease.expires_at - asyncio.get_running_loop().time()
+
     def peek(self, now: float) -> Secret | None:
         """Return the header value of a valid token, or None.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
-from . import accounts, call, completion, conformance, demo, fetch, market, orders, serve, stream, watch
+from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
 from .options import add
 
 __all__ = ["app"]
@@ -77,5 +77,6 @@ add(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )  # fmt: skip
 add(app, conformance.conformance, short_help="Compare what a service does with what is described here.")
+add(app, doctor.doctor, short_help="Check that this machine is ready to trade.")
 app.command(short_help="Print the schema of the service for other tools.")(schema)
 app.command(short_help="Print the completion script of a shell.")(completion.completion)

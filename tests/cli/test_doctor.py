@@ -1,0 +1,112 @@
+"""``brokerage-async doctor``: a machine that is ready, and misconfigurations, each of them named."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from email.utils import formatdate
+from pathlib import Path
+from ssl import PROTOCOL_TLS_SERVER, SSLContext
+
+import pytest
+import trustme
+import typer
+
+from brokerage_async.cli.doctor import CHECKS, Finding, doctor, examine
+from brokerage_async.cli.service import KNOWN
+from brokerage_async.journal import EntryKey, SqliteJournal
+from brokerage_async.simulator import Simulator
+from tests.raw_server import RawServer, answer
+
+from .commands import SMALL
+
+CLOSED = "127.0.0.1:1"
+UNAUTHORIZED = b'{"error": {"code": "token_invalid", "message": "no token"}}'
+
+
+@pytest.fixture
+async def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Simulator]:
+    """A service that the environment names, all well."""
+    for name in (*KNOWN, "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+    async with Simulator(environment="production", **SMALL) as simulator:
+        streamer = {"BROKERAGE_STREAMER_URL": str(simulator.streamer_url)}
+        journal = {"BROKERAGE_JOURNAL": str(tmp_path / "orders.journal")}
+        for name, value in {**simulator.environ, **streamer, **journal}.items():
+            monkeypatch.setenv(name, value)
+        yield simulator
+
+
+def states(findings: dict[str, Finding]) -> dict[str, str]:
+    return {name: finding.state for name, finding in findings.items()}
+
+
+async def test_machine_that_is_ready_is_told_so(simulator: Simulator, capsys: pytest.CaptureFixture[str]) -> None:
+    assert states(await examine()) == dict.fromkeys(CHECKS, "ok")
+    await doctor(as_json=True)
+    assert list(json.loads(capsys.readouterr().out)) == list(CHECKS)
+    changed = [each.target for each in simulator.ledger.requests if each.method != "GET"]
+    assert {path.rpartition("/")[2] for path in changed} == {"token", "dry-run"}
+
+
+async def test_each_misconfiguration_is_named(
+    simulator: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tls = SSLContext(PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
+    late = f"Date: {formatdate(time.time() - 3_600, usegmt=True)}"
+    broken = tmp_path / "not-a.journal"
+    broken.write_text("These are not the orders that you are looking for. " * 100)
+    async with (
+        RawServer(answer(b"<html>Welcome</html>", 200)) as other,
+        RawServer(answer(UNAUTHORIZED, 401), tls=tls) as untrusted,
+        RawServer(answer(UNAUTHORIZED, 401, late)) as behind,
+        RawServer(answer(b"", 407, 'Proxy-Authenticate: Basic realm="x"')) as proxy,
+    ):
+        cases: list[tuple[dict[str, str], str, str]] = [
+            ({"BROKERAGE_CLIENT_SECRET": ""}, "variables", "BROKERAGE_CLIENT_SECRET: is required"),
+            ({"BROKERAGE_REFRESH_TOKKEN": "x"}, "variables", "probably a typing error for BROKERAGE_REFRESH_TOKEN"),
+            ({"BROKERAGE_BASE_URL": f"http://{CLOSED}"}, "address", "could not reach"),
+            ({"BROKERAGE_BASE_URL": other.url}, "address", "unlike the service"),
+            ({"BROKERAGE_BASE_URL": untrusted.url}, "address", "certificate of 127.0.0.1 is not trusted"),
+            ({"BROKERAGE_PROXY": proxy.url}, "address", "asks for a user name and password (407)"),
+            ({"BROKERAGE_BASE_URL": behind.url}, "clock", "s ahead of the service"),
+            ({"BROKERAGE_CLIENT_SECRET": "s3cret-of-another"}, "token", "refused the credentials"),
+            ({"BROKERAGE_ACCEPT_VERSION": "20200101"}, "version", "does not serve version 20200101"),
+            ({"BROKERAGE_ACCOUNT": "5WT99999"}, "accounts", "BROKERAGE_ACCOUNT is none of them"),
+            ({"BROKERAGE_STREAMER_URL": f"ws://{CLOSED}"}, "streams", "account stream"),
+            ({"BROKERAGE_JOURNAL": str(broken)}, "journal", "not-a.journal"),
+            ({"BROKERAGE_JOURNAL": f"postgresql://{CLOSED}/orders"}, "journal", ""),
+            ({"REDIS_URL": f"redis://{CLOSED}/0"}, "Redis", "does not answer"),
+        ]
+        missed = []
+        for wrong, check, named in cases:
+            with monkeypatch.context() as patch:
+                for name, value in wrong.items():
+                    patch.setenv(name, value)
+                findings = await examine()
+                with pytest.raises(typer.Exit) as left:
+                    await doctor()
+            printed = "".join(capsys.readouterr())
+            first = next(name for name, finding in findings.items() if finding.state == "mend")
+            told = first == check and named in findings[check].found and findings[check].remedy
+            hidden = "s3cret" not in printed and simulator.refresh_token not in printed
+            if not told or not hidden or left.value.exit_code != 1:
+                missed.append((wrong, findings[check], first, hidden))
+        assert missed == []
+        assert [b"Authorization" in each for each in other.requests] == [False] * len(other.requests)
+        assert not any(b"/oauth/token" in each for each in other.requests)
+
+
+async def test_notes_do_not_fail(simulator: Simulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A grant that only reads, an account that is not named, an order of unknown outcome."""
+    monkeypatch.setenv("BROKERAGE_SCOPE", "read")
+    monkeypatch.delenv("BROKERAGE_ACCOUNT")
+    key = EntryKey(simulator.base_url, "production", simulator.account_numbers[0], "mine")
+    async with SqliteJournal(tmp_path / "orders.journal") as journal:
+        await journal.open(key, b"{}", owner="crashed", lease=30)
+    findings = await examine()
+    assert {name for name, finding in findings.items() if finding.state == "note"} == {"token", "accounts", "journal"}
+    assert "1 order of unknown outcome" in findings["journal"].found
+    await doctor()
