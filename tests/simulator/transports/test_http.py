@@ -134,7 +134,7 @@ async def test_restart_keeps_all_state(sim: Simulator, http: aiohttp.ClientSessi
         await http.get(f"{address}/watchlists")
     await sim.restart()
     assert sim.base_url == address
-    async with http.get(f"{address}/accounts/{sim.account_numbers[0]}/orders") as response:
+    async with http.get(f"{address}/accounts/{sim.account_numbers[0]}/orders/live") as response:
         assert len((await response.json())["data"]["items"]) == 1
 
 
