@@ -14,31 +14,16 @@ from typing import Any
 import hypothesis
 import pytest
 
-from brokerage_async._generated.operations import OPERATIONS
-from brokerage_async.simulator.api.versions import InterfaceVersions
 from tests.loops import VirtualLoop
+from tests.served_versions import serve_versions
 
 hypothesis.settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("project")
 
 
-SERVED_VERSIONS = tuple(filter(None, os.environ.get("SERVED_VERSIONS", "").split(",")))
-"""Interface versions that simulators serve in this run, unless a test chooses its own; see CONTRIBUTING.md."""
-
-
 def pytest_configure() -> None:
-    """Let simulators serve `SERVED_VERSIONS`, and operations ask for the oldest of them if theirs is gone."""
-    if not SERVED_VERSIONS:
-        return
-    make: Any = InterfaceVersions.__init__
-
-    def serve(self: InterfaceVersions, settings: Any, alive: Any = None, withdrawn: Any = ()) -> None:
-        make(self, settings, SERVED_VERSIONS if alive is None else alive, withdrawn)
-
-    pytest.MonkeyPatch().setattr(InterfaceVersions, "__init__", serve)
-    for operation in OPERATIONS.values():
-        if operation.version is not None and operation.version < min(SERVED_VERSIONS):
-            object.__setattr__(operation, "version", min(SERVED_VERSIONS))
+    """Let simulators serve the versions of this run."""
+    serve_versions()
 
 
 def pytest_sessionstart() -> None:

@@ -18,6 +18,7 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.simulator import Simulator
 from codegen.site import copies, pages
+from tests.served_versions import serve_versions
 from tests.tables import for_each
 
 from .documents import PAGES, README, ROOT, blocks
@@ -61,6 +62,7 @@ def run_snippet(snippet: str, folder: Path, environ: dict[str, str], output: Pat
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
+    serve_versions()
     with output.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
