@@ -339,7 +339,7 @@ def contract(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Test the simulator's page in a real Chromium (Debian's package). Says so without one."""
     session.install("-e", ".", *group("browser"))
-    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser"]))
+    session.run("pytest", "-q", "-rs", "-m", "browser", *(session.posargs or ["tests/browser", "tests/examples"]))
 
 
 @nox.session

@@ -78,6 +78,10 @@ async def simulator(
     without: Annotated[
         list[str] | None, typer.Option(help="id of a recorded behaviour to switch off; repeatable")
     ] = None,
+    customers: Annotated[int, typer.Option(min=1, max=100, help="customers who can sign in")] = 1,
+    redirect_uri: Annotated[
+        list[str] | None, typer.Option(help="address that the sign-in page may lead back to; repeatable")
+    ] = None,
     control_port: Annotated[
         int, typer.Option(min=0, max=65535, help="port of the control API and its page; 0 takes a free one")
     ] = 0,
@@ -93,7 +97,8 @@ async def simulator(
     await serve(
         environment=environment.value, host=host, port=port, seed=seed, latency=latency,
         wire=wire.value, rate_limit=rate_limit, state=state,
-        speed=speed, faults=fault or (), control_port=control_port, without=without or (), **options,
+        speed=speed, faults=fault or (), control_port=control_port, without=without or (),
+        customers=customers, redirect_uris=redirect_uri or (), **options,
     )  # fmt: skip
 
 
@@ -148,6 +153,10 @@ async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: An
             ) from None
         for name, value in simulator.environ.items():
             say(f"export {name}={value}")
+        for other in simulator.customers[1:]:
+            say(
+                f"# {other.username}, accounts {', '.join(other.account_numbers)}: sign in at {simulator.auth_page_url}"
+            )
         accounts = ", ".join(simulator.account_numbers)
         page = f"; page {simulator.page_url}" if simulator.page_url else ""
         moment = f"{simulator.clock.time:%Y-%m-%d %H:%M}Z"

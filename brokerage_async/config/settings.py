@@ -24,7 +24,8 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
     ``BROKERAGE_CLIENT_SECRET`` and ``BROKERAGE_REFRESH_TOKEN`` are required, and one of ``BROKERAGE_BASE_URL`` and
     ``BROKERAGE_ENVIRONMENT``: the published addresses are used only when the environment is named. Beside a base
     address, ``BROKERAGE_ENVIRONMENT`` is ``sandbox`` unless it says ``production``. ``BROKERAGE_CLIENT_ID``,
-    ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_USER_AGENT``, ``BROKERAGE_ACCEPT_VERSION``,
+    ``BROKERAGE_SCOPE``, ``BROKERAGE_STREAMER_URL``, ``BROKERAGE_AUTH_PAGE_URL``, ``BROKERAGE_USER_AGENT``,
+    ``BROKERAGE_ACCEPT_VERSION``,
     ``BROKERAGE_PROXY``, ``BROKERAGE_TRUST_ENV`` and ``BROKERAGE_ALLOW_HTTP`` (the last two ``true`` or ``false``) are
     optional (``none`` as the version asks for none), and ``BROKERAGE_HOSTS``: addresses of further hosts, as
     ``backtester=https://...``, separated by commas.
@@ -57,6 +58,7 @@ def settings_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Any
         "environment": Environment.named(
             read("ENVIRONMENT") or "sandbox",
             read("BASE_URL"),
+            auth_page_url=read("AUTH_PAGE_URL"),
             streamer_url=read("STREAMER_URL"),
             hosts={name: address for name, _, address in hosts} or None,
         ),

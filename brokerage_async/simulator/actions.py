@@ -28,8 +28,8 @@ def set_source(state: State, now: float, *, symbol: str, source: PriceSource) ->
 
 
 def authorize(state: State, now: float, *, address: str) -> str:
-    """Consent as the owner to an authorization request and return the redirect address."""
-    return state.authorization_server.authorize(address, state.owner, now)
+    """Consent to an authorization request and return the redirect address."""
+    return state.authorization_server.authorize(address, now)
 
 
 def expire_tokens(state: State, now: float) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable
+import html
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -24,7 +25,7 @@ LIFETIME = 900
 SCOPES = ("read", "trade", "openid")
 
 AUTH_PAGE = "/auth"
-"""Path of the authorization page. Every visitor is taken for the owner, and consents."""
+"""Path of the authorization page. A visitor consents: as the owner, or as one of several."""
 
 _SCHEME = "Bearer"
 _CODE_LIFETIME = 600.0
@@ -83,21 +84,29 @@ def _base64(content: bytes) -> str:
 class AuthorizationServer:
     """Issues and verifies the access tokens of one environment."""
 
-    def __init__(self, environment: str, customer: Customer, random: KeyedRandom) -> None:
+    def __init__(
+        self, environment: str, customers: Sequence[Customer], random: KeyedRandom, redirect_uris: Iterable[str] = ()
+    ) -> None:
         self._environment = environment
         self._random = random
         self._key = hashlib.sha256(self._secret("signing key").encode()).digest()
         self.application: Application = Application(
             client_id=self._secret("client id")[:32],
             client_secret=self._secret("client secret"),
-            redirect_uris=("http://127.0.0.1:8765/callback",),
+            redirect_uris=(*redirect_uris, "http://127.0.0.1:8765/callback"),
         )
         self._issued_count = 0
         self._generation = 0
         self._codes: dict[str, _Code] = {}
         self._grants: dict[str, AuthorizationGrant] = {}
         self._issued: dict[str, _Issued] = {}
-        self.personal: AuthorizationGrant = self.grant(customer, SCOPES)
+        self.customers: tuple[Customer, ...] = tuple(customers)
+        self.personals: tuple[AuthorizationGrant, ...] = tuple(self.grant(each, SCOPES) for each in customers)
+
+    @property
+    def personal(self) -> AuthorizationGrant:
+        """Personal grant of the owner."""
+        return self.personals[0]
 
     # Grants
 
@@ -123,19 +132,43 @@ class AuthorizationServer:
         )
         return self.application.client_secret
 
-    def authorize(self, address: str, customer: Customer, now: float) -> str:
-        """Consent to the authorization request at ``address`` and return the redirect address with its code."""
+    def sign_in_page(self, address: str) -> str | None:
+        """Return the page that asks who signs in, None where that is decided."""
         query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
-        redirect_uri = query.get("redirect_uri", "")
-        is_known = query.get("client_id") == self.application.client_id
-        if not is_known or redirect_uri not in self.application.redirect_uris or query.get("response_type") != "code":
-            raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
+        if len(self.customers) == 1 or "customer" in query:
+            return None
+        self._check(query)
+        links = "".join(
+            f'<p><a href="?{html.escape(urlencode(query | {"customer": each.username}))}">{each.username}</a>'
+            for each in self.customers
+        )
+        wanted = html.escape(query.get("scope", " ".join(SCOPES)))
+        return f"<!doctype html><title>Sign in</title><h1>Sign in</h1><p>A program asks for: {wanted}</p>{links}"
+
+    def authorize(self, address: str, now: float) -> str:
+        """Consent to the authorization request at ``address`` and return the redirect address with its code.
+
+        The key ``customer`` of its query names who consents, by default the owner.
+        """
+        query = {name: values[-1] for name, values in parse_qs(urlsplit(address).query).items()}
+        self._check(query)
+        name = query.get("customer", self.customers[0].username)
+        customer = next((each for each in self.customers if each.username == name), None)
+        if customer is None:
+            raise RefusedError(400, "invalid_request", "Unknown customer")
+        redirect_uri = query["redirect_uri"]
         scopes = frozenset(query.get("scope", "read trade openid").split())
         self._issued_count += 1
         code = self._secret(f"code {self._issued_count}")
         self._codes[code] = _Code(customer, scopes & set(SCOPES), redirect_uri, now + _CODE_LIFETIME)
         state = {"state": query["state"]} if "state" in query else {}
         return f"{redirect_uri}?{urlencode({'code': code} | state)}"
+
+    def _check(self, query: Mapping[str, str]) -> None:
+        is_known = query.get("client_id") == self.application.client_id
+        is_registered = query.get("redirect_uri") in self.application.redirect_uris
+        if not is_known or not is_registered or query.get("response_type") != "code":
+            raise RefusedError(400, "invalid_request", "Unknown client, redirect address or response type")
 
     # Tokens
 

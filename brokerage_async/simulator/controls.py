@@ -6,12 +6,29 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Literal
 
+import attrs
+
 from .api.brokerage import Brokerage
 from .clock import Clock
 from .faults import FaultPlan
 from .ledger import Ledger
 from .market.quotes import PriceSource
 from .streams.server import StreamServer
+
+
+@attrs.frozen(kw_only=True)
+class SimulatedCustomer:
+    """A customer who uses the application.
+
+    Attributes:
+        username: name on the sign-in page, and the value of the key ``customer`` of an authorization request.
+        account_numbers: accounts of this customer.
+        refresh_token: of the customer's personal grant.
+    """
+
+    username: str
+    account_numbers: tuple[str, ...]
+    refresh_token: str = attrs.field(repr=False)
 
 
 class People:
@@ -31,7 +48,7 @@ class People:
 
     @property
     def redirect_uri(self) -> str:
-        """Redirect address of the registered application."""
+        """First redirect address of the registered application."""
         return self.brokerage.state.authorization_server.application.redirect_uris[0]
 
     @property
@@ -50,6 +67,19 @@ class People:
         """Accounts of the owner: an empty one, one with positions and complex orders, and a cash account."""
         state = self.brokerage.state
         return tuple(account.number for account in state.accounts.of(state.owner))
+
+    @property
+    def customers(self) -> tuple[SimulatedCustomer, ...]:
+        """The customers who use the application, the owner first."""
+        state = self.brokerage.state
+        return tuple(
+            SimulatedCustomer(
+                username=customer.username,
+                account_numbers=tuple(account.number for account in state.accounts.of(customer)),
+                refresh_token=grant.refresh_token,
+            )
+            for customer, grant in zip(state.customers, state.authorization_server.personals, strict=True)
+        )
 
     @property
     def foreign_account_number(self) -> str:
@@ -217,7 +247,10 @@ class Controls(People):
         self._act("publish_watchlist", watchlist=name, symbols=list(symbols))
 
     def authorize(self, address: str) -> str:
-        """Consent as the owner to the authorization request at ``address`` and return the redirect address."""
+        """Consent to the authorization request at ``address`` and return the redirect address.
+
+        The owner consents, or the customer whose username is the ``customer`` of its query.
+        """
         redirect: str = self._act("authorize", address=address)
         return redirect
 

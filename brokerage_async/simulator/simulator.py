@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _ENVIRONMENTS = ("sandbox", "production")
 _WIRES = ("observed", "documented")
+MAX_CUSTOMERS = 100
 
 
 def check_options(
@@ -49,6 +51,8 @@ def check_options(
     rate_limit: object,
     prices: Mapping[str, Any] | None,
     without: Collection[object] = (),
+    customers: object = 1,
+    redirect_uris: Collection[object] = (),
 ) -> None:
     """Raise ValueError for the first option that is not valid."""
     if environment not in _ENVIRONMENTS:
@@ -71,6 +75,12 @@ def check_options(
     for behaviour in without:
         if behaviour not in SWITCHES:
             raise ValueError(f"without must name behaviours of {', '.join(sorted(SWITCHES))}; got {behaviour!r}")
+    if not _is_integer(customers) or not 1 <= customers <= MAX_CUSTOMERS:  # type: ignore[operator]
+        raise ValueError(f"customers must be a number from 1 to {MAX_CUSTOMERS}, got {customers!r}")
+    for address in redirect_uris:
+        parts = urlsplit(address) if isinstance(address, str) else None
+        if parts is None or parts.scheme not in ("http", "https") or not parts.netloc or parts.query:
+            raise ValueError(f"redirect_uris must hold full http or https addresses, got {address!r}")
     for symbol, source in (prices or {}).items():
         if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
             raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")
@@ -117,6 +127,8 @@ class Simulator(Controls):
             is not newer than its ``Accept-Version``, and the oldest without one.
         withdrawn_versions: values of ``Accept-Version`` that get a 406. A version among them is not alive any more.
         without: ids of recorded behaviours that are switched off, see the page of recorded behaviour.
+        customers: how many use the application. The sign-in page asks which of several it is.
+        redirect_uris: addresses that the sign-in page may lead back to, ``http://127.0.0.1:8765/callback`` besides.
 
     Attributes:
         clock: simulated time; ``clock.advance(seconds)`` moves it forward.
@@ -148,7 +160,10 @@ class Simulator(Controls):
         versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
         without: Iterable[str] = (),
+        customers: int = 1,
+        redirect_uris: Iterable[str] = (),
     ) -> None:
+        redirect_uris = tuple(redirect_uris)
         left_out = frozenset(without)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         check_options(
@@ -160,11 +175,14 @@ class Simulator(Controls):
             rate_limit=rate_limit,
             prices=prices,
             without=left_out,
+            customers=customers,
+            redirect_uris=redirect_uris,
         )
         self.clock: Clock = Clock(start)
         file = None if state is None else StateFile(state)
         if file is not None:
             options = {"seed": seed, "sizes": sizes, "cash": cash, "wire": wire, "without": sorted(left_out)}
+            options |= {"customers": customers, "redirect_uris": redirect_uris}
             start = _continued(file, start, environment=environment, **options)
             self.clock = Clock(start)
         settings = Settings(
@@ -174,6 +192,8 @@ class Simulator(Controls):
             sizes=sizes,
             cash=Decimal(cash),
             without=left_out,
+            customers=customers,
+            redirect_uris=redirect_uris,
         )
         self.brokerage: Brokerage = Brokerage(
             settings,
@@ -245,6 +265,9 @@ class Simulator(Controls):
             "BROKERAGE_CLIENT_SECRET": self.client_secret,
             "BROKERAGE_REFRESH_TOKEN": self.refresh_token,
             "BROKERAGE_ACCOUNT": self.account_numbers[0],
+            "BROKERAGE_STREAMER_URL": self.streamer_url,
+            "BROKERAGE_AUTH_PAGE_URL": self.auth_page_url,
+            "BROKERAGE_REDIRECT_URI": self.redirect_uri,
         }
         if self.control_url is not None:
             variables |= {"BROKERAGE_CONTROL_URL": self.control_url, "BROKERAGE_CONTROL_TOKEN": self.control_token}
@@ -281,16 +304,18 @@ class Simulator(Controls):
             client_secret=self.client_secret, refresh_token=self.refresh_token, client_id=self.client_id
         )
 
-    def client(self, **options: Any) -> Client:
+    def client(self, customer: int = 0, **options: Any) -> Client:
         """Return a client of this service, not yet entered; ``options`` are the client's own.
 
-        It uses real HTTP, or the in-memory transport if the simulator was never entered.
+        It is for the owner, or another of the `customers` by its position. It uses real HTTP, or the in-memory
+        transport if the simulator was never entered.
         """
         from ..client import Client
 
         if not self._server.has_listened:
             options.setdefault("transport", self.transport())
-        return Client(self.environment, self.credentials, **options)
+        credentials = attrs.evolve(self.credentials, refresh_token=self.customers[customer].refresh_token)
+        return Client(self.environment, credentials, **options)
 
     def transport(self) -> InMemoryTransport:
         """Return a new in-memory transport to this brokerage."""

@@ -49,7 +49,10 @@ _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """Parameters of an environment: name, seed, start (epoch seconds), sizes, initial cash, behaviours left out."""
+    """Parameters of an environment: name, seed, start (epoch seconds), sizes, initial cash, behaviours left out.
+
+    ``customers`` use the application, whose sign-in leads back to the ``redirect_uris``.
+    """
 
     environment: str
     seed: int
@@ -57,6 +60,8 @@ class Settings:
     sizes: Sizes = attrs.field(factory=Sizes)
     cash: Decimal = Decimal(10_000_000)
     without: frozenset[str] = frozenset()
+    customers: int = 1
+    redirect_uris: tuple[str, ...] = ()
 
     def has(self, behaviour: str) -> bool:
         """Return True unless an entry of the list of recorded behaviour is switched off."""
@@ -78,6 +83,13 @@ class State:
         self.bookkeeping: Bookkeeping = Bookkeeping(dialect)
         self.owner: Customer = Customer(_OWNER + random.below(10_000, 2), "simulated-owner")
         self.other_customer: Customer = Customer(_OTHER_CUSTOMER + random.below(10_000, 3), "simulated-stranger")
+        self.customers: tuple[Customer, ...] = (
+            self.owner,
+            *(
+                Customer(_OWNER + 100_000 * number + random.below(10_000, 2, number), f"simulated-customer-{number}")
+                for number in range(2, settings.customers + 1)
+            ),
+        )
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
@@ -99,22 +111,30 @@ class State:
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
         self.backtests: Backtests = Backtests(self.catalogue, TrialRun(self.prices), random)
-        self.authorization_server: AuthorizationServer = AuthorizationServer(settings.environment, self.owner, random)
+        self.authorization_server: AuthorizationServer = AuthorizationServer(
+            settings.environment, self.customers, random, settings.redirect_uris
+        )
         self.quote_tokens: QuoteTokens = QuoteTokens(random)
         self.public_watchlists: PublicWatchlists = PublicWatchlists(self.catalogue)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
         self._place_complex_orders()
 
+    @property
+    def own_accounts(self) -> tuple[Account, ...]:
+        """Accounts of all customers who use the application."""
+        return tuple(account for customer in self.customers for account in self.accounts.of(customer))
+
     # Initial state
 
     def _open_accounts(self) -> None:
-        """Open three accounts of the owner and one of another customer.
+        """Open three accounts of the owner, one of a stranger, and two of each further customer.
 
         The owner's are an empty one, one with positions, and a cash account.
         """
         start, base = self.settings.start, 1000 + self.random.below(8000, 4)
-        plan = (("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer))
+        plan = [("Margin", self.owner), ("Margin", self.owner), ("Cash", self.owner), ("Margin", self.other_customer)]
+        plan += [(kind, customer) for customer in self.customers[1:] for kind in ("Margin", "Cash")]
         for number, (kind, customer) in enumerate(plan, start=1):
             account = self.accounts.open(f"5WT{base}{number}", customer, kind, Decimal(0))
             self.bookkeeping.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)

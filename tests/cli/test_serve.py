@@ -37,7 +37,7 @@ def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
     )  # fmt: skip
     try:
         assert server.stdout is not None
-        lines = [server.stdout.readline() for _ in range(9)]
+        lines = [server.stdout.readline() for _ in range(12 + options.count("--customers"))]
         yield lines, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
     finally:
         server.send_signal(signal.SIGINT)
@@ -49,7 +49,7 @@ def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
 @pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
 def test_simulator_prints_all_that_another_process_needs() -> None:
     with serving("--environment", "production", "--seed", "3") as (lines, settings):
-        assert len(settings) == 8
+        assert len(settings) == 11
         assert settings["BROKERAGE_ACCOUNT"] in lines[-1]
         call = subprocess.run(
             [sys.executable, "-m", "brokerage_async", "call", "watchlists.list"],

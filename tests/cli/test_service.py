@@ -128,4 +128,5 @@ def test_known_variables_are_those_that_configure_a_client() -> None:
     assert read <= set(KNOWN)
     assert set(KNOWN) - read == {
         "BROKERAGE_ACCOUNT", "BROKERAGE_JOURNAL", "BROKERAGE_CONTROL_URL", "BROKERAGE_CONTROL_TOKEN",
+        "BROKERAGE_REDIRECT_URI",
     }  # fmt: skip

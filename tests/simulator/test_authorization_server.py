@@ -126,3 +126,26 @@ def test_environments_do_not_share_credentials() -> None:
     there, here = Harness(environment="production").login(), Harness().login()
     here.headers["Authorization"] = there.headers["Authorization"]
     assert here.ask("GET", "/watchlists").status == 401
+
+
+def test_each_of_several_customers_signs_in_as_who_they_are() -> None:
+    harness = Harness(customers=3, redirect_uris=["https://app.example/back"])
+    sim = harness.sim
+    query = {"client_id": sim.client_id, "redirect_uri": "https://app.example/back", "response_type": "code"}
+    page = harness.ask("GET", f"/auth?{urlencode(query)}", user_agent=None, authorization=None)
+    names = [customer.username for customer in sim.customers]
+    assert page.status == 200
+    assert [name for name in names if f">{name}</a>" not in page.body.decode()] == []
+    assert len({account for customer in sim.customers for account in customer.account_numbers}) == 3 + 2 + 2
+    for customer in sim.customers:
+        address = f"{sim.auth_page_url}?{urlencode({**query, 'customer': customer.username})}"
+        code = parse_qs(urlsplit(sim.authorize(address)).query)["code"][0]
+        granted = exchange(harness, code, redirect_uri="https://app.example/back")
+        answer = harness.ask("GET", "/customers/me/accounts", authorization=f"Bearer {granted['access_token']}")
+        rows = json.loads(answer.body)["data"]["items"]
+        assert tuple(row["account"]["account-number"] for row in rows) == customer.account_numbers
+    with pytest.raises(Exception, match="Unknown customer"):
+        sim.authorize(f"{sim.auth_page_url}?{urlencode({**query, 'customer': 'nobody'})}")
+    for wrong in ({"customers": 0}, {"customers": True}, {"redirect_uris": ["/back"]}, {"redirect_uris": [5]}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Simulator(**wrong)  # type: ignore[arg-type]

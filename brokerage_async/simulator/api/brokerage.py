@@ -253,7 +253,10 @@ class Brokerage:
         if not self._is_within_rate_limit(arrival):
             return Response(status=429, headers={}, body=b"")
         if arrival.path == AUTH_PAGE:
-            target = self.state.authorization_server.authorize(arrival.request.url, self.state.owner, arrival.now)
+            page = self.state.authorization_server.sign_in_page(arrival.request.url)
+            if page is not None:
+                return Response(status=200, headers={"content-type": "text/html; charset=utf-8"}, body=page.encode())
+            target = self.state.authorization_server.authorize(arrival.request.url, arrival.now)
             return Response(status=302, headers={"location": target}, body=b"")
         headers = {name.lower(): value for name, value in arrival.request.headers.items()}
         user_agent = headers.get("user-agent")

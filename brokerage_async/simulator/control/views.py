@@ -237,7 +237,7 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
     """Return everything that the page shows."""
     state = brokerage.state
     symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
-    alerts = (state.alert_monitor.of(customer) for customer in (state.owner, state.other_customer))
+    alerts = (state.alert_monitor.of(customer) for customer in (*state.customers, state.other_customer))
     return StateView(
         clock=ClockView(time=timestamp(now), speed=speed),
         rate_limit=brokerage.rate_limit,
@@ -245,7 +245,7 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
         prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_PRICES]],
         orders=order_views(state),
         fills=_fills(state),
-        accounts=[_account(state, account, now) for account in state.accounts.of(state.owner)],
+        accounts=[_account(state, account, now) for account in state.own_accounts],
         alerts=[
             AlertView(
                 symbol=alert.symbol,
@@ -279,7 +279,7 @@ def order_views(state: State) -> list[OrderView]:
 
 
 def _newest(state: State) -> list[Order]:
-    return state.order_store.of(state.accounts.of(state.owner))[-MAX_ROWS:]
+    return state.order_store.of(state.own_accounts)[-MAX_ROWS:]
 
 
 def _fills(state: State) -> list[FillView]:
