@@ -166,41 +166,37 @@ class TestCancellation:
         refusals=st.lists(st.integers(0, 20), max_size=4),
     )
     @settings(max_examples=200)
-    def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
+    @on_virtual_time
+    async def test_no_slot_is_ever_lost(self, capacity: int, rate: Any, visitors: Any, refusals: Any) -> None:
         """Visitors come, stay and are cancelled at any time, 429 falls in between. In the end all slots are free."""
+        lane = Lane(capacity, rate)
+        loop = asyncio.get_running_loop()
+        inside = most = 0
 
-        @on_virtual_time
-        async def scene() -> None:
-            lane = Lane(capacity, rate)
-            loop = asyncio.get_running_loop()
-            inside = most = 0
+        async def visitor(come: int, stay: int) -> None:
+            nonlocal inside, most
+            await asyncio.sleep(come / 10)
+            await enter(lane)
+            inside += 1
+            most = max(most, inside)
+            try:
+                await asyncio.sleep(stay / 10)
+            finally:
+                inside -= 1
+                lane.release()
 
-            async def visitor(come: int, stay: int) -> None:
-                nonlocal inside, most
-                await asyncio.sleep(come / 10)
-                await enter(lane)
-                inside += 1
-                most = max(most, inside)
-                try:
-                    await asyncio.sleep(stay / 10)
-                finally:
-                    inside -= 1
-                    lane.release()
-
-            tasks = []
-            for come, stay, cancelled in visitors:
-                tasks.append(asyncio.create_task(visitor(come, stay)))
-                if cancelled is not None:
-                    loop.call_later(cancelled / 10, tasks[-1].cancel)
-            for moment in refusals:
-                loop.call_later(moment / 10, lambda: lane.throttled(loop.time(), loop.time(), lambda streak: 0.3))
-            await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 600)
-            assert most <= capacity
-            assert (lane.in_flight, lane.waiting) == (0, 0)
-            await asyncio.sleep(30)
-            assert lane.try_acquire(loop.time())
-
-        scene()
+        tasks = []
+        for come, stay, cancelled in visitors:
+            tasks.append(asyncio.create_task(visitor(come, stay)))
+            if cancelled is not None:
+                loop.call_later(cancelled / 10, tasks[-1].cancel)
+        for moment in refusals:
+            loop.call_later(moment / 10, lambda: lane.throttled(loop.time(), loop.time(), lambda streak: 0.3))
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 600)
+        assert most <= capacity
+        assert (lane.in_flight, lane.waiting) == (0, 0)
+        await asyncio.sleep(30)
+        assert lane.try_acquire(loop.time())
 
 
 @on_virtual_time

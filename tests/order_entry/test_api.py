@@ -178,24 +178,20 @@ class Silent:
     ],
     ids=["neither", "visibility_delay", "reconcile", "both"],
 )
-def test_each_call_searches_by_its_own_policy(
+@on_virtual_time
+async def test_each_call_searches_by_its_own_policy(
     call: Callable[..., Awaitable[Any]], options: dict[str, Any], seconds: float
 ) -> None:
     """The lists cannot be read: the search ends with the policy."""
-
-    @on_virtual_time
-    async def run() -> None:
-        async with Silent().client as client:
-            journal = MemoryJournal()
-            entry = OrderEntry(client, journal)
-            if call is CALLS["recover"]:
-                key = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
-                await journal.open(key, b"{}", owner="dead", lease=0)
-            with contextlib.suppress(OrderOutcomeUnknownError):
-                await call(entry, **options)
-            assert seconds <= asyncio.get_running_loop().time() < seconds + 20
-
-    run()
+    async with Silent().client as client:
+        journal = MemoryJournal()
+        entry = OrderEntry(client, journal)
+        if call is CALLS["recover"]:
+            key = EntryKey(client.environment.origin, "sandbox", "A1", "mine")
+            await journal.open(key, b"{}", owner="dead", lease=0)
+        with contextlib.suppress(OrderOutcomeUnknownError):
+            await call(entry, **options)
+        assert seconds <= asyncio.get_running_loop().time() < seconds + 20
 
 
 @pytest.mark.parametrize("name", ["place", "place_complex", "replace", "edit"])
@@ -237,17 +233,14 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         ({"order_type": OrderType.STOP}, "stop-trigger"),
     ],
 )
-def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, Any], field: str) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with floor() as here:
-            with pytest.raises(InvalidRequestError) as caught:
-                await here.entry.place(here.account, attrs.evolve(order(), **change))
-            assert field in str(caught.value)
-            assert not here.sim.ledger.requests
-            assert not await here.journaled()
-
-    run()
+@on_virtual_time
+async def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, Any], field: str) -> None:
+    async with floor() as here:
+        with pytest.raises(InvalidRequestError) as caught:
+            await here.entry.place(here.account, attrs.evolve(order(), **change))
+        assert field in str(caught.value)
+        assert not here.sim.ledger.requests
+        assert not await here.journaled()
 
 
 @on_virtual_time

@@ -57,23 +57,20 @@ async def test_an_older_order_is_read_for_further_back() -> None:
 
 
 @pytest.mark.parametrize("months", [-6, 6])
-def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        pages = [
-            [order("x", days_ago=0)],
-            [order("y", days_ago=2)],
-            [order("a", days_ago=2.5)],
-            [order("z", days_ago=30)],
-        ]
-        account = Account([[]], pages)
-        moment = NOW + timedelta(days=30 * months)
-        lists = OrderLists(account)  # type: ignore[arg-type]
-        window = Window.since(moment, moment + timedelta(seconds=5))
-        sighting = await lists.poll("A1", {"a"}, window, by=lambda each: each.external_identifier)
-        assert list(sighting.orders) == ["a"]
-
-    run()
+@on_virtual_time
+async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
+    pages = [
+        [order("x", days_ago=0)],
+        [order("y", days_ago=2)],
+        [order("a", days_ago=2.5)],
+        [order("z", days_ago=30)],
+    ]
+    account = Account([[]], pages)
+    moment = NOW + timedelta(days=30 * months)
+    lists = OrderLists(account)  # type: ignore[arg-type]
+    window = Window.since(moment, moment + timedelta(seconds=5))
+    sighting = await lists.poll("A1", {"a"}, window, by=lambda each: each.external_identifier)
+    assert list(sighting.orders) == ["a"]
 
 
 @on_virtual_time
@@ -83,18 +80,15 @@ async def test_orders_without_a_time_do_not_end_the_reading() -> None:
 
 
 @pytest.mark.parametrize("broken", ["live", "everything"])
-def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken: str) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        failure = ServerError("down", status=503)
-        pages = [[order("x")], failure]
-        account = Account(pages, [[order("b")]]) if broken == "live" else Account([[order("b")]], pages)
-        sighting = await poll(account, "a")
-        assert (dict(sighting.orders), sighting.complete, sighting.error) == ({}, False, failure)
-        assert not sighting.permanent
-        assert list((await poll(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
-
-    run()
+@on_virtual_time
+async def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken: str) -> None:
+    failure = ServerError("down", status=503)
+    pages = [[order("x")], failure]
+    account = Account(pages, [[order("b")]]) if broken == "live" else Account([[order("b")]], pages)
+    sighting = await poll(account, "a")
+    assert (dict(sighting.orders), sighting.complete, sighting.error) == ({}, False, failure)
+    assert not sighting.permanent
+    assert list((await poll(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
 
 
 @on_virtual_time

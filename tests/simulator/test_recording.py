@@ -22,27 +22,24 @@ async def buy(sim: Simulator, ticket: Any) -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool) -> None:
-    @on_virtual_time
-    async def main() -> None:
-        sim = Simulator(**SMALL, **({"state": tmp_path / "state"} if kept else {}))
-        await buy(sim, market(buy_to_open("AAPL", 10)))
-        snapshot, before, now = sim.snapshot(), sim.ledger.history(), sim.clock.now()
-        futures = []
-        for _ in range(2):
-            await buy(sim, limit(buy_to_open("MSFT", 5), price="20"))
-            sim.set_price("AAPL", 5)
-            futures.append(sim.ledger.history())
-            sim.restore(snapshot)
-            assert (sim.ledger.history(), sim.clock.now()) == (before, now)
-            assert sim.price("AAPL") > 100
-        assert futures[0] == futures[1] != before
-        if kept:
-            assert sim._file is not None
-            assert len(sim._file.entries()) == len(snapshot.entries)
-            sim._file.close()
-
-    main()
+@on_virtual_time
+async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool) -> None:
+    sim = Simulator(**SMALL, **({"state": tmp_path / "state"} if kept else {}))
+    await buy(sim, market(buy_to_open("AAPL", 10)))
+    snapshot, before, now = sim.snapshot(), sim.ledger.history(), sim.clock.now()
+    futures = []
+    for _ in range(2):
+        await buy(sim, limit(buy_to_open("MSFT", 5), price="20"))
+        sim.set_price("AAPL", 5)
+        futures.append(sim.ledger.history())
+        sim.restore(snapshot)
+        assert (sim.ledger.history(), sim.clock.now()) == (before, now)
+        assert sim.price("AAPL") > 100
+    assert futures[0] == futures[1] != before
+    if kept:
+        assert sim._file is not None
+        assert len(sim._file.entries()) == len(snapshot.entries)
+        sim._file.close()
 
 
 def test_past_is_repeated_or_refused_but_never_changed() -> None:

@@ -234,21 +234,18 @@ async def test_cancelled_consumer_loses_no_event_and_leaves_nothing(sim: Simulat
 
 
 @pytest.mark.parametrize("turns", range(0, 40, 3))
-def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with world() as (sim, client):
-            quotes = client.stream.quotes(["SPY"])
-            tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await quotes.aclose()
-            assert sim.streams.sessions == []
-
-    run()
+@on_virtual_time
+async def test_consumer_cancelled_at_any_turn_leaves_no_connection(turns: int) -> None:
+    async with world() as (sim, client):
+        quotes = client.stream.quotes(["SPY"])
+        tasks = [asyncio.ensure_future(quotes.ready()), asyncio.ensure_future(anext(quotes))]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await quotes.aclose()
+        assert sim.streams.sessions == []
 
 
 @in_world
@@ -445,20 +442,17 @@ async def test_connection_is_closed_even_if_its_task_is_cancelled_twice(sim: Sim
 
 
 @pytest.mark.parametrize("turns", range(0, 40, 4))
-def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with world() as (sim, client):
-            streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"], [models.Candle])]
-            tasks = [asyncio.ensure_future(anext(stream)) for stream in streams]
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            await client.aclose()
-            assert sim.streams.sessions == []
-            for result in await asyncio.gather(*tasks, return_exceptions=True):
-                assert isinstance(result, errors.ConfigurationError | Snapshot)
-
-    run()
+@on_virtual_time
+async def test_client_closed_at_any_turn_of_connecting_leaves_nothing(turns: int) -> None:
+    async with world() as (sim, client):
+        streams = [client.stream.account(sim.account_numbers[:1]), client.stream.quotes(["SPY"], [models.Candle])]
+        tasks = [asyncio.ensure_future(anext(stream)) for stream in streams]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await client.aclose()
+        assert sim.streams.sessions == []
+        for result in await asyncio.gather(*tasks, return_exceptions=True):
+            assert isinstance(result, errors.ConfigurationError | Snapshot)
 
 
 @on_virtual_time

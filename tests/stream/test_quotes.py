@@ -106,17 +106,14 @@ async def test_later_consumer_gets_no_quote_of_a_lost_connection(sim: Simulator,
 
 
 @pytest.mark.parametrize("turns", range(0, 30, 3))
-def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        async with world() as (_, client), client.stream.quotes(["AAPL"]) as first:
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            async with client.stream.quotes(["AAPL"], [models.Trade]):
-                pass
-            await asyncio.wait_for(first.ready(), 5)
-
-    run()
+@on_virtual_time
+async def test_consumer_that_leaves_early_does_not_hold_up_the_others(turns: int) -> None:
+    async with world() as (_, client), client.stream.quotes(["AAPL"]) as first:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        async with client.stream.quotes(["AAPL"], [models.Trade]):
+            pass
+        await asyncio.wait_for(first.ready(), 5)
 
 
 @in_world
@@ -185,14 +182,11 @@ async def test_candles_begin_with_a_snapshot_from_the_start(sim: Simulator, clie
 
 
 @pytest.mark.parametrize("kind", sorted(set(MARKET_EVENTS) - {"Series", "Candle"}))
-def test_events_of_each_type(kind: str) -> None:
-    @on_virtual_time
-    async def run() -> None:
-        symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
-        async with world() as (_, client), client.stream.quotes([symbol], [kind]) as stream:
-            assert type(await within(1, stream)) is MARKET_EVENTS[kind]
-
-    run()
+@on_virtual_time
+async def test_events_of_each_type(kind: str) -> None:
+    symbol = ".AAPL260717C200" if kind in ("Greeks", "TheoPrice") else "AAPL"
+    async with world() as (_, client), client.stream.quotes([symbol], [kind]) as stream:
+        assert type(await within(1, stream)) is MARKET_EVENTS[kind]
 
 
 @in_world
