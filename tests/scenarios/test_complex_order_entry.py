@@ -14,11 +14,11 @@ from brokerage_async import tickets
 from brokerage_async._generated.models import Comparator, ComplexOrderType, NewComplexOrder
 from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError, PreflightError
 from brokerage_async.journal import EntryState
-from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Placement
+from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
-from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, Floor, bracket_order, exclusive_orders, floor, hold, order
+from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, floor, hold, order
 
 SUBMIT = COMPLEX.submit
 SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
@@ -290,15 +290,6 @@ async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours()
 
 
 @on_virtual_time
-async def test_complex_order_that_is_absent_is_sent_again_with_the_same_bytes() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
-        assert len(set(here.wire.bodies["complex_orders.submit"])) == 1
-
-
-@on_virtual_time
 async def test_second_copy_is_reported() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -406,23 +397,6 @@ async def test_complex_order_whose_trigger_was_replaced_is_found(hidden: bool) -
 
 
 # --- workers, processes, journals
-
-
-@on_virtual_time
-async def test_two_workers_with_the_same_complex_order_place_it_once() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after", times=2)
-        work = [
-            OrderEntry(here.client, here.journal, reconcile=POLICY).place_complex(
-                here.account, bracket_order("mine"), resubmit=2
-            )
-            for _ in range(3)
-        ]
-        results = await asyncio.gather(*work, return_exceptions=True)
-        outcomes = [one.outcome if isinstance(one, Placement) else getattr(one, "code", one) for one in results]
-        assert Outcome.PLACED in outcomes
-        assert set(outcomes) <= {Outcome.PLACED, "in_progress"}
-        assert placed(here) == 1
 
 
 @on_virtual_time

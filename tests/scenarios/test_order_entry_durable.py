@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from brokerage_async.config import RetryPolicy
-from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryKey, EntryState, JournalError, SqliteJournal
-from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
+from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import Simulator
 from tests.trading import SMALL, order
 
@@ -48,63 +46,6 @@ async def test_the_order_is_on_disk_when_the_submit_arrives(tmp_path: Path) -> N
         async with SqliteJournal(path) as reader:
             (found,) = await reader.entries("sandbox")
         assert (found.state, found.body) == (EntryState.PLACED, placement.body)
-
-
-@pytest.mark.parametrize(
-    ("action", "times", "said"),
-    [
-        ("refuse", 1, "unknown"),  # over HTTP, all that can be refused is a request that was read already
-        ("drop_before", 1, "unknown"),
-        ("drop_after", 1, "placed"),
-        ("hang", 1, "unknown"),
-        ("hang_after", 1, "placed"),
-        ("truncate", 1, "placed"),
-        ("garbage", 1, "placed"),
-        ("status(503)", 1, "unknown"),
-        ("after_html(502)", 1, "placed"),
-        ("rate_limited", 1, "placed"),
-        ("unauthorized", 1, "placed"),
-    ],
-)
-async def test_the_same_over_real_connections(tmp_path: Path, action: str, times: int, said: str) -> None:
-    looks, options = ReconcilePolicy(visibility_delay=0.3, first=0.05, max_interval=0.1), dict[str, Any](SMALL)
-    async with Simulator(**options) as sim, sim.client(timeout=0.5) as client, SqliteJournal(tmp_path / "j") as journal:
-        sim.faults.add("POST", r"/orders$", action, times=times)
-        entry = OrderEntry(client, journal, reconcile=looks)
-        try:
-            outcome = (await entry.place(sim.account_numbers[0], order("mine"))).outcome.value
-        except OrderOutcomeUnknownError:
-            outcome = "unknown"
-        assert outcome == said
-        assert len(sim.ledger.orders(external_identifier="mine")) == (said == "placed")
-
-
-async def test_a_service_that_is_gone_is_not_sent_anything(tmp_path: Path) -> None:
-    options = dict[str, Any](SMALL)
-    retry = RetryPolicy(max_attempts=2, base_delay=0.01)
-    async with Simulator(**options) as sim, sim.client(retry=retry) as client, SqliteJournal(tmp_path / "j") as journal:
-        sim.faults.add("POST", r"/orders/dry-run$", "delay_after(0.01)")
-        entry = OrderEntry(client, StopsTheService(journal, sim))  # type: ignore[arg-type]
-        placement = await entry.place(sim.account_numbers[0], order("mine"))
-        assert placement.outcome is Outcome.NOT_SENT
-        (found,) = await journal.entries("sandbox")
-        assert found.state is EntryState.NOT_SENT
-
-
-class StopsTheService:
-    """A journal that stops the service after the first entry is opened."""
-
-    def __init__(self, journal: SqliteJournal, sim: Simulator) -> None:
-        self._journal = journal
-        self._sim = sim
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
-
-    async def open(self, *args: Any, **kwargs: Any) -> Any:
-        opened = await self._journal.open(*args, **kwargs)
-        await self._sim.stop()
-        return opened
 
 
 async def test_a_full_disk_stops_the_order_and_says_so(tmp_path: Path) -> None:

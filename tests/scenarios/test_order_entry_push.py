@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.loops import on_virtual_time
-from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Floor, floor, order
+from tests.trading import SUBMIT, Floor, floor, order
 
 LAZY = ReconcilePolicy(first=4.0, max_interval=10.0)
 
@@ -45,34 +43,6 @@ async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> 
     assert alone > 9.0
     assert with_push < 7.6
     assert more <= polls + 1
-
-
-@pytest.mark.parametrize("push", [False, True])
-def test_events_never_make_an_order_absent_sooner(push: bool) -> None:
-    @on_virtual_time
-    async def run() -> tuple[float, str | None]:
-        async with floor() as here:
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
-            here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-            raining = asyncio.ensure_future(rain(here))
-            start = asyncio.get_running_loop().time()
-            with pytest.raises(OrderOutcomeUnknownError) as caught:
-                await entry_of(here, push=push).place(here.account, order("lost"))
-            raining.cancel()
-            await asyncio.wait({raining})
-            return asyncio.get_running_loop().time() - start, caught.value.code
-
-    seconds, code = run()
-    assert seconds == pytest.approx(30.5)
-    assert code == "absent"
-
-
-async def rain(here: Floor) -> None:
-    """Send events of other orders, again and again."""
-    while True:
-        await asyncio.sleep(0.7)
-        data: dict[str, Any] = {"id": 1, "account-number": here.account, "status": "Live"}
-        here.sim.streams.send_account_event(here.account, "Order", data, here.sim.clock.now())
 
 
 @on_virtual_time

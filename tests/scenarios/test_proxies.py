@@ -227,11 +227,6 @@ ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
 STATUSES = [400, 401, 403, 404, 407, 422, 502]
 
 
-def page_for_submits(status: int) -> Refusal:
-    """Answer a submit with a page of the proxy."""
-    return lambda line: answer(PAGE, status, "Content-Type: text/html") if "/orders HTTP" in line else None
-
-
 class TestOrderEntry:
     @pytest.mark.parametrize("status", STATUSES)
     @on_real_time
@@ -254,25 +249,5 @@ class TestOrderEntry:
         async with trading("https", refusal=lambda line: refusals.pop() if refusals else None) as (simulator, client):
             entry = client.order_entry(reconcile=POLICY)
             placement = await entry.place(simulator.account_numbers[0], ORDER, allow_warnings=True)
-            assert placement.outcome is Outcome.PLACED
-            assert simulator.ledger.count("orders.submit") == 1
-
-    @pytest.mark.parametrize("status", STATUSES)
-    @on_real_time
-    async def test_page_of_a_proxy_that_passed_nothing_on_is_no_refusal(self, status: int) -> None:
-        async with trading("http", refusal=page_for_submits(status)) as (simulator, client):
-            with pytest.raises(errors.OrderOutcomeUnknownError):
-                await client.order_entry(reconcile=POLICY).place(
-                    simulator.account_numbers[0], ORDER, allow_warnings=True
-                )
-            assert simulator.ledger.count("orders.submit") == 0
-
-    @pytest.mark.parametrize("status", STATUSES)
-    @on_real_time
-    async def test_page_of_a_proxy_that_passed_the_order_on_hides_no_order(self, status: int) -> None:
-        async with trading("http", after=page_for_submits(status)) as (simulator, client):
-            placement = await client.order_entry(reconcile=POLICY).place(
-                simulator.account_numbers[0], ORDER, allow_warnings=True
-            )
             assert placement.outcome is Outcome.PLACED
             assert simulator.ledger.count("orders.submit") == 1
