@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
+import inspect
 import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 import hypothesis
@@ -60,6 +62,26 @@ def pytest_asyncio_loop_factories(
     if marker is not None and marker.args != (False,):
         return {"virtual": VirtualLoop}
     return {"ordinary": asyncio.new_event_loop}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Let a coroutine fail that leaves tasks behind."""
+    if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+        item.obj = leaving_no_task(item.obj)
+    return (yield)
+
+
+def leaving_no_task(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Coroutine[Any, Any, None]]:
+    @functools.wraps(test)
+    async def run(**fixtures: Any) -> None:
+        before = asyncio.all_tasks()
+        await test(**fixtures)
+        await asyncio.sleep(0)
+        left = asyncio.all_tasks() - before
+        assert not left, f"tasks left behind: {left}"
+
+    return run
 
 
 REAL_CONNECT = socket.socket.connect

@@ -17,9 +17,11 @@ from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from brokerage_async.watch import poll
 from tests.fake_transport import FakeTransport, ok
-from tests.loops import on_virtual_time, run_in
+from tests.loops import run_in
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
+
+pytestmark = pytest.mark.virtual_time
 
 ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
 NO_LOOP = r"no asyncio event loop is running here: start the program with asyncio\.run\(main\(\)\)"
@@ -131,6 +133,5 @@ def test_watcher_may_be_made_before_its_loop_runs() -> None:
         runner.run(client.aclose())
 
 
-@on_virtual_time
 async def test_running_loop_is_the_one_that_runs() -> None:
     assert running_loop() is asyncio.get_running_loop()

@@ -14,7 +14,8 @@ from brokerage_async.errors import RequestNotSentError, ResponseLostError, Token
 from brokerage_async.http.limiter import Lane
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 REFRESH = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t")
 CODE = AuthorizationCode(client_id="id", client_secret="s3cr3t", redirect_uri="https://a.example", code="s3cr3t")
@@ -26,7 +27,6 @@ def endpoint(transport: FakeTransport, lane: Lane | None = None, **options: Any)
     return TokenEndpoint(transport, lane or Lane(1), policy=POLICY, **settings | options)
 
 
-@on_virtual_time
 async def test_call_sends_credentials_to_the_environment() -> None:
     transport = FakeTransport()
     grant = await endpoint(transport)(REFRESH)
@@ -41,7 +41,6 @@ async def test_call_sends_credentials_to_the_environment() -> None:
     }
 
 
-@on_virtual_time
 async def test_call_request_and_grant_hide_secrets() -> None:
     transport = FakeTransport()
     grant = await endpoint(transport)(CODE)
@@ -52,7 +51,6 @@ async def test_call_request_and_grant_hide_secrets() -> None:
 @pytest.mark.parametrize(
     "cause", [RequestNotSentError("refused"), ResponseLostError("dropped")], ids=["unsent", "lost"]
 )
-@on_virtual_time
 async def test_call_without_answer_is_transient(cause: Exception) -> None:
     lane = Lane(1)
     with pytest.raises(TokenError) as caught:
@@ -62,7 +60,6 @@ async def test_call_without_answer_is_transient(cause: Exception) -> None:
     assert lane.in_flight == 0
 
 
-@on_virtual_time
 async def test_call_rejected_credentials_are_terminal() -> None:
     with pytest.raises(TokenError) as caught:
         await endpoint(FakeTransport(token_script=(fail(400, "invalid_grant"),)))(REFRESH)
@@ -70,7 +67,6 @@ async def test_call_rejected_credentials_are_terminal() -> None:
 
 
 @pytest.mark.parametrize(("headers", "expected"), [({}, None), ({"retry_after": "5"}, 5), ({"retry_after": "99"}, 30)])
-@on_virtual_time
 async def test_call_429_closes_the_lane_for_a_while(headers: dict[str, str], expected: float | None) -> None:
     lane, loop = Lane(1), asyncio.get_running_loop()
     ask = endpoint(FakeTransport(token_script=(fail(429, **headers),)), lane)
@@ -81,7 +77,6 @@ async def test_call_429_closes_the_lane_for_a_while(headers: dict[str, str], exp
     assert loop.time() == expected if expected else loop.time() > 0
 
 
-@on_virtual_time
 async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
     lane = Lane(1)
     transport = FakeTransport(latency=1.0)
@@ -103,7 +98,6 @@ async def test_call_cancelled_in_the_lane_leaves_no_trace() -> None:
         (fail(401, "unauthorized"), None, "check base_url, which has the path '/v1'"),
     ],
 )
-@on_virtual_time
 async def test_call_refused_says_what_to_check(answer: Response, client_id: str | None, advice: str) -> None:
     credentials = RefreshToken(client_secret="s3cr3t", refresh_token="s3cr3t", client_id=client_id)
     with pytest.raises(TokenError) as caught:

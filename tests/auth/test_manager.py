@@ -13,7 +13,9 @@ from brokerage_async.auth.store import StoredRefusal, StoredToken
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret, StaticToken
 from brokerage_async.errors import ConfigurationError, RequestNotSentError, ResponseLostError, TokenError
 from brokerage_async.protocol.token import Grant
-from tests.loops import VirtualLoop, on_virtual_time
+from tests.loops import VirtualLoop
+
+pytestmark = pytest.mark.virtual_time
 
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 CODE = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="once")
@@ -68,7 +70,6 @@ async def sleep_until(moment: float) -> None:
 
 
 class TestSingleFlight:
-    @on_virtual_time
     async def test_get_ten_thousand_waiters_share_one_request(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -77,7 +78,6 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
         assert now() == 1
 
-    @on_virtual_time
     async def test_refresh_survives_cancellation_of_its_starter(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -88,7 +88,6 @@ class TestSingleFlight:
         assert starter.cancelled()
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_refresh_survives_cancellation_of_all_waiters(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -99,7 +98,6 @@ class TestSingleFlight:
         assert tokens.peek(now()) == Secret("Bearer t1")
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_get_failure_raises_a_separate_exception_per_waiter(self) -> None:
         tokens = manager(Endpoint(terminal()))
         found = await asyncio.gather(*(tokens.get() for _ in range(100)), return_exceptions=True)
@@ -108,7 +106,6 @@ class TestSingleFlight:
 
 
 class TestAheadOfExpiry:
-    @on_virtual_time
     async def test_peek_old_token_serves_during_the_refresh(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -120,7 +117,6 @@ class TestAheadOfExpiry:
         assert tokens.peek(now()) == Secret("Bearer t2")
         assert endpoint.asked == [0, 781]
 
-    @on_virtual_time
     async def test_get_waits_only_for_an_expiring_token(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -129,7 +125,6 @@ class TestAheadOfExpiry:
         assert tokens.peek(now()) is None
         assert await tokens.get() == Secret("Bearer t2")
 
-    @on_virtual_time
     async def test_idle_manager_requests_nothing(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -137,7 +132,6 @@ class TestAheadOfExpiry:
         await asyncio.sleep(100_000)
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_get_transient_background_failure_is_hidden(self) -> None:
         endpoint = Endpoint(None, *[transient() for _ in range(6)])
         tokens = manager(endpoint)
@@ -149,7 +143,6 @@ class TestAheadOfExpiry:
         assert tokens.peek(now()) == Secret("Bearer t8")
 
     @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
-    @on_virtual_time
     async def test_get_token_expired_on_arrival_is_used_once(self, lifetime: float) -> None:
         endpoint = Endpoint(latency=1.0, lifetime=lifetime)
         tokens = manager(endpoint)
@@ -157,7 +150,6 @@ class TestAheadOfExpiry:
         assert set(found) == {Secret("Bearer t1")}  # the service has the last word on it
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_one_refresh_per_lifetime_under_load(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -174,7 +166,6 @@ class TestAheadOfExpiry:
 
 
 class TestRejectedToken:
-    @on_virtual_time
     async def test_invalidate_current_token_is_replaced(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -182,7 +173,6 @@ class TestRejectedToken:
         assert tokens.invalidate(old)
         assert await tokens.get() == Secret("Bearer t2")
 
-    @on_virtual_time
     async def test_invalidate_old_token_keeps_the_newer_one(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -194,7 +184,6 @@ class TestRejectedToken:
         assert tokens.peek(now()) == newer
         assert len(endpoint.asked) == 2
 
-    @on_virtual_time
     async def test_invalidate_every_fresh_token_rejected_pauses(self) -> None:
         endpoint = Endpoint(latency=0.1)
         tokens = manager(endpoint)
@@ -207,7 +196,6 @@ class TestRejectedToken:
         assert len(set(used)) == len(used) == len(endpoint.asked)
         assert len(used) == pytest.approx(5 + 300 / 20, abs=1)
 
-    @on_virtual_time
     async def test_get_during_the_pause_raises_and_afterwards_continues(self) -> None:
         tokens = manager(Endpoint(latency=0.0))
         answers = [tokens.invalidate(await tokens.get()) for _ in range(5)]
@@ -220,7 +208,6 @@ class TestRejectedToken:
         tokens.accept(await tokens.get())
         assert tokens.invalidate(Secret("Bearer t6")) is True
 
-    @on_virtual_time
     async def test_invalidate_accepted_tokens_never_pauses(self) -> None:
         endpoint = Endpoint(latency=0.0)
         tokens = manager(endpoint)
@@ -230,7 +217,6 @@ class TestRejectedToken:
             assert tokens.invalidate(Secret(f"Bearer t{number}"))
         assert now() == 0
 
-    @on_virtual_time
     async def test_invalidate_one_success_in_between_starts_the_count_again(self) -> None:
         tokens = manager(Endpoint(latency=0.0))
         for _ in range(4):
@@ -239,7 +225,6 @@ class TestRejectedToken:
         assert [tokens.invalidate(await tokens.get()) for _ in range(5)] == [True, True, True, True, True]
         assert tokens.invalidate(await tokens.get()) is False
 
-    @on_virtual_time
     async def test_invalidate_after_suspension_replaces_the_token(self) -> None:
         """Simulate a monotonic clock that stood still while the token expired."""
         endpoint = Endpoint()
@@ -265,13 +250,11 @@ class TestRejectedToken:
 
 
 class TestFailures:
-    @on_virtual_time
     async def test_get_transient_failures_are_retried_with_backoff(self) -> None:
         endpoint = Endpoint(transient(), transient())
         assert await manager(endpoint).get() == Secret("Bearer t3")
         assert endpoint.asked == [0, 1.75, 4.25]
 
-    @on_virtual_time
     async def test_get_retry_after_is_honoured_up_to_the_cap(self) -> None:
         patient, absurd = transient(), transient()
         patient.retry_after, absurd.retry_after = 5.0, 1e9
@@ -279,7 +262,6 @@ class TestFailures:
         await manager(endpoint).get()
         assert endpoint.asked == [0, 6, 67]
 
-    @on_virtual_time
     async def test_get_after_all_retries_pauses(self) -> None:
         endpoint = Endpoint(*[transient() for _ in range(3)])
         tokens = manager(endpoint)
@@ -293,7 +275,6 @@ class TestFailures:
         await asyncio.sleep(1)
         assert await tokens.get() == Secret("Bearer t4")
 
-    @on_virtual_time
     async def test_get_during_an_outage_limits_requests(self) -> None:
         endpoint = Endpoint(*[transient() for _ in range(1000)], latency=0.01)
         tokens = manager(endpoint)
@@ -303,7 +284,6 @@ class TestFailures:
             await asyncio.sleep(0.1)
         assert len(endpoint.asked) < 50
 
-    @on_virtual_time
     async def test_get_rejected_credentials_are_remembered(self) -> None:
         endpoint = Endpoint(terminal(), terminal())
         tokens = manager(endpoint)
@@ -317,7 +297,6 @@ class TestFailures:
         await sleep_until(130)
         assert await tokens.get() == Secret("Bearer t3")
 
-    @on_virtual_time
     async def test_get_unexpected_error_hides_its_message(self) -> None:
         async def broken(credentials: object) -> Grant:
             raise ValueError("s3cr3t")
@@ -329,7 +308,6 @@ class TestFailures:
 
 
 class TestCode:
-    @on_virtual_time
     async def test_code_is_exchanged_once_for_a_refresh_token(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, CODE)
@@ -339,21 +317,18 @@ class TestCode:
         assert endpoint.credentials == [CODE, tokens.credentials]
         assert tokens.credentials == RefreshToken(client_secret="cs", refresh_token="fresh", client_id="id")
 
-    @on_virtual_time
     async def test_code_possibly_used_is_not_retried(self) -> None:
         endpoint = Endpoint(transient(ResponseLostError("lost")))
         with pytest.raises(TokenError):
             await manager(endpoint, CODE).get()
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_code_never_sent_is_retried(self) -> None:
         endpoint = Endpoint(transient(RequestNotSentError("refused")))
         assert await manager(endpoint, CODE).get() == Secret("Bearer t2")
 
 
 class TestClose:
-    @on_virtual_time
     async def test_close_cancels_the_refresh_and_fails_waiters(self) -> None:
         tokens = manager(Endpoint(latency=1000))
         waiters = [asyncio.create_task(tokens.get()) for _ in range(3)]
@@ -363,7 +338,6 @@ class TestClose:
         assert {type(error) for error in found} == {ConfigurationError}
         assert now() == 1
 
-    @on_virtual_time
     async def test_close_does_not_return_an_expired_token(self) -> None:
         endpoint = Endpoint(lifetime=10)
         tokens = manager(endpoint)
@@ -376,7 +350,6 @@ class TestClose:
         with pytest.raises(ConfigurationError, match="closed"):
             await waiter
 
-    @on_virtual_time
     async def test_get_after_close_raises(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint)
@@ -388,7 +361,6 @@ class TestClose:
 
 
 class TestProviders:
-    @on_virtual_time
     async def test_static_token_is_fixed(self) -> None:
         tokens = ProvidedTokens(StaticToken("abc"))
         assert await tokens.get() == Secret("Bearer abc")
@@ -396,7 +368,6 @@ class TestProviders:
         assert tokens.invalidate(Secret("Bearer abc")) is False
         await tokens.close()
 
-    @on_virtual_time
     async def test_custom_provider_is_called(self) -> None:
         class Rotating:
             number = 0
@@ -414,7 +385,6 @@ class TestProviders:
         assert await tokens.get() == Secret("Bearer n1")
 
     @pytest.mark.parametrize("given", ["", None, "a\nb", "ä", ValueError("s3cr3t")])
-    @on_virtual_time
     async def test_unusable_token_raises(self, given: Any) -> None:
         class Useless:
             async def get_token(self) -> str:
@@ -447,13 +417,11 @@ class MemoryStore:
 
 
 class TestStore:
-    @on_virtual_time
     async def test_new_token_is_stored_with_its_wall_clock_expiry(self) -> None:
         store = MemoryStore()
         await manager(Endpoint(), store=store, wall_clock=lambda: 5000.0).get()
         assert store.token == StoredToken("t1", 5900.0)
 
-    @on_virtual_time
     async def test_stored_token_saves_the_request(self) -> None:
         endpoint = Endpoint()
         tokens = manager(endpoint, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
@@ -461,12 +429,10 @@ class TestStore:
         assert endpoint.asked == []
 
     @pytest.mark.parametrize("wall_clock", [5895.0, 6000.0, 1e9])
-    @on_virtual_time
     async def test_stored_token_about_to_expire_is_ignored(self, wall_clock: float) -> None:
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: wall_clock)
         assert await tokens.get() == Secret("Bearer t1")
 
-    @on_virtual_time
     async def test_stored_token_just_rejected_is_ignored(self) -> None:
         """Simulate a wall clock that was set back and makes an old token look young."""
         tokens = manager(Endpoint(), store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 0.0)
@@ -474,7 +440,6 @@ class TestStore:
         tokens.invalidate(kept)
         assert await tokens.get() == Secret("Bearer t1")
 
-    @on_virtual_time
     async def test_stored_token_of_another_process_is_used(self) -> None:
         endpoint, store = Endpoint(), MemoryStore()
         tokens = manager(endpoint, store=store, wall_clock=lambda: 5000.0)
@@ -483,14 +448,12 @@ class TestStore:
         assert await tokens.get() == Secret("Bearer theirs")
         assert len(endpoint.asked) == 1
 
-    @on_virtual_time
     async def test_stored_token_does_not_replace_the_exchange_of_a_code(self) -> None:
         tokens = manager(Endpoint(), CODE, store=MemoryStore(StoredToken("kept", 5900.0)), wall_clock=lambda: 5100.0)
         assert await tokens.get() == Secret("Bearer t1")
         assert isinstance(tokens.credentials, RefreshToken)
 
     @pytest.mark.parametrize("token", ["", "line\nbreak", "t\u00f6ken", 5, None])
-    @on_virtual_time
     async def test_stored_invalid_value_is_ignored(self, token: Any) -> None:
         kept = StoredToken("kept", 5900.0)
         object.__setattr__(kept, "access_token", Secret(token) if isinstance(token, str) else token)
@@ -498,18 +461,15 @@ class TestStore:
             "Bearer t1"
         )
 
-    @on_virtual_time
     async def test_stored_token_with_invalid_expiry_is_ignored(self) -> None:
         store = MemoryStore(StoredToken("kept", float("nan")))
         assert await manager(Endpoint(), store=store, wall_clock=lambda: 5100.0).get() == Secret("Bearer t1")
 
-    @on_virtual_time
     async def test_broken_store_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         assert await manager(Endpoint(), store=MemoryStore(broken=True)).get() == Secret("Bearer t1")
         assert "no disk" in caplog.text
 
     @pytest.mark.parametrize("failure", [RuntimeError("t1 s3cr3t"), None], ids=["error", "silence"])
-    @on_virtual_time
     async def test_failing_or_silent_store_is_ignored(self, caplog: pytest.LogCaptureFixture, failure: Any) -> None:
         class Store:
             async def load(self, key: str) -> StoredToken | None:
@@ -525,7 +485,6 @@ class TestStore:
         assert "token store: save failed with" in caplog.text
         assert "s3cr3t" not in caplog.text
 
-    @on_virtual_time
     async def test_synchronous_store_is_ignored(self, caplog: pytest.LogCaptureFixture) -> None:
         class Store:
             def load(self, key: Any) -> Any:
@@ -564,7 +523,6 @@ def refused(status: int, code: str | None) -> TokenError:
 
 
 class TestRefusals:
-    @on_virtual_time
     async def test_restarted_process_does_not_log_in_with_refused_credentials(self) -> None:
         for credentials in (REFRESH, CODE):
             store, endpoint = KeepingStore(), Endpoint(*[refused(400, "invalid_grant") for _ in range(100)])
@@ -581,7 +539,6 @@ class TestRefusals:
             renewed = TokenManager(REFRESH, endpoint, policy=POLICY, store=store, store_key="another")
             assert await renewed.get() == Secret("Bearer t2")
 
-    @on_virtual_time
     async def test_failures_that_are_no_refusal_of_the_grant_are_not_kept(self) -> None:
         for failure in (refused(403, None), refused(404, "x"), refused(407, "proxy_authentication"), transient()):
             store, endpoint = KeepingStore(), Endpoint(*[failure] * 3)

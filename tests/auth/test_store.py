@@ -13,7 +13,6 @@ import pytest
 
 from brokerage_async.auth.store import FileTokenStore, RefusalStore, StoredRefusal, StoredToken, store_key
 from brokerage_async.config import AuthorizationCode, Environment, RefreshToken
-from tests.loops import on_real_time
 
 TOKEN = StoredToken("s3cr3t", 100.0)
 SANDBOX = Environment.sandbox("https://a.example")
@@ -32,7 +31,6 @@ def test_stored_token_expiry_must_be_a_number() -> None:
             StoredToken("s3cr3t", wrong)  # type: ignore[arg-type]
 
 
-@on_real_time
 async def test_load_returns_a_token_saved_by_another_store(tmp_path: Path) -> None:
     path = tmp_path / "a" / "tokens.json"
     assert await FileTokenStore(path).load("k") is None
@@ -53,14 +51,12 @@ async def test_load_returns_a_token_saved_by_another_store(tmp_path: Path) -> No
     ],
     ids=["null", "list", "empty", "number", "endless", "text"],
 )
-@on_real_time
 async def test_load_invalid_entry_returns_none(tmp_path: Path, entry: object) -> None:
     path = tmp_path / "tokens.json"
     path.write_text(json.dumps({"k": entry}))
     assert await FileTokenStore(path).load("k") is None
 
 
-@on_real_time
 async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FileTokenStore(tmp_path / "tokens.json")
     await store.save("k", TOKEN)
@@ -75,7 +71,6 @@ async def test_save_failing_keeps_the_old_file(tmp_path: Path, monkeypatch: pyte
     assert os.listdir(tmp_path) == ["tokens.json"]
 
 
-@on_real_time
 async def test_load_during_saves_sees_whole_files(tmp_path: Path) -> None:
     store = FileTokenStore(tmp_path / "tokens.json")
     await store.save("k", TOKEN)
@@ -100,7 +95,6 @@ def test_store_key_distinguishes_grants_and_hides_them() -> None:
     assert all(len(key) == 32 and key.isalnum() for key in keys)
 
 
-@on_real_time
 async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Path) -> None:
     path = tmp_path / "new" / "tokens.json"
     store = FileTokenStore(path)
@@ -119,7 +113,6 @@ async def test_file_is_private_atomic_and_holds_only_access_tokens(tmp_path: Pat
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"nonsense", b'{"k": 5}', b'{"k": {"access_token": "", "expires_at": 1}}', b"\xff"]
 )
-@on_real_time
 async def test_invalid_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokens.json"
     path.write_bytes(content)
@@ -136,7 +129,6 @@ asyncio.run(FileTokenStore(sys.argv[1]).save("k", StoredToken("s3cr3t", 100.0)))
 """
 
 
-@on_real_time
 async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a_later_save_removes(
     tmp_path: Path,
 ) -> None:
@@ -160,7 +152,6 @@ async def test_a_process_killed_while_saving_leaves_a_private_hidden_file_that_a
     assert {other.name, path.name} == set(os.listdir(tmp_path))
 
 
-@on_real_time
 async def test_refusal_is_kept_in_the_file_beside_the_tokens_of_others(tmp_path: Path) -> None:
     path, refusal = tmp_path / "tokens.json", StoredRefusal(400, "invalid_grant", 100.0)
     await FileTokenStore(path).save("other", TOKEN)

@@ -11,7 +11,6 @@ import pytest
 
 from brokerage_async.config import AuthorizationCode, RefreshToken, Secret, StaticToken, TokenProvider
 from brokerage_async.errors import ConfigurationError
-from tests.loops import on_real_time
 from tests.tables import for_each
 
 HIDDEN = "s3cr3t-value"
@@ -44,7 +43,6 @@ def test_credentials_secrets_are_secrets_and_taken_as_such() -> None:
             RefreshToken(client_secret="x", refresh_token=blank)  # type: ignore[arg-type]
 
 
-@on_real_time
 async def test_static_token_gives_itself_and_nothing_else() -> None:
     token = StaticToken("abc")
     assert isinstance(token, TokenProvider)

@@ -24,6 +24,8 @@ from tests.http.calls import CALLS, STEADY, client_of, mutate, now, preflight, r
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
+pytestmark = pytest.mark.virtual_time
+
 FAULTS = {"not-sent": NOT_SENT, "lost": LOST, "5xx": fail(503), "429": fail(429), "401": fail(401, "token_invalid")}
 REPEATED = {(effect, fault) for effect in Effect for fault in FAULTS} - {
     (Effect.MUTATE, "lost"),
@@ -77,14 +79,12 @@ class TestRepeating:
         assert caught.value.status == status
         assert len(transport.requests) == 1
 
-    @on_virtual_time
     async def test_body_is_sent_again_unchanged(self) -> None:
         transport = FakeTransport(fail(503), LOST, ok())
         async with client_of(transport) as client:
             await preflight(client)
         assert len({(request.body, request.url, request.method) for request in transport.requests}) == 1
 
-    @on_virtual_time
     async def test_backoff_doubles(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport) as client:
@@ -110,7 +110,6 @@ class TestRepeating:
             await read(client)
         assert least <= transport.times[1] <= most
 
-    @on_virtual_time
     async def test_budget_keeps_an_outage_from_multiplying_the_load(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport) as client:
@@ -135,7 +134,6 @@ class TestRepeating:
         assert (error.operation, error.method, error.path) == ("watchlists.list", "GET", "/watchlists")
         assert (error.status, error.attempts, len(transport.requests)) == (200, 2, 2)  # not repeated
 
-    @on_virtual_time
     async def test_error_beside_data_knows_its_attempts(self) -> None:
         beside = Response(status=200, body=b'{"data":{"items":[]},"error":{"code":"other","message":"no"}}')
         async with client_of(FakeTransport(fail(503), beside)) as client:
@@ -149,7 +147,6 @@ def errors_response(more: Any) -> Any:
 
 
 class TestTokens:
-    @on_virtual_time
     async def test_cold_client_ten_thousand_tasks_one_token_request(self) -> None:
         transport = FakeTransport(latency=0.1)
         async with client_of(transport) as client:
@@ -157,7 +154,6 @@ class TestTokens:
         assert len(transport.token_requests) == 1
         assert len(transport.requests) == 10_000
 
-    @on_virtual_time
     async def test_401_refreshes_once_and_repeats(self) -> None:
         transport = FakeTransport(ok(), fail(401), ok())
         async with client_of(transport) as client:
@@ -165,7 +161,6 @@ class TestTokens:
             await read(client)
         assert transport.tokens_used == ["Bearer t1", "Bearer t1", "Bearer t2"]
 
-    @on_virtual_time
     async def test_revoked_token_under_load_costs_one_refresh(self) -> None:
         transport = FakeTransport(
             lambda request: fail(401) if request.headers["Authorization"] == "Bearer t1" else ok(), latency=0.1
@@ -174,7 +169,6 @@ class TestTokens:
             await asyncio.gather(*(read(client) for _ in range(200)))
         assert len(transport.token_requests) == 2
 
-    @on_virtual_time
     async def test_last_attempt_with_401_still_drops_the_token(self) -> None:
         transport = FakeTransport(fail(401), ok())
         async with client_of(transport, retry=RetryPolicy.none()) as client:
@@ -183,7 +177,6 @@ class TestTokens:
             await read(client)
         assert transport.tokens_used == ["Bearer t1", "Bearer t2"]
 
-    @on_virtual_time
     async def test_static_token_is_not_tried_twice(self) -> None:
         transport = FakeTransport(fail(401))
         async with client_of(transport, StaticToken("abc")) as client:
@@ -191,7 +184,6 @@ class TestTokens:
                 await read(client)
         assert len(transport.requests) == 1
 
-    @on_virtual_time
     async def test_no_token_no_request(self) -> None:
         transport = FakeTransport(token_script=(fail(400, "invalid_grant"),))
         async with client_of(transport) as client:
@@ -202,7 +194,6 @@ class TestTokens:
         assert not transport.requests
         assert len(transport.token_requests) == 1
 
-    @on_virtual_time
     async def test_500_readers_for_a_minute_around_expiry(self) -> None:
         transport = FakeTransport(latency=0.05)
         async with client_of(transport) as client:
@@ -220,7 +211,6 @@ class TestTokens:
 
 
 class TestDeadline:
-    @on_virtual_time
     async def test_covers_attempts_and_backoff(self) -> None:
         transport = FakeTransport(fail(503))
         async with client_of(transport, deadline=1.2) as client:
@@ -242,7 +232,6 @@ class TestDeadline:
         assert now() <= 2
         assert caught.value.maybe_processed is maybe
 
-    @on_virtual_time
     async def test_covers_waiting_in_the_lane(self) -> None:
         transport = FakeTransport(5.0)
         async with client_of(transport, limits=Limits(reads=1), timeout=60) as client:
@@ -255,7 +244,6 @@ class TestDeadline:
             await slow
             assert client.session.engine.limiter[LaneName.READS].in_flight == 0
 
-    @on_virtual_time
     async def test_covers_the_token_refresh_which_goes_on_for_the_others(self) -> None:
         transport = FakeTransport(token_script=(5.0,))
         async with client_of(transport) as client:
@@ -265,7 +253,6 @@ class TestDeadline:
             assert caught.value.maybe_processed is False
             assert not transport.requests
 
-    @on_virtual_time
     async def test_covers_the_gate_after_429(self) -> None:
         transport = FakeTransport(fail(429, retry_after="30"))
         async with client_of(transport, deadline=3) as client:
@@ -314,7 +301,6 @@ class TestDeadline:
                 await read(client.with_options(deadline=1))
             await slow
 
-    @on_virtual_time
     async def test_tells_a_missing_response_from_an_incomplete_one_and_from_no_connection(self) -> None:
         def late(error: errors.TransportError) -> Any:
             async def send(request: Any) -> Any:
@@ -336,7 +322,6 @@ class TestDeadline:
                         await call(client)
                     assert caught.value.__cause__ is error
 
-    @on_virtual_time
     async def test_timeout_of_one_attempt_is_no_deadline(self) -> None:
         transport = FakeTransport(100.0, ok())
         async with client_of(transport, timeout=2) as client:
@@ -347,7 +332,6 @@ class TestDeadline:
             with pytest.raises(errors.ResponseLostError):
                 await mutate(client)
 
-    @on_virtual_time
     async def test_none_is_no_bound(self) -> None:
         transport = FakeTransport(10_000.0)
         async with client_of(transport, timeout=None) as client:
@@ -356,7 +340,6 @@ class TestDeadline:
 
 
 class TestLanes:
-    @on_virtual_time
     async def test_a_crowd_of_reads_keeps_its_bound_and_does_not_hold_up_a_cancel(self) -> None:
         transport = FakeTransport(latency=1.0)
         async with client_of(transport, limits=Limits(reads=2)) as client:
@@ -368,7 +351,6 @@ class TestLanes:
             assert now() - before == 1.0
             await asyncio.gather(*crowd)
 
-    @on_virtual_time
     async def test_storm_of_429_is_ridden_out(self) -> None:
         def storm(request: Any) -> Any:
             return fail(429) if now() < 5 else ok()
@@ -380,7 +362,6 @@ class TestLanes:
         refused = sum(moment < 5 for moment in transport.times)
         assert refused < 70  # 32 at first, then waves that halve
 
-    @on_virtual_time
     async def test_rate_of_one_operation(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, limits=Limits(per_operation={"watchlists.list": 2.0})) as client:
@@ -389,7 +370,6 @@ class TestLanes:
 
 
 class TestObserving:
-    @on_virtual_time
     async def test_one_record_per_attempt(self) -> None:
         seen = []
         transport = FakeTransport(fail(503, "internal_server_error"), fail(429), LOST, ok(), latency=0.25)
@@ -407,7 +387,6 @@ class TestObserving:
         assert [record.waited for record in seen] == [0.25, 0.0, 1.5, 0.0]  # a token. The gate after 429
         assert seen[-1].response_bytes == len(ok().body)
 
-    @on_virtual_time
     async def test_path_is_the_template_and_nothing_private_is_told(self) -> None:
         seen = []
         transport = FakeTransport(ok())
@@ -419,7 +398,6 @@ class TestObserving:
         assert "5WT1" not in repr(seen)
         assert "t1" not in repr(seen)
 
-    @on_virtual_time
     async def test_abandoned_attempts_are_told_too(self) -> None:
         seen = []
         transport = FakeTransport(100.0)
@@ -430,7 +408,6 @@ class TestObserving:
             await asyncio.wait({call})
         assert [(record.outcome, record.elapsed) for record in seen] == [("abandoned", 3.0)]
 
-    @on_virtual_time
     async def test_observer_that_fails_is_logged_and_harms_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
         def broken(record: Any) -> None:
             raise ZeroDivisionError
@@ -441,7 +418,6 @@ class TestObserving:
         assert len(seen) == 1
         assert "an observer failed on watchlists.list" in caplog.text
 
-    @on_virtual_time
     async def test_log_holds_operation_attempt_status_elapsed_and_no_secret(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -460,7 +436,6 @@ class TestObserving:
 
 
 @pytest.mark.parametrize("code", ["unconfirmed_user", "invalid_credentials"])
-@on_virtual_time
 async def test_call_refused_for_the_user_asks_for_no_fresh_token(code: str) -> None:
     transport = FakeTransport(fail(401, code))
     async with client_of(transport) as client:
@@ -469,7 +444,6 @@ async def test_call_refused_for_the_user_asks_for_no_fresh_token(code: str) -> N
     assert (caught.value.code, len(transport.requests)) == (code, 1)
 
 
-@on_virtual_time
 async def test_call_of_a_deprecated_operation_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     call._warn_of_deprecation.cache_clear()  # once in a process, whichever test came first
     async with client_of(FakeTransport(ok())) as client:

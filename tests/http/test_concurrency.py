@@ -13,6 +13,8 @@ from brokerage_async.http.concurrency import ConcurrentMap, map_in_order
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
+pytestmark = pytest.mark.virtual_time
+
 
 class Calls:
     """A function that takes some seconds for each item and records its calls."""
@@ -38,7 +40,6 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-@on_virtual_time
 async def test_map_yields_results_as_they_complete() -> None:
     calls = Calls(5, 1, 2)
     completed = [pair async for pair in ConcurrentMap(calls, range(3), concurrency=3)]
@@ -46,14 +47,12 @@ async def test_map_yields_results_as_they_complete() -> None:
     assert (now(), calls.most) == (5, 3)
 
 
-@on_virtual_time
 async def test_map_concurrency_is_never_exceeded() -> None:
     calls = Calls()
     assert len([pair async for pair in ConcurrentMap(calls, range(10), concurrency=4)]) == 10
     assert (calls.most, now()) == (4, 3)
 
 
-@on_virtual_time
 async def test_map_async_source_is_read_by_one_worker_at_a_time() -> None:
     async def source() -> AsyncIterator[int]:
         for number in range(6):
@@ -65,7 +64,6 @@ async def test_map_async_source_is_read_by_one_worker_at_a_time() -> None:
     assert now() == 4
 
 
-@on_virtual_time
 async def test_map_slow_consumer_bounds_what_is_read() -> None:
     numbers = itertools.count()
     async with aclosing(aiter(ConcurrentMap(Calls(), numbers, concurrency=3))) as completed:
@@ -74,7 +72,6 @@ async def test_map_slow_consumer_bounds_what_is_read() -> None:
         assert next(numbers) == 1 + 2 * 3
 
 
-@on_virtual_time
 async def test_map_starts_no_more_workers_than_items() -> None:
     async with aclosing(aiter(ConcurrentMap(Calls(), range(2), concurrency=10**9))) as completed:
         async for _ in completed:
@@ -102,7 +99,6 @@ async def test_map_first_error_cancels_the_other_calls(offending: str) -> None:
     assert now() == 0
 
 
-@on_virtual_time
 async def test_aclose_ends_an_iteration_in_another_task() -> None:
     calls = Calls(10)
     mapped = ConcurrentMap(calls, itertools.count(), concurrency=2)
@@ -117,7 +113,6 @@ async def test_aclose_ends_an_iteration_in_another_task() -> None:
     assert (calls.in_flight, calls.cancelled) == (0, 2)
 
 
-@on_virtual_time
 async def test_map_closed_before_use_calls_nothing() -> None:
     calls = Calls()
     mapped = ConcurrentMap(calls, range(3), concurrency=2)
@@ -126,7 +121,6 @@ async def test_map_closed_before_use_calls_nothing() -> None:
     assert calls.most == 0
 
 
-@on_virtual_time
 async def test_map_in_order_returns_the_order_of_the_items() -> None:
     calls = Calls(5, 1, 3)
     assert await map_in_order(calls, range(7), concurrency=3) == [10 * number for number in range(7)]

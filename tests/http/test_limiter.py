@@ -16,6 +16,8 @@ from brokerage_async.http.limiter import Lane, LaneName, Limiter, pause_after_42
 from brokerage_async.operation import Effect, Operation, Shape
 from tests.loops import on_virtual_time
 
+pytestmark = pytest.mark.virtual_time
+
 
 def operation(name: str, effect: Effect = Effect.READ, scope: str | None = "read") -> Operation[object]:
     return Operation(name=name, method="GET", path="/", effect=effect, shape=Shape.NONE, scope=scope)
@@ -35,7 +37,6 @@ async def visit(lane: Lane, log: list[tuple[float, int]], number: int, stay: flo
         lane.release()
 
 
-@on_virtual_time
 async def test_bound_and_order_of_arrival() -> None:
     lane, log = Lane(2), []
     await asyncio.gather(*(visit(lane, log, number) for number in range(7)))
@@ -43,7 +44,6 @@ async def test_bound_and_order_of_arrival() -> None:
     assert (lane.in_flight, lane.waiting) == (0, 0)
 
 
-@on_virtual_time
 async def test_nobody_overtakes_a_waiting_call() -> None:
     lane = Lane(1)
     await enter(lane)
@@ -54,14 +54,12 @@ async def test_nobody_overtakes_a_waiting_call() -> None:
     await waiting
 
 
-@on_virtual_time
 async def test_rate_spaces_admissions() -> None:
     lane, log = Lane(None, rate=2.0), []
     await asyncio.gather(*(visit(lane, log, number, stay=0) for number in range(4)))
     assert log == [(0, 0), (0.5, 1), (1.0, 2), (1.5, 3)]
 
 
-@on_virtual_time
 async def test_no_bound_at_all() -> None:
     lane, log = Lane(None), []
     await asyncio.gather(*(visit(lane, log, number) for number in range(1000)))
@@ -69,7 +67,6 @@ async def test_no_bound_at_all() -> None:
 
 
 class TestAdaptation:
-    @on_virtual_time
     async def test_429_halves_the_bound_once_for_all_in_flight(self) -> None:
         lane = Lane(16)
         for _ in range(16):
@@ -80,7 +77,6 @@ class TestAdaptation:
         assert lane.window == 8
         assert lane.streak == 1
 
-    @on_virtual_time
     async def test_gate_is_shared_by_all_calls_of_the_lane(self) -> None:
         lane, log = Lane(4), []
         assert lane.try_acquire(0.0)
@@ -89,7 +85,6 @@ class TestAdaptation:
         await asyncio.gather(*(visit(lane, log, number) for number in range(2)))
         assert [moment for moment, _ in log] == [3.0, 4.0]  # the bound is 1 by now
 
-    @on_virtual_time
     async def test_pauses_grow_with_refusals_in_a_row(self) -> None:
         lane, pauses = Lane(4), []
 
@@ -105,7 +100,6 @@ class TestAdaptation:
         lane.throttled(3.0, 3.0, pause)
         assert pauses == [1, 2, 3, 3, 1]
 
-    @on_virtual_time
     async def test_bound_recovers_slowly_and_never_beyond_its_capacity(self) -> None:
         lane = Lane(8)
         for moment in range(5):
@@ -122,7 +116,6 @@ class TestAdaptation:
             lane.succeeded(9.0)
         assert lane.window == 8
 
-    @on_virtual_time
     async def test_can_be_switched_off(self) -> None:
         lane = Lane(8, adaptive=False)
         lane.throttled(0.0, 0.0, lambda streak: 5.0)
@@ -132,7 +125,6 @@ class TestAdaptation:
 
 
 class TestCancellation:
-    @on_virtual_time
     async def test_waiting_call_leaves_no_trace(self) -> None:
         lane = Lane(1)
         await enter(lane)
@@ -145,7 +137,6 @@ class TestCancellation:
         lane.release()
         assert (lane.in_flight, lane.waiting) == (0, 0)
 
-    @on_virtual_time
     async def test_call_cancelled_just_when_admitted_passes_its_slot_on(self) -> None:
         lane = Lane(1)
         await enter(lane)
@@ -199,7 +190,6 @@ class TestCancellation:
         assert lane.try_acquire(loop.time())
 
 
-@on_virtual_time
 async def test_closing_turns_away_who_waits() -> None:
     lane = Lane(1)
     await enter(lane)
@@ -270,7 +260,6 @@ class Shared:
 
 
 class TestShared:
-    @on_virtual_time
     async def test_permit_waits_for_the_shared_limits_with_lane_and_operation(self) -> None:
         shared = Shared()
         limiter = Limiter(shared)
@@ -281,7 +270,6 @@ class TestShared:
         await waiting
         await Limiter(Limits()).permit(operation("orders.live"))
 
-    @on_virtual_time
     async def test_close_fails_calls_that_wait_for_a_permission(self) -> None:
         limiter = Limiter(Shared())
         waiting = asyncio.create_task(limiter.permit(operation("orders.live")))
@@ -299,7 +287,6 @@ class TestShared:
         assert limiter[LaneName.READS].window == 1.0
 
 
-@on_virtual_time
 async def test_rate_of_an_operation_spaces_sends_rather_than_turns() -> None:
     limiter, sent = Limiter(Limits(per_operation={"positions.list": 1.0})), list[float]()
     _, rate = limiter.route(operation("positions.list"))

@@ -52,7 +52,6 @@ async def test_connection_of_earlier_requests_of_the_session_is_guarded_as_well(
     assert server.connections == 2
 
 
-@on_real_time
 async def test_requests_of_the_owner_are_guarded_as_well() -> None:
     async with RawServer() as server, aiohttp.ClientSession() as session:
         transport = AiohttpTransport(session)
@@ -100,7 +99,6 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
         await (transport.close() if session is None else session.close())
 
 
-@on_real_time
 async def test_connector_is_guarded_once_however_many_clients_share_it() -> None:
     async with aiohttp.ClientSession() as session:
         connector = session.connector
@@ -112,7 +110,6 @@ async def test_connector_is_guarded_once_however_many_clients_share_it() -> None
         assert connector.connect is guarded
 
 
-@on_real_time
 async def test_pool_of_the_library_needs_no_second_guard() -> None:
     async with aiohttp.ClientSession(connector=Pool(1)) as session:
         AiohttpTransport(session)
@@ -120,7 +117,6 @@ async def test_pool_of_the_library_needs_no_second_guard() -> None:
         assert "connect" not in vars(session.connector)
 
 
-@on_real_time
 async def test_session_that_is_closed_already_is_left_alone() -> None:
     session = aiohttp.ClientSession()
     await session.close()

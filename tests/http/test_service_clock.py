@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from brokerage_async.http.service_clock import ServiceClock
 from brokerage_async.order_entry import OrderEntry
-from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.trading import floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 NOON = "Wed, 10 Jun 2026 12:00:00 GMT"
 AT_NOON = datetime(2026, 6, 10, 12, tzinfo=UTC)
@@ -113,7 +114,6 @@ def test_now_at_the_ends_of_time_never_raises(year: str) -> None:
     clock.now(-1e15)
 
 
-@on_virtual_time
 async def test_session_knows_the_time_of_the_service_after_its_first_answer() -> None:
     """Whatever the clock of this machine says: the simulated day is one in June."""
     async with floor() as here:

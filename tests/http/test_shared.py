@@ -16,7 +16,8 @@ from brokerage_async.http.shared import Engine, Options
 from brokerage_async.observers import ObserverList
 from brokerage_async.protocol.retry import RetryBudget
 from tests.fake_transport import FakeTransport
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Tokens(ProvidedTokens):
@@ -50,7 +51,6 @@ def test_it_belongs_to_the_loop_that_enters_first() -> None:
         assert first.run(enter()) is first.get_loop()
 
 
-@on_virtual_time
 async def test_closing_happens_once_and_is_final() -> None:
     transport, tokens = FakeTransport(), Tokens()
     engine = engine_of(transport, tokens)
@@ -62,7 +62,6 @@ async def test_closing_happens_once_and_is_final() -> None:
         engine.enter()
 
 
-@on_virtual_time
 async def test_closing_turns_away_who_waits() -> None:
     engine = engine_of(FakeTransport(), reads=1)
     lane = engine.limiter[LaneName.READS]
@@ -74,7 +73,6 @@ async def test_closing_turns_away_who_waits() -> None:
         await waiting
 
 
-@on_virtual_time
 async def test_connections_are_released_also_when_the_tokens_fail_to_close() -> None:
     transport = FakeTransport()
     engine = engine_of(transport, Tokens(broken=True))

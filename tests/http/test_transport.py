@@ -84,7 +84,6 @@ class TestOneSend:
                 assert not session.closed
                 await session.close()
 
-    @on_real_time
     async def test_plain_aiohttp_does_send_again(self) -> None:
         """The reason for all this. Should it fail one day, the middleware has become superfluous."""
         async with RawServer(answer(), None, answer()) as server, aiohttp.ClientSession() as session:
@@ -101,7 +100,6 @@ class TestOneSend:
             assert response.status == status
             assert len(server.requests) == 1
 
-    @on_real_time
     async def test_request_goes_out_as_it_was_built(self) -> None:
         async with RawServer() as server, OpenTransport() as transport:
             url = f"{server.url}/chains/.%2FESZ6%20EW3U6%20260918P9100?status[]=Cancel%20Requested&a=b%2Bc"
@@ -112,21 +110,18 @@ class TestOneSend:
         assert b"\r\nUser-Agent: tests/1\r\n" in server.requests[0]
         assert b"cookie" not in server.requests[0].lower()
 
-    @on_real_time
     async def test_post_without_a_body_has_no_content_type(self) -> None:
         async with RawServer() as server, OpenTransport() as transport:
             await transport.send(request_for(server, "POST", body=None))
         assert b"\r\nContent-Length: 0\r\n" in server.requests[0]
         assert b"content-type" not in server.requests[0].lower()
 
-    @on_real_time
     async def test_cookies_are_not_kept(self) -> None:
         async with RawServer(answer(b"{}", 200, "Set-Cookie: a=b")) as server, OpenTransport() as transport:
             for _ in range(2):
                 await transport.send(request_for(server))
         assert b"a=b" not in server.requests[1]
 
-    @on_real_time
     async def test_surroundings_do_not_matter(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
@@ -176,7 +171,6 @@ def closed_port() -> int:
 
 
 class TestFailures:
-    @on_real_time
     async def test_refused_connection_names_the_address(self) -> None:
         address = f"http://127.0.0.1:{closed_port()}"
         async with OpenTransport() as transport:
@@ -184,7 +178,6 @@ class TestFailures:
                 await transport.send(request_for(address, "POST"))
         assert caught.value.maybe_processed is False
 
-    @on_real_time
     async def test_timeout_while_connecting_was_not_sent(self) -> None:
         with socket.socket() as listener:  # a full backlog: the handshake never ends
             listener.bind(("127.0.0.1", 0))
@@ -209,7 +202,6 @@ class TestFailures:
         assert caught.value.maybe_processed is True
         assert len(server.requests) == 1
 
-    @on_real_time
     async def test_timeout_covers_the_body(self) -> None:
         async with RawServer(answer(b"{", length=100)) as server, OpenTransport() as transport:
             with pytest.raises(ResponseLostError, match="timeout after"):
@@ -240,7 +232,6 @@ class TestFailures:
             response = await transport.send(request_for(server, "POST"))
         assert response.status in {503, 429}
 
-    @on_real_time
     async def test_secrets_stay_out_of_errors(self) -> None:
         secret = "tok-123456"
         token = Secret(f"Bearer {secret}")
@@ -272,13 +263,11 @@ class TestBodies:
         assert response.body == b'{"a": 1}'
         assert response.headers.get("content-type") == "application/json"
 
-    @on_real_time
     async def test_no_content(self) -> None:
         async with RawServer(b"HTTP/1.1 204 No Content\r\n\r\n") as server, OpenTransport() as transport:
             response = await transport.send(request_for(server, "DELETE"))
         assert (response.status, response.body) == (204, b"")
 
-    @on_real_time
     async def test_chunks(self) -> None:
         sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n1\r\n \r\n0\r\n\r\n"
         async with RawServer(sent) as server, OpenTransport() as transport:
@@ -310,7 +299,6 @@ class TestBodies:
                 assert (response.body is known) is (body == known)
         assert server.connections == 1
 
-    @on_real_time
     async def test_known_body_that_breaks_off_is_lost(self) -> None:
         async with RawServer((answer(b"abc", length=6), None)) as server, OpenTransport() as transport:
             with pytest.raises(ResponseLostError):
@@ -332,14 +320,12 @@ class TestBodies:
                 await transport.send(request_for(server, previous_body=known))
         assert caught.value.status == 200
 
-    @on_real_time
     async def test_oversized_error_answer_is_still_that_error(self) -> None:
         async with RawServer(answer(b"x" * 2000, 500)) as server, OpenTransport(max_body=1000) as transport:
             assert (await transport.send(request_for(server))).status == 500
 
 
 class TestLife:
-    @on_real_time
     async def test_close_twice_and_before_use(self) -> None:
         transport = AiohttpTransport()
         await transport.close()
@@ -355,7 +341,6 @@ class TestLife:
         with pytest.raises(ConfigurationError, match="auth"):
             AiohttpTransport(Mock(spec=aiohttp.ClientSession, auth="Basic"))
 
-    @on_real_time
     async def test_settings_of_a_borrowed_session_change_no_answer(self) -> None:
         packed = gzip.compress(b'{"a": 1}')
         script = [answer(b"{}", 429), answer(b"{}", 422), answer(packed, 200, "Content-Encoding: gzip")]
@@ -368,7 +353,6 @@ class TestLife:
         assert [response.status for response in found] == [429, 422, 200]
         assert found[-1].body == b'{"a": 1}'
 
-    @on_real_time
     async def test_closing_under_way_ends_sends_in_our_own_terms(self) -> None:
         async with RawServer("stall") as server:
             transport = AiohttpTransport()
@@ -396,7 +380,6 @@ class TestLife:
             assert [type(error) for error in found] == kinds
             assert len(server.requests) == 1
 
-    @on_real_time
     async def test_cancelled_send_closes_its_connection(self) -> None:
         async with RawServer("stall") as server, OpenTransport() as transport:
             sending = asyncio.create_task(transport.send(request_for(server)))
@@ -405,7 +388,6 @@ class TestLife:
             with pytest.raises(asyncio.CancelledError):
                 await sending
 
-    @on_real_time
     async def test_forgotten_transport_warns_once(self) -> None:
         async with RawServer() as server:
             transport = AiohttpTransport()
@@ -472,7 +454,6 @@ async def test_decompression_stops_at_the_size_cap_with_bounded_memory(codec: An
 class TestGuard:
     """A guard is asked at the last moment: after any wait for a connection, right before the first byte."""
 
-    @on_real_time
     async def test_request_whose_guard_agrees_is_sent(self) -> None:
         asked: list[int] = []
 

@@ -20,7 +20,6 @@ from brokerage_async.http.transport import AiohttpTransport
 from brokerage_async.http.websocket import MAX_MESSAGE, AiohttpWebSocket, SocketTransport, WebSocket, connect
 from brokerage_async.simulator import Simulator
 from brokerage_async.stream import Gap
-from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.stream.world import SMALL, buy, within
 
@@ -61,7 +60,6 @@ async def test_no_connection_is_an_error_without_secrets(path: str) -> None:
             await connect(url, user_agent="tests/1", timeout=5, network=Network(), session=None)
 
 
-@on_real_time
 async def test_streams_over_a_real_connection() -> None:
     async with Simulator(**SMALL) as sim, sim.client() as client:
         account = sim.account_numbers[0]
@@ -99,7 +97,6 @@ async def opened(url: str, timeout: float = 5.0) -> WebSocket:
     return await connect(url, user_agent="tests/1", timeout=timeout, network=Network(), session=None)
 
 
-@on_real_time
 async def test_message_beyond_the_limit_ends_the_connection() -> None:
     async def send_much(request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse()
@@ -118,7 +115,6 @@ async def test_message_beyond_the_limit_ends_the_connection() -> None:
         await socket.close()
 
 
-@on_real_time
 async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_nothing() -> None:
     release = asyncio.Event()
 
@@ -141,7 +137,6 @@ async def test_upgrade_that_is_refused_or_hangs_is_no_connection_and_leaves_noth
         release.set()
 
 
-@on_real_time
 async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
     release = asyncio.Event()
 
@@ -159,7 +154,6 @@ async def test_server_that_reads_nothing_does_not_hold_up_the_goodbye() -> None:
         release.set()
 
 
-@on_real_time
 @pytest.mark.parametrize("borrows", [False, True])
 async def test_connect_redirected_address_is_refused_before_the_token_goes_out(borrows: bool) -> None:
     taken: list[str] = []
@@ -188,7 +182,6 @@ async def test_connect_redirected_address_is_refused_before_the_token_goes_out(b
         assert taken == []
 
 
-@on_real_time
 async def test_send_cancelled_keeps_no_frame_with_the_message() -> None:
     class Stuck:
         async def send_str(self, message: str) -> None:

@@ -18,14 +18,12 @@ import pytest
 
 from brokerage_async.journal.base import EntryKey, EntryState, JournalError
 from brokerage_async.journal.sqlite import MemoryJournal, SqliteJournal
-from tests.loops import on_real_time
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
 OTHER = EntryKey(ORIGIN, "sandbox", "A1", "two")
 
 
-@on_real_time
 async def test_nothing_is_touched_before_the_first_use(tmp_path: Path) -> None:
     path = tmp_path / "orders.journal"
     journal = SqliteJournal(path)
@@ -35,7 +33,6 @@ async def test_nothing_is_touched_before_the_first_use(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-@on_real_time
 async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "j") as one, SqliteJournal(str(tmp_path / "j")) as other:
         await one.open(KEY, b"\0\xff", owner="a", lease=30)
@@ -46,7 +43,6 @@ async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> Non
         assert not await one.renew(KEY, owner="a", lease=30)
 
 
-@on_real_time
 async def test_leases_are_measured_with_its_clock(tmp_path: Path) -> None:
     seconds = [1000.0]
     async with SqliteJournal(tmp_path / "j", clock=lambda: seconds[0]) as journal:
@@ -60,7 +56,6 @@ async def test_leases_are_measured_with_its_clock(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"no database at all, but long enough to be looked at" * 40, b"\0" * 4096], ids=["text", "zeros"]
 )
-@on_real_time
 async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(content)
@@ -70,7 +65,6 @@ async def test_a_file_of_another_kind_is_refused_and_left_alone(tmp_path: Path, 
     assert path.read_bytes() == content
 
 
-@on_real_time
 async def test_a_table_of_another_kind_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "j")
     connection.execute("CREATE TABLE entries (a)")
@@ -80,7 +74,6 @@ async def test_a_table_of_another_kind_is_refused(tmp_path: Path) -> None:
             await journal.entries()
 
 
-@on_real_time
 async def test_a_closed_journal_says_so(tmp_path: Path) -> None:
     journal = SqliteJournal(tmp_path / "j")
     await journal.open(KEY, b"", owner="a", lease=30)
@@ -90,7 +83,6 @@ async def test_a_closed_journal_says_so(tmp_path: Path) -> None:
         await journal.find(KEY)
 
 
-@on_real_time
 async def test_a_forgotten_journal_leaves_no_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     journal = SqliteJournal(tmp_path / "j")

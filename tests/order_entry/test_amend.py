@@ -31,6 +31,8 @@ from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
+pytestmark = pytest.mark.virtual_time
+
 POLICY = ReconcilePolicy(first=1.0, visibility_delay=5.0, max_interval=2.0, give_up=10.0)
 BODY = json.dumps({"order-type": "Limit", "time-in-force": "Day", "price": "11", "price-effect": "Debit"}).encode()
 PATH = {"account_number": "A1", "id": "1"}
@@ -123,7 +125,6 @@ class TestCancel:
     @pytest.mark.parametrize(
         ("answer", "lists", "expected"), [each[1:] for each in CANCELS], ids=[c[0] for c in CANCELS]
     )
-    @on_virtual_time
     async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
         async with desk.client as client:
@@ -132,7 +133,6 @@ class TestCancel:
         assert desk.sent("orders.cancel") == 1
         assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
 
-    @on_virtual_time
     async def test_lists_are_read_as_far_back_as_the_service_counts(self) -> None:
         """Count from the day of the service, one in 1999."""
         lists = attrs.evolve(listed(), headers={"date": "Wed, 10 Jun 1999 12:00:00 GMT"})
@@ -143,7 +143,6 @@ class TestCancel:
         starts = {request.url.partition("start-date=")[2][:10] for request in desk.transport.requests} - {""}
         assert starts == {"1998-05-05", "1997-03-31"}  # each a day early: the service counts in US Eastern time
 
-    @on_virtual_time
     async def test_lists_are_read_until_they_show_it(self) -> None:
         lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancel Requested"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
@@ -154,7 +153,6 @@ class TestCancel:
         assert change.order.status == "Cancel Requested"
         assert desk.sent("orders.list_live") == 3
 
-    @on_virtual_time
     async def test_order_that_leaves_the_live_list_is_read_back_from_further_away(self) -> None:
         """An old order works, is cancelled, and is not live any more on the next day of the service."""
         days = [listed()] * 3 + [listed(order("Cancelled"))]
@@ -167,7 +165,6 @@ class TestCancel:
         assert desk.sent("orders.list") == 4
 
     @pytest.mark.parametrize("later", [listed(), fail(500)])
-    @on_virtual_time
     async def test_order_that_was_seen_cancelled_too_early_and_never_again_settles_nothing(self, later: Any) -> None:
         lists = [listed(order("Cancelled")), later]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=later)
@@ -175,7 +172,6 @@ class TestCancel:
             change = await cancel(context_of(client), "A1", "1", POLICY)
         assert change.outcome is UNKNOWN
 
-    @on_virtual_time
     async def test_order_that_only_the_last_poll_could_read_settles_by_what_it_shows(self) -> None:
         """The lists fail until the policy gives up. The poll after that one goes further back, and works."""
         policy = ReconcilePolicy(first=1.0, visibility_delay=1.0, max_interval=2.0, give_up=3.0)
@@ -185,7 +181,6 @@ class TestCancel:
             change = await cancel(context_of(client), "A1", "1", policy)
         assert (change.outcome, desk.sent("orders.list_live")) == (REFUSED, 3)
 
-    @on_virtual_time
     async def test_order_that_names_its_successor_later_than_it_reads_cancelled_still_works(self) -> None:
         lists = [listed(order("Cancelled")), listed(order("Cancelled", replacing_order_id=2))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
@@ -195,7 +190,6 @@ class TestCancel:
         assert change.order is not None
         assert change.order.replacing_order_id == "2"
 
-    @on_virtual_time
     async def test_what_cannot_be_sent_is_raised(self) -> None:
         desk = Desk()
         async with desk.client as client:
@@ -214,7 +208,6 @@ class TestReplace:
         async with desk.client as client:
             return await replace(context_of(client), ORDERS_REPLACE, PATH, BODY, BODY, POLICY, **settings)
 
-    @on_virtual_time
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Live", 2, replaces_order_id=1)))
         change = await self.made(desk)
@@ -233,7 +226,6 @@ class TestReplace:
         ],
         ids=["refused", "not sent", "lost", "errors", "warnings"],
     )
-    @on_virtual_time
     async def test_what_the_dry_run_objects_to_is_not_sent(self, preview: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__edit_dry_run=preview)
         change = await self.made(desk)
@@ -243,7 +235,6 @@ class TestReplace:
         assert desk.sent("orders.replace") == 0
 
     @pytest.mark.parametrize("allowed", [True, ["w"]], ids=["all", "this one"])
-    @on_virtual_time
     async def test_warnings_can_be_allowed(self, allowed: Any) -> None:
         warned = ok({"order": order("Received"), "warnings": [{"code": "w", "message": "hm"}]})
         desk = Desk(orders__edit_dry_run=warned, orders__replace=ok(order("Live", 2, replaces_order_id=1)))
@@ -278,7 +269,6 @@ class TestReplace:
             "not listed",
         ],
     )
-    @on_virtual_time
     async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
         change = await self.made(desk)
@@ -288,14 +278,12 @@ class TestReplace:
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
-    @on_virtual_time
     async def test_order_that_names_its_successor_later_than_it_reads_cancelled_was_replaced(self) -> None:
         lists = [listed(order("Cancelled")), listed(order("Cancelled")), listed(self.REPLACED, self.SUCCESSOR)]
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=listed())
         change = await self.made(desk)
         assert (change.outcome, change.order_id) == (APPLIED, "2")
 
-    @on_virtual_time
     async def test_cancelled_order_without_a_complete_poll_after_the_delay_may_have_been_replaced(self) -> None:
         lists = [listed(order("Cancelled")), fail(500)]
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=fail(500))
@@ -315,7 +303,6 @@ class TestReplace:
         ids=["edited in place", "not yet replaced", "never replaced", "replaced", "other terms", "another account",
              "other terms, replaced"],
     )  # fmt: skip
-    @on_virtual_time
     async def test_an_answer_that_shows_another_order_is_looked_into_unless_it_has_the_new_terms(
         self, answer: Any, lists: Any, expected: Any, shown: Any
     ) -> None:
@@ -355,7 +342,6 @@ class TestEditPairs:
              "lost, not shown", "lost, over", "lost, unreadable", "refused", "not sent", "errors",
              "errors, and yet done"],
     )  # fmt: skip
-    @on_virtual_time
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
         desk = Desk(complex_orders__edit_pairs=answer, complex_orders__get=seen)
         async with desk.client as client:
@@ -363,7 +349,6 @@ class TestEditPairs:
         assert change.outcome is expected
         assert desk.sent("complex_orders.edit_pairs") == 1
 
-    @on_virtual_time
     async def test_pair_that_may_not_be_read_is_read_once(self) -> None:
         """Polling again would be refused in the same way."""
         desk = Desk(complex_orders__edit_pairs=LOST, complex_orders__get=fail(403, "forbidden"))
@@ -386,7 +371,6 @@ class TestCancelComplex:
             (("Live", "Live"), UNKNOWN, 4),
         ],
     )
-    @on_virtual_time
     async def test_without_an_answer_the_complex_order_shows_the_outcome(
         self, statuses: tuple[str, str], expected: ChangeOutcome, polls: int
     ) -> None:
@@ -399,7 +383,6 @@ class TestCancelComplex:
         assert change.complex_order.id == "9"
         assert isinstance(change.error, ResponseLostError)
 
-    @on_virtual_time
     async def test_answer_that_shows_it_cancelled_carries_no_error(self) -> None:
         desk = Desk(complex_orders__cancel=ok(CANCELLED))
         async with desk.client as client:
@@ -415,7 +398,6 @@ REQUESTED = CANCELLED | {"orders": [order("Cancel Requested", 1), order("Cancel 
     [(cancel, ("A1", "1")), (edit_pairs, ("A1", "9", PAIR)), (cancel_complex, ("A1", "9"))],
     ids=["cancel", "edit_pairs", "cancel_complex"],
 )
-@on_virtual_time
 async def test_event_of_the_account_brings_the_look_at_a_change_forward(change: Any, arguments: Any) -> None:
     bells = Bells()
     desk = Desk(
@@ -524,7 +506,6 @@ class TestNotNow:
         desk = self.desk([NOT_NOW, LOST, ok(DONE[kind])], order("Live"))
         assert ((await self.change(desk, kind)).outcome, desk.sent(SENT[kind])) == (UNKNOWN, 2)
 
-    @on_virtual_time
     async def test_dry_run_that_is_refused_so_is_repeated_before_anything_is_sent(self) -> None:
         answer = ok(DONE["replace"])
         desk = self.desk([answer], order("Routed"), dry_run=[NOT_NOW, NOT_NOW, PREVIEW])
@@ -534,13 +515,11 @@ class TestNotNow:
         change = await self.change(desk, "replace")
         assert (change.outcome, fills_of(change), desk.sent("orders.replace")) == (REFUSED, [10], 0)
 
-    @on_virtual_time
     async def test_cancellation_that_is_under_way_already_is_applied_and_not_repeated(self) -> None:
         desk = self.desk([NOT_NOW], [order("Cancel Requested"), order("Cancelled")])
         change = await self.change(desk, "cancel")
         assert (change.outcome, change.order.status, desk.sent("orders.cancel")) == (APPLIED, "Cancel Requested", 1)
 
-    @on_virtual_time
     async def test_event_of_the_account_brings_the_repetition_forward(self) -> None:
         desk = self.desk([NOT_NOW, ok(DONE["cancel"])], order("Routed"))
         async with desk.client as client:
@@ -548,7 +527,6 @@ class TestNotNow:
         assert change.outcome is APPLIED
         assert asyncio.get_running_loop().time() < POLICY.first
 
-    @on_virtual_time
     async def test_caller_that_is_cancelled_while_it_waits_sends_nothing_more(self) -> None:
         desk = self.desk([NOT_NOW], order("Routed"))
         waiting = asyncio.create_task(self.change(desk, "replace"))
@@ -601,7 +579,6 @@ class TestWait:
             assert change.order is not None
         assert desk.sent("orders.cancel") == 1 or name == "refused, works on"
 
-    @on_virtual_time
     async def test_order_without_an_end_is_waited_for_as_long_as_the_policy_says(self) -> None:
         loop = asyncio.get_running_loop()
         began, desk = loop.time(), Desk(orders__cancel=REQUEST, orders__list_live=listed(order("Cancel Requested")))

@@ -21,13 +21,13 @@ from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from tests.fake_transport import LOST, FakeTransport, ok
-from tests.loops import on_virtual_time
 from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Kind, bracket_order, floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 # --- a good day
 
 
-@on_virtual_time
 async def test_an_order_is_dry_run_journaled_and_placed_once() -> None:
     async with floor() as here:
         placement = await here.entry.place(here.account, order())
@@ -44,7 +44,6 @@ async def test_an_order_is_dry_run_journaled_and_placed_once() -> None:
         assert names == ["oauth.token", "orders.dry_run", "orders.submit"]  # nothing more on the happy path
 
 
-@on_virtual_time
 async def test_dry_run_and_submit_are_the_same_bytes_and_those_of_the_journal() -> None:
     async with floor() as here:
         placement = await here.entry.place(here.account, order("mine"))
@@ -52,7 +51,6 @@ async def test_dry_run_and_submit_are_the_same_bytes_and_those_of_the_journal() 
         assert dry == submitted == placement.body == (await here.journaled())[0].body
 
 
-@on_virtual_time
 async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept() -> None:
     async with floor() as here:
         first, second = [await here.entry.place(here.account, order()) for _ in range(2)]
@@ -65,7 +63,6 @@ async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept
         assert (await numbered.place(here.account, order())).external_identifier == "number-4"
 
 
-@on_virtual_time
 async def test_many_orders_at_once_are_all_placed_once() -> None:
     async with floor(limits=Limits.unlimited()) as here:
         placements = await asyncio.gather(*(here.entry.place(here.account, order()) for _ in range(50)))
@@ -73,7 +70,6 @@ async def test_many_orders_at_once_are_all_placed_once() -> None:
         assert all(len(here.orders(placement.external_identifier)) == 1 for placement in placements)
 
 
-@on_virtual_time
 async def test_a_client_makes_its_order_entry_and_no_journal_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         with caplog.at_level(logging.WARNING, "brokerage_async.order_entry"):
@@ -85,7 +81,6 @@ async def test_a_client_makes_its_order_entry_and_no_journal_is_said_aloud(caplo
         assert not caplog.records
 
 
-@on_virtual_time
 async def test_without_a_journal_an_identifier_is_still_used_once_per_client(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here, here.sim.client() as other:
         view = here.client.with_options(deadline=60)
@@ -97,7 +92,6 @@ async def test_without_a_journal_an_identifier_is_still_used_once_per_client(cap
         assert other.order_entry().journal is not here.client.order_entry().journal
 
 
-@on_virtual_time
 async def test_a_client_hands_looks_and_lease_on() -> None:
     async with floor() as here:
         entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
@@ -116,7 +110,6 @@ async def test_a_client_hands_looks_and_lease_on() -> None:
 
 
 @pytest.mark.parametrize("kind", [SINGLE, COMPLEX], ids=lambda kind: kind.namespace)
-@on_virtual_time
 async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(kind: Kind) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
@@ -178,7 +171,6 @@ class Silent:
     ],
     ids=["neither", "visibility_delay", "reconcile", "both"],
 )
-@on_virtual_time
 async def test_each_call_searches_by_its_own_policy(
     call: Callable[..., Awaitable[Any]], options: dict[str, Any], seconds: float
 ) -> None:
@@ -195,7 +187,6 @@ async def test_each_call_searches_by_its_own_policy(
 
 
 @pytest.mark.parametrize("name", ["place", "place_complex", "replace", "edit"])
-@on_virtual_time
 async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: str) -> None:
     desk = Silent(warned=True)
     async with desk.client as client:
@@ -208,7 +199,6 @@ async def test_warnings_of_a_dry_run_stop_each_call_unless_it_allows_them(name: 
 
 
 @pytest.mark.parametrize("origin", ["", "https://old.example.com"])
-@on_virtual_time
 async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str) -> None:
     async with Silent().client as client:
         journal = MemoryJournal()
@@ -233,7 +223,6 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         ({"order_type": OrderType.STOP}, "stop-trigger"),
     ],
 )
-@on_virtual_time
 async def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, Any], field: str) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError) as caught:
@@ -243,7 +232,6 @@ async def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, A
         assert not await here.journaled()
 
 
-@on_virtual_time
 async def test_a_bad_account_number_is_told_before_anything_is_sent() -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError):
@@ -256,7 +244,6 @@ def test_a_lease_is_a_time() -> None:
         OrderEntry(None, MemoryJournal(), lease=0)  # type: ignore[arg-type]
 
 
-@on_virtual_time
 async def test_an_invalid_order_id_is_named_before_anything_is_sent() -> None:
     async with floor() as here:
         edit: Any = None

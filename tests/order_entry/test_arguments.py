@@ -15,8 +15,9 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRe
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.arguments import check_options, named_complex_order
-from tests.loops import on_virtual_time
 from tests.trading import Floor, bracket_order, exclusive_orders, floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 EDIT = OrderEdit(order_type=OrderType.LIMIT, time_in_force=TimeInForce.DAY, price=Decimal(1))
 NO_IDS: list[Any] = [None, 1.5, True, [], b"7"]
@@ -41,7 +42,6 @@ def untouched(here: Floor) -> bool:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@on_virtual_time
 async def test_options_of_place(options: dict[str, Any]) -> None:
     async with floor() as here:
         with pytest.raises(BrokerageError):
@@ -51,7 +51,6 @@ async def test_options_of_place(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, {"order-type": "Limit"}, b"{}", EDIT], ids=str)
-@on_virtual_time
 async def test_what_is_no_order(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="NewOrder"):
@@ -60,7 +59,6 @@ async def test_what_is_no_order(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("extra", [{"external-identifier": "another"}, {"price": "9"}, {"note": 1j}], ids=str)
-@on_virtual_time
 async def test_extra_fields_that_cannot_be_sent(extra: Any) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError):
@@ -69,7 +67,6 @@ async def test_extra_fields_that_cannot_be_sent(extra: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800"])
-@on_virtual_time
 async def test_a_name_by_which_no_order_can_be_found_again(name: Any) -> None:
     """Also one that a service would keep without its blanks and invisible characters."""
     async with floor() as here:
@@ -85,7 +82,6 @@ async def test_a_name_by_which_no_order_can_be_found_again(name: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", NO_IDS, ids=str)
-@on_virtual_time
 async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
     async with floor() as here:
         for call in (
@@ -102,7 +98,6 @@ async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "wrong", [b"orders.journal", MemoryJournal, 5, object()], ids=["bytes", "class", "int", "object"]
 )
-@on_virtual_time
 async def test_what_is_no_journal(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
@@ -110,7 +105,6 @@ async def test_what_is_no_journal(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["orders.journal", Path("orders.journal")], ids=["text", "path"])
-@on_virtual_time
 async def test_a_path_is_no_journal_but_names_one(path: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError, match=r"SqliteJournal\('orders.journal'\)"):
@@ -118,7 +112,6 @@ async def test_a_path_is_no_journal_but_names_one(path: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["order-1", 5, None])
-@on_virtual_time
 async def test_what_makes_no_identifiers(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError, match="identifiers must be a function"):
@@ -126,7 +119,6 @@ async def test_what_makes_no_identifiers(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("lease", [None, 0, -1, "30", float("nan"), float("inf")])
-@on_virtual_time
 async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
     async with floor() as here:
         with pytest.raises(ConfigurationError):

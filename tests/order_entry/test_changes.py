@@ -34,6 +34,8 @@ from tests.partial_listings import altered
 from tests.tables import for_each
 from tests.trading import LISTS, NOTHING_LISTED, TIMEOUT, Floor, bracket_order, floor, order
 
+pytestmark = pytest.mark.virtual_time
+
 SUBMIT, ONE_ORDER = r"/orders$", r"/orders/\d+$"
 
 UNTOUCHED = ["drop_before", "hang", "status(500)", "status(503)", "html(502)"]
@@ -151,7 +153,6 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
 # --- cancelling
 
 
-@on_virtual_time
 async def test_order_that_has_ended_is_refused_and_shown() -> None:
     for price, fault, status in ((None, None, "Cancelled"), ("9", "drop_before", "Filled")):
         async with floor() as here:
@@ -230,7 +231,6 @@ async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str
 # --- replacing
 
 
-@on_virtual_time
 async def test_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
     async with floor() as here:
         target = await working(here)
@@ -269,7 +269,6 @@ async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
         assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
 
 
-@on_virtual_time
 async def test_replacement_that_fails_its_checks_is_never_sent() -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="price"):
@@ -301,7 +300,6 @@ async def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool
 # --- editing a pair
 
 
-@on_virtual_time
 async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused() -> None:
     async with floor() as here:
         account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
@@ -356,7 +354,6 @@ async def test_change_of_an_order_on_its_way_waits_until_it_is_live(held: str) -
         assert len([each for each in here.sim.ledger.orders() if each.replaces_order_id == second]) == 1
 
 
-@on_virtual_time
 async def test_order_that_stays_on_its_way_is_refused_and_shown_working() -> None:
     async with floor() as here:
         here.sim.hold_order("*", "Routed")
@@ -385,7 +382,6 @@ async def test_cancellation_that_waits_has_the_end_and_the_fills(
         assert (change.outcome, fills_of(change)) == (outcome, fills)
 
 
-@on_virtual_time
 async def test_cancellation_of_a_bracket_whose_entry_is_filled_first_says_so() -> None:
     async with floor() as here:
         placed = await here.entry.place_complex(here.account, bracket_order("mine"))
@@ -433,7 +429,6 @@ async def test_place_and_recover_after_an_ended_replacement_return_the_original(
         assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
 
 
-@on_virtual_time
 async def test_ended_replacement_whose_original_is_not_listed_is_no_absence() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -471,7 +466,6 @@ async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied
         assert await status_of(here, number) == "Cancelled"
 
 
-@on_virtual_time
 async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else() -> None:
     async with floor() as here:
         target = await working(here)
@@ -488,7 +482,6 @@ async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else() ->
         assert change.outcome is ChangeOutcome.UNKNOWN
 
 
-@on_virtual_time
 async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
     async with floor(without=("replacements_wait_for_the_cancel",)) as here:
         target = await working(here)
@@ -512,7 +505,6 @@ async def test_answer_that_names_neither_original_nor_identifier_is_not_believed
         assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
 
 
-@on_virtual_time
 async def test_original_that_cannot_be_read_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         target = await working(here)
@@ -522,7 +514,6 @@ async def test_original_that_cannot_be_read_is_said_in_the_log(caplog: pytest.Lo
         assert "is sent without an external identifier" in caplog.text
 
 
-@on_virtual_time
 async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way() -> None:
     async with floor() as here:
         target = await working(here)
@@ -538,7 +529,6 @@ async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way() -
         assert (last.outcome, last.order.status) == (ChangeOutcome.APPLIED, "Cancelled")
 
 
-@on_virtual_time
 async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill() -> None:
     async with floor() as here:
         placed = await here.entry.place_complex(here.account, bracket_order("mine"))
@@ -553,7 +543,6 @@ async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_
         assert change.outcome is ChangeOutcome.APPLIED
 
 
-@on_virtual_time
 async def test_waiting_for_a_cancellation_ends_at_its_bound() -> None:
     async with floor() as here:
         target = await working(here)
@@ -565,7 +554,6 @@ async def test_waiting_for_a_cancellation_ends_at_its_bound() -> None:
 
 @pytest.mark.parametrize("given", [None, "another"])
 @pytest.mark.parametrize("method", ["replace", "edit"])
-@on_virtual_time
 async def test_replacement_carries_the_identifier_and_its_dry_run_no_rules(method: str, given: str | None) -> None:
     async with floor() as here:
         target = await working(here)
@@ -587,7 +575,6 @@ async def test_replacement_carries_the_identifier_and_its_dry_run_no_rules(metho
 
 @pytest.mark.parametrize("call", ["cancel", "replace", "edit"])
 @pytest.mark.parametrize(("request_of", "fate"), [("dry-run", "was not sent"), ("change", "may have been applied")])
-@on_virtual_time
 async def test_change_that_is_cancelled_names_the_order(call: str, request_of: str, fate: str) -> None:
     if (call, request_of) == ("cancel", "dry-run"):
         return  # has none

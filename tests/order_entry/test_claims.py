@@ -15,8 +15,10 @@ from brokerage_async.order_entry import claims as module
 from brokerage_async.order_entry.claims import Claim, ClaimKeeper, Instant, finish, new_owner, result_of
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, on_virtual_time
+from tests.loops import VirtualLoop
 from tests.trading import POLICY, SUBMIT, Floor, floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 KEY = EntryKey("https://api.example.com", "sandbox", "A1", "mine")
 LEASE = 30.0
@@ -43,7 +45,6 @@ async def opened(journal: MemoryJournal, owner: str = "me") -> Claim:
     return claim
 
 
-@on_virtual_time
 async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
     claim = await opened(MemoryJournal())
     await asyncio.sleep(26.9)
@@ -54,7 +55,6 @@ async def test_claim_holds_until_a_tenth_of_the_lease_is_left() -> None:
     assert claim.objection() == "the claim on the journal entry could not be renewed for 27 s"
 
 
-@on_virtual_time
 async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's clock stands still then. The workers of other machines go on."""
     wall = 1_000.0
@@ -66,7 +66,6 @@ async def test_claim_counts_the_wall_clock_while_the_machine_was_suspended(monke
     assert claim.holds()
 
 
-@on_virtual_time
 async def test_keeper_within_a_third_of_the_lease_makes_no_statement_and_no_task() -> None:
     journal = Counting()
     keeper = ClaimKeeper(journal, LEASE)
@@ -78,7 +77,6 @@ async def test_keeper_within_a_third_of_the_lease_makes_no_statement_and_no_task
     assert journal.renewals == []
 
 
-@on_virtual_time
 async def test_keeper_renews_all_claims_in_one_statement() -> None:
     journal = Counting()
     keeper = ClaimKeeper(journal, LEASE)
@@ -95,7 +93,6 @@ async def test_keeper_renews_all_claims_in_one_statement() -> None:
         keeper.drop(claim)
 
 
-@on_virtual_time
 async def test_keeper_retries_a_failed_renewal_before_the_claim_ends() -> None:
     journal = Counting()
     keeper = ClaimKeeper(journal, LEASE)
@@ -109,7 +106,6 @@ async def test_keeper_retries_a_failed_renewal_before_the_claim_ends() -> None:
         assert claim.holds()
 
 
-@on_virtual_time
 async def test_claim_that_another_worker_took_is_lost_at_the_next_renewal() -> None:
     journal = Counting()
     keeper = ClaimKeeper(journal, LEASE)
@@ -141,7 +137,6 @@ class Slow(Counting):
         return await super().renew_many(claims, lease=lease)
 
 
-@on_virtual_time
 async def test_claims_renewed_by_a_slow_statement_count_from_its_beginning() -> None:
     """Another worker may take an entry a lease after the journal renewed it, which may be right at the beginning."""
     journal = Slow(seconds=8, renewals=1)
@@ -163,7 +158,6 @@ class Hanging(Counting):
         raise AssertionError
 
 
-@on_virtual_time
 async def test_keeper_with_a_renewal_under_way_ends_at_once() -> None:
     journal = Hanging()
     keeper = ClaimKeeper(journal, LEASE)
@@ -174,7 +168,6 @@ async def test_keeper_with_a_renewal_under_way_ends_at_once() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-@on_virtual_time
 async def test_finish_waits_through_one_cancellation_and_no_second() -> None:
     work = asyncio.ensure_future(asyncio.sleep(10))
 
@@ -209,7 +202,6 @@ async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
     return OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE), journal
 
 
-@on_virtual_time
 async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
     """Turned away for a minute while the journal is unreachable. Another worker has taken the order over by then."""
     async with floor() as here:
@@ -229,7 +221,6 @@ async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
         assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
 
 
-@on_virtual_time
 async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
     """The claim counts from before the statement. Another worker may hold the entry when it returns."""
     for seconds, sends in ((0.9 * LEASE - 1, 2), (0.9 * LEASE + 1, 1)):
@@ -246,7 +237,6 @@ async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_
             assert here.sim.ledger.count("orders.submit") == sends
 
 
-@on_virtual_time
 async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again() -> None:
     """If its clock disagrees with the journal's, the other worker may trust its claim for one more lease."""
     waits = {}
@@ -268,7 +258,6 @@ async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again
     assert waits["dead"] > POLICY.visibility_delay + LEASE
 
 
-@on_virtual_time
 async def test_withheld_order_that_no_other_worker_took_was_not_sent() -> None:
     async with floor() as here:
         entry, journal = await worker(here)
@@ -285,7 +274,6 @@ async def test_withheld_order_that_no_other_worker_took_was_not_sent() -> None:
         assert len(here.orders("mine")) == 1
 
 
-@on_virtual_time
 async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is_renewed() -> None:
     async with floor() as here:
         entry, journal = await worker(here)
@@ -294,7 +282,6 @@ async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is
         assert len(journal.renewals) >= 4
 
 
-@on_virtual_time
 async def test_outcome_is_told_at_once_while_a_renewal_hangs() -> None:
     async with floor() as here:
         journal = Hanging()
@@ -306,7 +293,6 @@ async def test_outcome_is_told_at_once_while_a_renewal_hangs() -> None:
         assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
 
 
-@on_virtual_time
 async def test_loop_that_was_blocked_past_the_claim_sends_nothing() -> None:
     async with floor() as here:
         entry, journal = await worker(here)
@@ -322,7 +308,6 @@ async def test_loop_that_was_blocked_past_the_claim_sends_nothing() -> None:
         assert here.sim.ledger.count("orders.submit") == 1
 
 
-@on_virtual_time
 async def test_result_of_work_that_fails_after_its_waiter_was_cancelled_reports_no_unhandled_error() -> None:
     async def failing() -> None:
         await asyncio.sleep(2)

@@ -20,6 +20,8 @@ from brokerage_async.order_entry.search import poll_until
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 
+pytestmark = pytest.mark.virtual_time
+
 POLICY = ReconcilePolicy()
 
 
@@ -61,14 +63,12 @@ async def searched(lists: Lists, *rings: float, policy: ReconcilePolicy = POLICY
     return result, asyncio.get_running_loop().time()
 
 
-@on_virtual_time
 async def test_event_brings_the_find_forward() -> None:
     lists = Lists(shown_from=2.0)
     assert await searched(lists, 2.0, 2.001, 2.005) == (SearchResult.FOUND, pytest.approx(2.03))
     assert lists.polls == [0.5, 1.5, 2.01]
 
 
-@on_virtual_time
 async def test_event_of_another_order_costs_one_look_and_changes_no_other() -> None:
     lists = Lists(shown_from=2.0)
     assert await searched(lists, 0.7, 0.701) == (SearchResult.FOUND, pytest.approx(3.52))
@@ -105,14 +105,12 @@ def test_early_look_that_takes_too_long_does_not_delay_the_next_poll() -> None:
     assert more == sorted([*polls, 0.21, 2.9])  # the second came while a poll was under way
 
 
-@on_virtual_time
 async def test_event_right_before_a_poll_causes_no_other() -> None:
     lists = Lists(shown_from=0.5)
     assert await searched(lists, 0.46, 0.495) == (SearchResult.FOUND, pytest.approx(0.52))
     assert lists.polls == [0.5]
 
 
-@on_virtual_time
 async def test_wait_that_is_cancelled_leaves_no_timer() -> None:
     looks = EarlyLooks()
     waiting = asyncio.ensure_future(looks.before(100))

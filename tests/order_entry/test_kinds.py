@@ -15,8 +15,9 @@ from brokerage_async.models import converter
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry.arguments import named_complex_order, named_order
 from brokerage_async.order_entry.kinds import asked_complex, asked_in, asked_single, submit_of
-from tests.loops import on_virtual_time
 from tests.trading import bracket_order, order
+
+pytestmark = pytest.mark.virtual_time
 
 COMPLEX = named_complex_order("A", bracket_order("mine"), str)[0]
 SINGLE = named_order("A", order("mine"), str)[0]
@@ -85,7 +86,6 @@ class Answers:
         return self.answer
 
 
-@on_virtual_time
 async def test_whole_of_a_component_is_its_complex_order() -> None:
     listed = Order(id="1", complex_order_id="7")
     for quantity, differs in ((10, False), (11, True)):
@@ -96,7 +96,6 @@ async def test_whole_of_a_component_is_its_complex_order() -> None:
     assert await SINGLE.whole_of(executor, "A1", listed) == (listed, "")
 
 
-@on_virtual_time
 async def test_whole_that_shows_another_id_is_not_taken() -> None:
     executor: Any = Answers(ComplexOrder(id="8"))
     with pytest.raises(ResponseDecodeError, match="id must be 7, got 8") as caught:

@@ -10,11 +10,11 @@ from brokerage_async._generated.models import Pagination
 from brokerage_async.errors import ServerError
 from brokerage_async.operation import Page
 from brokerage_async.order_entry.lists import FULL_PAGES, OrderLists, Window
-from tests.loops import on_virtual_time
 from tests.order_entry.accounts import COUNTED, NOW, Account, order, poll
 
+pytestmark = pytest.mark.virtual_time
 
-@on_virtual_time
+
 async def test_an_order_of_today_is_found_without_reading_further() -> None:
     account = Account([[order("a")], [order("b")]], [[order("a")]])
     sighting = await poll(account, "a")
@@ -22,7 +22,6 @@ async def test_an_order_of_today_is_found_without_reading_further() -> None:
     assert account.read == ["orders.list_live 0"]
 
 
-@on_virtual_time
 async def test_both_lists_are_read_for_what_is_missing() -> None:
     account = Account([[order("a")]], [[order("a"), order("b")]])
     sighting = await poll(account, "a", "b", "c")
@@ -30,7 +29,6 @@ async def test_both_lists_are_read_for_what_is_missing() -> None:
     assert account.read == ["orders.list_live 0", "orders.list 0"]
 
 
-@on_virtual_time
 async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() -> None:
     account = Account([[]], [[order("x", days_ago=1)], [order("y", days_ago=5)], [order("z", days_ago=9)]])
     sighting = await poll(account, "a")
@@ -43,21 +41,18 @@ async def test_the_older_list_is_read_newest_first_until_it_is_past_the_order() 
     }  # a day early
 
 
-@on_virtual_time
 async def test_an_old_order_among_newer_ones_does_not_end_the_reading() -> None:
     """An order of last month that was changed today may stand among today's."""
     pages = [[order("x"), order("y", days_ago=40)], [order("a"), order("z", days_ago=50)]]
     assert list((await poll(Account([[]], pages), "a")).orders) == ["a"]
 
 
-@on_virtual_time
 async def test_an_older_order_is_read_for_further_back() -> None:
     account = Account([[]], [[order("x", days_ago=5)], [order("a", days_ago=8)], [order("z", days_ago=20)]])
     assert list((await poll(account, "a", opened_at=NOW - timedelta(days=8))).orders) == ["a"]
 
 
 @pytest.mark.parametrize("months", [-6, 6])
-@on_virtual_time
 async def test_the_times_of_the_service_count_not_those_of_this_side(months: int) -> None:
     pages = [
         [order("x", days_ago=0)],
@@ -73,14 +68,12 @@ async def test_the_times_of_the_service_count_not_those_of_this_side(months: int
     assert list(sighting.orders) == ["a"]
 
 
-@on_virtual_time
 async def test_orders_without_a_time_do_not_end_the_reading() -> None:
     account = Account([[]], [[order("x", days_ago=None)], [order("a", days_ago=None)]])
     assert list((await poll(account, "a")).orders) == ["a"]
 
 
 @pytest.mark.parametrize("broken", ["live", "everything"])
-@on_virtual_time
 async def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(broken: str) -> None:
     failure = ServerError("down", status=503)
     pages = [[order("x")], failure]
@@ -91,7 +84,6 @@ async def test_a_list_that_breaks_off_is_not_complete_but_what_was_seen_counts(b
     assert list((await poll(account, "b", "x")).orders) in (["x", "b"], ["b", "x"])
 
 
-@on_virtual_time
 async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
     assert not (await poll(Account([[]], [Page((), None, 0)]), "a")).complete
     assert not (await poll(Account([[]], [Page((), Pagination(per_page=200), 0)]), "a")).complete
@@ -100,7 +92,6 @@ async def test_a_success_that_shows_nothing_at_all_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("listing", ["live", "everything"])
-@on_virtual_time
 async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str) -> None:
     of_three = Pagination(total_items=450, total_pages=3, current_item_count=0)
     for number, complete in [(0, False), (2, False), (3, True)]:
@@ -122,7 +113,6 @@ async def test_a_list_that_shows_less_than_it_says_is_not_complete(listing: str)
     assert (await poll(Account(nothing, nothing), "a")).complete
 
 
-@on_virtual_time
 async def test_a_clock_that_was_set_back_hides_no_order() -> None:
     """The clock was ahead when the order was journaled, so the age of the entry is unknown."""
     account = Account([[]], [[order("x", days_ago=0)], [order("y", days_ago=6)], [order("a", days_ago=9)]])
@@ -131,7 +121,6 @@ async def test_a_clock_that_was_set_back_hides_no_order() -> None:
 
 
 @pytest.mark.parametrize("listing", ["live", "everything"])
-@on_virtual_time
 async def test_poll_of_a_list_that_changes_while_it_is_read_is_not_complete(listing: str) -> None:
     """An order that moves to an earlier page is shown on none: the total number gives it away."""
     pages = [Page((order("x"),), Pagination(total_items=total), number) for number, total in enumerate((3, 3, 2))]
@@ -143,7 +132,6 @@ async def test_poll_of_a_list_that_changes_while_it_is_read_is_not_complete(list
 
 @pytest.mark.parametrize("size", sorted(FULL_PAGES))
 @pytest.mark.parametrize("listing", ["live", "everything"])
-@on_virtual_time
 async def test_poll_of_a_full_page_without_pagination_is_not_complete(listing: str, size: int) -> None:
     for count, complete in ((size, False), (size - 1, True)):
         pages = [Page(tuple(order(f"x{number}") for number in range(count)), None, 0)]
@@ -152,7 +140,6 @@ async def test_poll_of_a_full_page_without_pagination_is_not_complete(listing: s
 
 
 @pytest.mark.parametrize("again", [{"repeats": 1}, {"changed": 1}], ids=str)
-@on_virtual_time
 async def test_a_list_that_shows_an_order_again_is_not_complete(again: dict[str, int]) -> None:
     """Rows have moved while it was read: an order may have slipped by between two pages."""
     pages = [Page((order("x"),), COUNTED, 0), Page((order("y"),), COUNTED, 1, **again)]
@@ -161,7 +148,6 @@ async def test_a_list_that_shows_an_order_again_is_not_complete(again: dict[str,
     assert "page 1 repeats earlier orders (1): the list changed" in str(sighting.error)
 
 
-@on_virtual_time
 async def test_both_lists_are_read_in_pages_of_the_largest_size() -> None:
     account = Account([[]], [[]])
     await poll(account, "a")
@@ -169,14 +155,12 @@ async def test_both_lists_are_read_in_pages_of_the_largest_size() -> None:
     assert account.queries["orders.list"]["per-page"] == 200
 
 
-@on_virtual_time
 async def test_order_at_the_very_edge_of_the_window_is_not_past() -> None:
     window, newest = Window.from_now(NOW), NOW + timedelta(days=1)
     assert not window.is_past(order("a", days_ago=3), newest)
     assert window.is_past(order("a", days_ago=3.001), newest)
 
 
-@on_virtual_time
 async def test_lists_without_pagination_blocks_are_whole_once_the_same_answer_comes_again() -> None:
     rows = [order(f"o{number}") for number in range(200)]
     whole = [Page(tuple(rows), None, 0), Page((), None, 1, repeats=200)]

@@ -54,13 +54,14 @@ from tests.trading import (
     place_unknown,
 )
 
+pytestmark = pytest.mark.virtual_time
+
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
 
 # --- reasons to stop an order
 
 
-@on_virtual_time
 async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() -> None:
     async with floor() as here:
         too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
@@ -73,7 +74,6 @@ async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() 
         assert not await here.journaled()
 
 
-@on_virtual_time
 async def test_place_with_ticks_refuses_a_price_between_them_before_sending() -> None:
     async with floor() as here:
         rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
@@ -158,7 +158,6 @@ async def test_dry_run_without_an_answer_is_no_permission(action: Any, error: ty
         assert not await here.journaled()
 
 
-@on_virtual_time
 async def test_dead_grant_or_read_only_client_sends_no_order() -> None:
     async with floor() as here:
         here.sim.revoke()
@@ -183,7 +182,6 @@ class ClosesTheClient(MemoryJournal):
         return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
 
 
-@on_virtual_time
 async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown() -> None:
     """The closed client sends nothing, but the first copy of the order has arrived."""
     async with floor() as here:
@@ -214,7 +212,6 @@ class Watchful(MemoryJournal):
         return await super().open(key, body, owner=owner, lease=lease)
 
 
-@on_virtual_time
 async def test_the_journal_is_written_before_the_first_byte_leaves() -> None:
     async with floor() as here:
         journal = Watchful()
@@ -235,7 +232,6 @@ async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> 
 # --- an unknown outcome
 
 
-@on_virtual_time
 async def test_an_unknown_order_says_all_a_person_needs() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -252,7 +248,6 @@ async def test_an_unknown_order_says_all_a_person_needs() -> None:
 # --- an identifier is used once
 
 
-@on_virtual_time
 async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
     """A counter that restarts with each process makes such identifiers."""
     async with floor() as here:
@@ -265,7 +260,6 @@ async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_ord
         assert len(here.orders("order-1")) == 1
 
 
-@on_virtual_time
 async def test_known_orders_are_answered_or_refused_without_sending() -> None:
     async with floor() as here:
         first = await here.entry.place(here.account, order("mine"))
@@ -284,7 +278,6 @@ async def test_known_orders_are_answered_or_refused_without_sending() -> None:
         assert here.sim.ledger.count("orders.submit") == 1
 
 
-@on_virtual_time
 async def test_a_refused_order_stays_refused_under_its_identifier() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
@@ -314,7 +307,6 @@ async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
         assert len(here.orders("mine")) == 1
 
 
-@on_virtual_time
 async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -326,7 +318,6 @@ async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_as
         assert len(here.orders("mine")) == 1
 
 
-@on_virtual_time
 async def test_an_order_that_is_being_placed_is_not_placed_a_second_time() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "hang_after")
@@ -338,7 +329,6 @@ async def test_an_order_that_is_being_placed_is_not_placed_a_second_time() -> No
         assert here.sim.ledger.count("orders.submit") == 1
 
 
-@on_virtual_time
 async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -> None:
     async with floor() as here:
         results = await asyncio.gather(
@@ -350,7 +340,6 @@ async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -
         assert here.sim.ledger.count("orders.submit") == 1
 
 
-@on_virtual_time
 async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
     """Both start with a dry-run. The second one runs when the first order has used up the buying power."""
     async with floor() as here:
@@ -365,7 +354,6 @@ async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
         assert len(here.orders("mine")) == 1
 
 
-@on_virtual_time
 async def test_an_abandoned_order_is_left_alone() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -380,7 +368,6 @@ async def test_an_abandoned_order_is_left_alone() -> None:
 # --- cancellation
 
 
-@on_virtual_time
 async def test_a_timeout_of_the_caller_names_the_order() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "hang_after")
@@ -406,7 +393,6 @@ class Slow(MemoryJournal):
         return await super().open(key, body, owner=owner, lease=lease)
 
 
-@on_virtual_time
 async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unsent() -> None:
     async with floor() as here:
         journal = Slow()
@@ -429,7 +415,6 @@ class SlowFind(MemoryJournal):
 
 
 @pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
-@on_virtual_time
 async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_it_was_not_sent(
     journal: type[MemoryJournal], action: str | None
 ) -> None:
@@ -447,7 +432,6 @@ async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_i
         assert here.sim.ledger.count("orders.submit") == 0
 
 
-@on_virtual_time
 async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false() -> None:
     async with floor() as here:
         await here.entry.place(here.account, order("mine"))
@@ -483,7 +467,6 @@ class LostAcknowledgement(MemoryJournal):
         return await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
 
 
-@on_virtual_time
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -505,7 +488,6 @@ async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_
         assert (again.outcome, len(here.orders("mine"))) == (Outcome.PLACED, 1)
 
 
-@on_virtual_time
 async def test_place_whose_entry_was_taken_over_says_so_beside_the_order(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, faults.delay_after(4.0))
@@ -518,7 +500,6 @@ async def test_place_whose_entry_was_taken_over_says_so_beside_the_order(caplog:
         assert "outcome placed of order mine was not recorded" in caplog.text
 
 
-@on_virtual_time
 async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, faults.status(422))
@@ -527,7 +508,6 @@ async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds(
         assert "the journal did not acknowledge this outcome" in placement.note
 
 
-@on_virtual_time
 async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_ended() -> None:
     """Another worker may have sent it since, and nothing shows that it has not."""
     async with floor() as here:
@@ -559,7 +539,6 @@ class SlowClose(MemoryJournal):
         ("refuse", Outcome.NOT_SENT, "was not sent"),
     ],
 )
-@on_virtual_time
 async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
     action: Any, outcome: Outcome, note: str
 ) -> None:
@@ -595,7 +574,6 @@ class BrokenTransport:
         await self._inner.close()
 
 
-@on_virtual_time
 async def test_place_that_ends_with_an_unexpected_error_names_the_order() -> None:
     async with floor() as here, here.sim.client(transport=BrokenTransport(here.sim.transport())) as client:
         entry = OrderEntry(client, here.journal, reconcile=POLICY)
@@ -607,7 +585,6 @@ async def test_place_that_ends_with_an_unexpected_error_names_the_order() -> Non
         assert [placement.outcome for placement in await entry.recover()] == [Outcome.PLACED]
 
 
-@on_virtual_time
 async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist() -> None:
     async with floor() as here:
         journal = MemoryJournal()
@@ -664,7 +641,6 @@ async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float
     return caught.value
 
 
-@on_virtual_time
 async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancelled_alone() -> None:
     fates = set()
     for step in range(1, 200):
@@ -689,7 +665,6 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
     }
 
 
-@on_virtual_time
 async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim() -> None:
     async with floor() as here:
         journal = Threaded()
@@ -708,7 +683,6 @@ async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_n
         assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
 
 
-@on_virtual_time
 async def test_place_cancelled_at_its_very_end_ends_cancelled() -> None:
     """A renewal under way must not swallow the cancellation."""
     async with floor() as here:
@@ -736,7 +710,6 @@ async def _await(work: CancelledAt[Any]) -> None:
 # --- journals belong to a service
 
 
-@on_virtual_time
 async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected() -> None:
     async with floor() as here:
         elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
@@ -752,7 +725,6 @@ async def test_place_of_an_identifier_that_is_open_for_another_address_is_reject
 @pytest.mark.parametrize(
     "name", ["e\N{COMBINING ACUTE ACCENT}", "x" * 65, "a\nb", " a", "a\N{ZERO WIDTH SPACE}b", "\ud800"]
 )
-@on_virtual_time
 async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(name: str) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
@@ -763,7 +735,6 @@ async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(name
 # --- require
 
 
-@on_virtual_time
 async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:
     async with floor(retry=RetryPolicy(max_attempts=1)) as here:
         placement = (await here.entry.place(here.account, order("mine"))).require()
@@ -787,7 +758,6 @@ class OpenedInBetween(MemoryJournal):
         return found
 
 
-@on_virtual_time
 async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_not_taken_for_another_address() -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):

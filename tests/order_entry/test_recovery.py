@@ -16,18 +16,17 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.trading import LISTS, POLICY, SUBMIT, CancelledAt, FailingJournal, Floor, floor, order, place_unknown
 
+pytestmark = pytest.mark.virtual_time
 
-@on_virtual_time
+
 async def test_recovery_with_nothing_open_asks_nobody() -> None:
     async with floor() as here:
         assert await here.entry.recover() == []
         assert not here.sim.ledger.requests
 
 
-@on_virtual_time
 async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing() -> None:
     async with floor() as here:
         for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
@@ -51,7 +50,6 @@ async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing() ->
 
 
 @pytest.mark.parametrize(("lists", "code"), [("", "absent"), ("live", "undetermined")])
-@on_virtual_time
 async def test_conflict_of_one_order_says_nothing_about_the_others(lists: str, code: str) -> None:
     async with floor() as here:
         for name in ("taken", "never"):
@@ -69,7 +67,6 @@ async def test_conflict_of_one_order_says_nothing_about_the_others(lists: str, c
         assert ("not listed in" in never.note) == (code == "absent")
 
 
-@on_virtual_time
 async def test_recovery_days_later_still_finds_the_order() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -82,7 +79,6 @@ async def test_recovery_days_later_still_finds_the_order() -> None:
         assert found.outcome is Outcome.PLACED
 
 
-@on_virtual_time
 async def test_a_clock_that_is_months_off_hides_no_order() -> None:
     """The journal's clock says November while the brokerage lives in June, and the other way round."""
     async with floor() as here:
@@ -98,7 +94,6 @@ async def test_a_clock_that_is_months_off_hides_no_order() -> None:
             assert found.outcome is Outcome.PLACED
 
 
-@on_virtual_time
 async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
     """Written down by a clock that was ahead. The program starts again after it was set right."""
     async with floor() as here:
@@ -115,7 +110,6 @@ async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
         assert found.outcome is Outcome.PLACED
 
 
-@on_virtual_time
 async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> None:
     async with floor() as here:
         off = 0.0
@@ -145,7 +139,6 @@ class Forgetful(MemoryJournal):
         return await super().release(key, owner=owner, note=note, looked=looked)
 
 
-@on_virtual_time
 async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
     async with floor() as here:
         journal = Forgetful(clock=here.sim.clock.now)
@@ -154,7 +147,6 @@ async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None
         assert missing.outcome is Outcome.UNKNOWN
 
 
-@on_virtual_time
 async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() -> None:
     """Another worker searches for the order in vain after we list the open entries and before we claim this one."""
     async with floor() as here:
@@ -187,7 +179,6 @@ class Overtaken(MemoryJournal):
         return await super().claim(key, owner=owner, lease=lease)
 
 
-@on_virtual_time
 async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is() -> None:
     async with floor() as here:
         journal = Overtaken(clock=here.sim.clock.now)
@@ -198,7 +189,6 @@ async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back
         assert here.sim.ledger.count("orders.list_live") == 0
 
 
-@on_virtual_time
 async def test_two_workers_that_recover_at_once_handle_each_order_once() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after", times=10)
@@ -215,7 +205,6 @@ async def test_two_workers_that_recover_at_once_handle_each_order_once() -> None
         assert len(found) == 10
 
 
-@on_virtual_time
 async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "hang_after")
@@ -226,7 +215,6 @@ async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> N
         assert (await placing).outcome is Outcome.PLACED
 
 
-@on_virtual_time
 async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -> None:
     async with floor() as here:
         body = b'{"external-identifier":"mine"}'
@@ -237,7 +225,6 @@ async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -
         assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
 
 
-@on_virtual_time
 async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
     async with floor() as here:
         await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
@@ -249,7 +236,6 @@ async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at
 
 
 @pytest.mark.parametrize("end", ["cancelled", "journal"])
-@on_virtual_time
 async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) -> None:
     """One order is found at once. The other one is still being looked for when the caller or the journal gives up."""
     async with floor() as here:
@@ -279,7 +265,6 @@ class SlowClose(MemoryJournal):
         return await super().close(key, **outcome)
 
 
-@on_virtual_time
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said() -> None:
     async with floor() as here:
         await here.client.orders.submit(here.account, order("mine"))
@@ -325,7 +310,6 @@ async def left_open(orders: int) -> AsyncIterator[tuple[Floor, SlowClaims]]:
         yield here, journal
 
 
-@on_virtual_time
 async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_free() -> None:
     async with left_open(20) as (here, journal):
         with pytest.raises(TimeoutError):
@@ -334,7 +318,6 @@ async def test_a_recovery_that_is_cancelled_while_it_claims_leaves_its_orders_fr
         assert await journal.held() == 0
 
 
-@on_virtual_time
 async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_free() -> None:
     async with left_open(20) as (here, journal):
         journal.most = 9
@@ -343,7 +326,6 @@ async def test_a_recovery_whose_journal_fails_while_it_claims_leaves_its_orders_
         assert await journal.held() == 0
 
 
-@on_virtual_time
 async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_one_on() -> None:
     async with left_open(60) as (here, journal):
         recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY, lease=30).recover())
@@ -352,7 +334,6 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
         assert len(await recovering) == 60
 
 
-@on_virtual_time
 async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> None:
     async with floor() as here:
         await here.journal.open(
@@ -380,7 +361,6 @@ class Rings:
         return rings
 
 
-@on_virtual_time
 async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes() -> None:
     async with floor() as here:
         lazy = attrs.evolve(POLICY, first=10.0)
@@ -398,7 +378,6 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes() -> 
 
 
 @pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
-@on_virtual_time
 async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next(trouble: faults.Fault | str) -> None:
     async with floor() as here:
         await here.client.orders.submit(here.account, order("mine"))
@@ -413,7 +392,6 @@ async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next
         assert found.outcome is Outcome.PLACED
 
 
-@on_virtual_time
 async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
     """Both begin at once. The one without authority claims first. Its failed search must not count."""
     async with floor() as here:
@@ -425,7 +403,6 @@ async def test_recover_beside_a_worker_that_cannot_read_the_account_still_return
         assert [placement.outcome for placement in owner] == [Outcome.PLACED]
 
 
-@on_virtual_time
 async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
     async with floor() as here:
         first, second = here.sim.account_numbers[:2]
@@ -462,7 +439,6 @@ class Stand:
 # --- other addresses
 
 
-@on_virtual_time
 async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -487,7 +463,6 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
 # --- cancellation
 
 
-@on_virtual_time
 async def test_recover_cancelled_at_any_suspension_ends_cancelled() -> None:
     """Even during the final clean-up, the last point where a cancellation can arrive."""
     async with floor() as here:
@@ -524,7 +499,6 @@ class BrokenRelease(MemoryJournal):
         return await super().release(key, owner=owner, note=note, looked=looked)
 
 
-@on_virtual_time
 async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled() -> None:
     async with floor() as here:
         journal = BrokenRelease()

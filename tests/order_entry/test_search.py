@@ -27,8 +27,9 @@ from tests.loops import on_virtual_time
 from tests.order_entry.accounts import NOW, Account, order, poll
 from tests.tables import for_each
 
+pytestmark = pytest.mark.virtual_time
 
-@on_virtual_time
+
 async def test_looking_ends_at_once_when_it_is_hopeless() -> None:
     account = Account(
         [PermissionDeniedError("no", status=403, from_service=True)],
@@ -75,7 +76,6 @@ def carrier(number: int, **terms: Any) -> Order:
     return Order(id=str(number), external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, **terms)
 
 
-@on_virtual_time
 async def test_an_order_that_may_have_been_sent_twice_is_looked_for_to_the_end() -> None:
     pages = [[carrier(2)], [carrier(1)]]
     once, twice = (searching(Account([[]], pages), attempts=attempts) for attempts in (1, 2))
@@ -84,7 +84,6 @@ async def test_an_order_that_may_have_been_sent_twice_is_looked_for_to_the_end()
     assert twice.duplicates("a") == "2 live orders carry this identifier: 1, 2"
 
 
-@on_virtual_time
 async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> None:
     """The replacement of another order comes before the order that it replaces: first it looks like ours."""
     other = [carrier(3, replaces_order_id="2"), carrier(2, price=Decimal(9))]
@@ -136,7 +135,6 @@ class Endless(Account):
         return Lists()
 
 
-@on_virtual_time
 async def test_poll_until_an_endless_list_gives_up_in_time() -> None:
     account = Endless([[]], [])
     began = asyncio.get_running_loop().time()
@@ -151,7 +149,6 @@ async def test_poll_until_an_endless_list_gives_up_in_time() -> None:
     assert (sighting.complete, "did not end within" in str(sighting.error)) == (False, True)
 
 
-@on_virtual_time
 async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_journaled() -> None:
     """Identifiers that repeat, of a counter for example: the terms are the same, the order is not."""
     earlier = carrier(1)
@@ -162,7 +159,6 @@ async def test_poll_takes_no_order_for_ours_that_was_received_before_it_was_jour
         assert ("was received before this one was journaled" in search.conflict("a")) is not ours
 
 
-@on_virtual_time
 async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """The event loop's clock stood still for an hour, the service's went on."""
     search = searching(Account([[carrier(1)]], [[]]), attempts=1, now=NOW + timedelta(hours=1))
@@ -173,7 +169,6 @@ async def test_poll_after_a_suspension_of_the_machine_takes_our_order_for_ours(m
 
 
 @pytest.mark.parametrize("year", [1, 9999])
-@on_virtual_time
 async def test_poll_with_absurd_times_reads_on(year: int) -> None:
     absurd = Order(id="x", external_identifier="x", received_at=datetime(year, 1, 1, tzinfo=UTC))
     for pages in ([[absurd], [order("a")]], [[order("y"), absurd], [order("a")]]):
@@ -182,14 +177,12 @@ async def test_poll_with_absurd_times_reads_on(year: int) -> None:
         assert (await found.poll(["a"])).complete
 
 
-@on_virtual_time
 async def test_order_without_an_id_precedes_no_other_one() -> None:
     nameless = Order(external_identifier="a", status=OrderStatus.LIVE, received_at=NOW, price=Decimal(11))
     found = await searching(Account([[]], [[nameless, carrier(1, price=Decimal(10))]]), attempts=2).poll(["a"])
     assert found.orders["a"].id == "1"
 
 
-@on_virtual_time
 async def test_orders_that_replace_each_other_are_followed_once() -> None:
     """A service in disorder: each of two orders names the other one as its predecessor."""
     circle = [carrier(1, replaces_order_id="2"), carrier(2, replaces_order_id="1")]
@@ -217,7 +210,6 @@ class Unreadable(Account):
         (ServerError("down", status=503, from_service=True), False),
     ],
 )
-@on_virtual_time
 async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: BrokerageError, permanent: bool) -> None:
     body = b'{"orders": [{"external-identifier": "a"}]}'
     entry = JournalEntry(key=EntryKey("https://api.example.com", "sandbox", "A1", "a"), body=body, opened_at=NOW)
@@ -230,7 +222,6 @@ async def test_poll_reports_why_a_listed_complex_order_cannot_be_read(failure: B
 
 
 @pytest.mark.parametrize(("price", "fits", "others"), [("10", True, []), ("10", True, ["b"]), ("9", False, [])])
-@on_virtual_time
 async def test_complex_order_without_identifiers_is_neither_ours_nor_nothing(
     price: str, fits: bool, others: list[str]
 ) -> None:

@@ -16,13 +16,13 @@ from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal, floor, order, place_unknown
+
+pytestmark = pytest.mark.virtual_time
 
 # --- answers to a submit
 
 
-@on_virtual_time
 async def test_an_error_beside_the_data_of_a_submit_is_looked_into() -> None:
     async with floor() as here:
         answer = b'{"data":{"order":{"id":"1"}},"error":{"code":"preflight_check_failure"}}'
@@ -35,7 +35,6 @@ async def test_an_error_beside_the_data_of_a_submit_is_looked_into() -> None:
 
 
 @pytest.mark.parametrize("code", ["preflight_check_failure", "internal_server_error", "odd"])
-@on_virtual_time
 async def test_an_order_that_was_answered_with_an_error_in_a_success_is_not_sent_again(code: str) -> None:
     async with floor() as here:
         answer = b'{"data":{},"error":{"code":"' + code.encode() + b'"}}'
@@ -53,7 +52,6 @@ async def test_an_order_that_was_answered_with_an_error_in_a_success_is_not_sent
         b'{"id":1,"legs":[{"symbol":"MSFT","action":"Buy to Open","quantity":10}]}',
     ],
 )
-@on_virtual_time
 async def test_an_answer_that_shows_another_order_is_looked_into(shown: bytes) -> None:
     async with floor() as here:
         answer = faults.body(b'{"data":{"order":' + shown + b"}}")
@@ -68,7 +66,6 @@ async def test_an_answer_that_shows_another_order_is_looked_into(shown: bytes) -
 # --- looking, and sending again
 
 
-@on_virtual_time
 async def test_an_order_counts_as_absent_after_the_settling_time_only() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -83,7 +80,6 @@ async def test_an_order_counts_as_absent_after_the_settling_time_only() -> None:
         assert 1 < asyncio.get_running_loop().time() - began < 10
 
 
-@on_virtual_time
 async def test_an_order_found_late_is_placed() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -93,7 +89,6 @@ async def test_an_order_found_late_is_placed() -> None:
         assert placement.order is not None
 
 
-@on_virtual_time
 async def test_resubmitting_is_asked_for_bounded_and_journaled() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before", times=2)
@@ -107,7 +102,6 @@ async def test_resubmitting_is_asked_for_bounded_and_journaled() -> None:
         assert caught.value.attempts == 2
 
 
-@on_virtual_time
 async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt() -> None:
     """The first copy arrives while the second one is refused: the lists decide."""
     async with floor() as here:
@@ -118,7 +112,6 @@ async def test_a_refusal_of_the_repetition_does_not_settle_the_first_attempt() -
         assert len(here.orders("mine")) == 1
 
 
-@on_virtual_time
 async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """The copy is listed after the visibility delay, although a resubmit relies on that delay."""
     async with floor() as here:
@@ -132,7 +125,6 @@ async def test_a_copy_that_shows_up_after_the_order_was_sent_again_is_told(caplo
         assert placement.note in caplog.text
 
 
-@on_virtual_time
 async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_reported() -> None:
     """The lists lag behind: they show the first order at last, and the second one, which was answered, not yet."""
 
@@ -153,7 +145,6 @@ async def test_copy_that_is_listed_before_the_order_that_was_sent_again_is_repor
         assert placement.note == f"2 live orders carry this identifier: {first}, {second}"
 
 
-@on_virtual_time
 async def test_a_long_look_keeps_its_claim() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before")
@@ -168,7 +159,6 @@ async def test_a_long_look_keeps_its_claim() -> None:
 # --- other orders under the same identifier
 
 
-@on_virtual_time
 async def test_another_order_under_our_identifier_is_not_taken_for_ours() -> None:
     async with floor() as here:
         other = await here.client.orders.submit(here.account, order("mine", quantity=11))
@@ -187,7 +177,6 @@ async def test_another_order_under_our_identifier_is_not_taken_for_ours() -> Non
 
 
 @pytest.mark.parametrize("listing", [None, "status(503)"])
-@on_virtual_time
 async def test_ours_is_found_beside_another_one_and_both_are_told(
     listing: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -205,7 +194,6 @@ async def test_ours_is_found_beside_another_one_and_both_are_told(
         assert str(placement.order.id) in caplog.text
 
 
-@on_virtual_time
 async def test_ours_is_still_ours_when_it_was_replaced_meanwhile() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -226,7 +214,6 @@ async def test_ours_is_still_ours_when_it_was_replaced_meanwhile() -> None:
         assert "live orders" not in found.note
 
 
-@on_virtual_time
 async def test_the_replacement_of_another_order_is_another_order() -> None:
     async with floor() as here:
         other = await here.client.orders.submit(here.account, attrs.evolve(order("mine"), price=Decimal(9)))
@@ -247,7 +234,6 @@ async def test_the_replacement_of_another_order_is_another_order() -> None:
 # --- a journal that fails on the way
 
 
-@on_virtual_time
 async def test_an_outcome_that_cannot_be_written_down_is_still_told(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
@@ -273,7 +259,6 @@ class Foreign(MemoryJournal):
         raise ValueError
 
 
-@on_virtual_time
 async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         entry = OrderEntry(here.client, Foreign(), reconcile=POLICY)
@@ -288,7 +273,6 @@ async def test_a_journal_that_fails_in_its_own_way_hides_no_outcome(caplog: pyte
         assert here.sim.ledger.count("orders.submit") == 2
 
 
-@on_virtual_time
 async def test_nothing_is_sent_again_when_the_journal_cannot_be_told() -> None:
     async with floor() as here:
         entry = OrderEntry(here.client, FailingJournal("renew"))

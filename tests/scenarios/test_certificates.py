@@ -13,7 +13,6 @@ import pytest
 import trustme
 
 from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
-from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 
 LIST = answer(b'{"data":{"items":[]}}')
@@ -41,7 +40,6 @@ def client_of(server: RawServer, context: ssl.SSLContext | None) -> Client:
     return Client(Environment.sandbox(server.url), StaticToken("made-up"), ssl=context, retry=RetryPolicy.none())
 
 
-@on_real_time
 async def test_private_authority_is_trusted_with_a_context_of_it() -> None:
     async with RawServer(LIST, tls=serving("127.0.0.1")) as server, client_of(server, trusting()) as client:
         assert await client.watchlists.list() == []
@@ -55,7 +53,6 @@ async def test_private_authority_is_trusted_with_a_context_of_it() -> None:
     ],
     ids=["unknown authority", "wrong name"],
 )
-@on_real_time
 async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, context: Any, reason: str) -> None:
     async with RawServer(LIST, tls=serving(name)) as server, client_of(server, context) as client:
         with pytest.raises(errors.RequestNotSentError) as caught:
@@ -66,7 +63,6 @@ async def test_untrusted_certificate_is_named_and_nothing_was_sent(name: str, co
         assert server.requests == []
 
 
-@on_real_time
 async def test_client_certificate_is_presented() -> None:
     context = trusting(presenting=AUTHORITY.issue_cert("me@example.com"))
     async with (
@@ -76,7 +72,6 @@ async def test_client_certificate_is_presented() -> None:
         assert await client.watchlists.list() == []
 
 
-@on_real_time
 async def test_missing_client_certificate_fails_the_call() -> None:
     async with (
         RawServer(LIST, tls=serving("127.0.0.1", demanding=True)) as server,
@@ -99,7 +94,6 @@ asyncio.run(main())
 """
 
 
-@on_real_time
 async def test_private_authority_of_the_variable_that_openssl_reads(tmp_path: Path) -> None:
     file = tmp_path / "authority.pem"
     AUTHORITY.cert_pem.write_to_path(file)

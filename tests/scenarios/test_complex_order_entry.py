@@ -16,9 +16,10 @@ from brokerage_async.errors import InvalidRequestError, OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import ChangeOutcome, Outcome
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.partial_listings import altered, emptied, hiding, oldest_first, unlinked, unnamed
 from tests.trading import COMPLEX, NOTHING_LISTED, Floor, bracket_order, exclusive_orders, floor, hold, order
+
+pytestmark = pytest.mark.virtual_time
 
 SUBMIT = COMPLEX.submit
 SINGLE_LISTS, COMPLEX_LIST, COMPLEX_GET = (
@@ -64,7 +65,6 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@on_virtual_time
 async def test_every_type_is_placed_and_found_again(kind: str) -> None:
     async with floor() as here:
         hold(here, quantity=20)
@@ -80,7 +80,6 @@ async def test_every_type_is_placed_and_found_again(kind: str) -> None:
         assert (placed(here, "one"), placed(here, "two")) == (1, 1)
 
 
-@on_virtual_time
 async def test_usual_way_takes_two_requests_and_shows_the_preview() -> None:
     async with floor() as here:
         placement = await here.entry.place_complex(here.account, bracket_order())
@@ -95,7 +94,6 @@ async def test_usual_way_takes_two_requests_and_shows_the_preview() -> None:
         assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
 
 
-@on_virtual_time
 async def test_components_get_names_that_follow_from_the_first() -> None:
     async with floor() as here:
         placement = await here.entry.place_complex(here.account, bracket_order("mine"))
@@ -108,7 +106,6 @@ async def test_components_get_names_that_follow_from_the_first() -> None:
         assert again.complex_order is not None
 
 
-@on_virtual_time
 async def test_names_given_by_the_caller_are_kept() -> None:
     async with floor() as here:
         asked = bracket_order("mine")
@@ -128,7 +125,6 @@ async def test_names_given_by_the_caller_are_kept() -> None:
         (("m" * 63, None, None), "must be a printable string of at most 64"),
     ],
 )
-@on_virtual_time
 async def test_unusable_names_are_refused_before_anything_is_sent(names: tuple[str | None, ...], error: str) -> None:
     async with floor() as here:
         asked = bracket_order()
@@ -144,7 +140,6 @@ async def test_unusable_names_are_refused_before_anything_is_sent(names: tuple[s
 
 
 @pytest.mark.parametrize("wrong", [None, order("mine"), {"type": "OCO"}], ids=lambda each: type(each).__name__)
-@on_virtual_time
 async def test_other_arguments_are_refused(wrong: Any) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match="NewComplexOrder"):
@@ -152,7 +147,6 @@ async def test_other_arguments_are_refused(wrong: Any) -> None:
         assert not here.wire.bodies
 
 
-@on_virtual_time
 async def test_single_and_complex_order_cannot_share_a_name() -> None:
     async with floor() as here:
         await here.entry.place(here.account, order("mine"))
@@ -162,7 +156,6 @@ async def test_single_and_complex_order_cannot_share_a_name() -> None:
         assert placed(here) == 0
 
 
-@on_virtual_time
 async def test_refused_component_refuses_the_whole() -> None:
     async with floor() as here:
         asked = bracket_order("mine", quantity=10**8)
@@ -188,7 +181,6 @@ PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
 
 
 @pytest.mark.parametrize("faulty", PARTIAL)
-@on_virtual_time
 async def test_partial_listing_is_enough_to_find_it(faulty: str) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -225,7 +217,6 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
 
 
 @pytest.mark.parametrize("faulty", UNREADABLE)
-@on_virtual_time
 async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -240,7 +231,6 @@ async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
         assert found.complex_order is not None
 
 
-@on_virtual_time
 async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> None:
     for listing in (
         [(r"/(complex-)?orders", unnamed())],
@@ -255,7 +245,6 @@ async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> Non
             assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
 
 
-@on_virtual_time
 async def test_list_may_be_ahead_of_the_complex_order_itself() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -265,7 +254,6 @@ async def test_list_may_be_ahead_of_the_complex_order_itself() -> None:
         assert here.sim.ledger.count("complex_orders.get") == 3
 
 
-@on_virtual_time
 async def test_older_complex_order_without_names_is_not_ours() -> None:
     async with floor() as here:
         await here.client.complex_orders.submit(here.account, bracket_order())
@@ -275,7 +263,6 @@ async def test_older_complex_order_without_names_is_not_ours() -> None:
         assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
 
 
-@on_virtual_time
 async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours() -> None:
     async with floor() as here:
         older = await here.entry.place_complex(here.account, bracket_order("older"))
@@ -289,7 +276,6 @@ async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours()
         assert caught.value.code == "absent"
 
 
-@on_virtual_time
 async def test_second_copy_is_reported() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -300,7 +286,6 @@ async def test_second_copy_is_reported() -> None:
         assert placement.order_id in placement.note
 
 
-@on_virtual_time
 async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id() -> None:
     async with floor() as here:
         single = await here.entry.place(here.account, order("mine.1"))
@@ -335,7 +320,6 @@ def another(change: str) -> NewComplexOrder:
 
 @pytest.mark.parametrize("first", [True, False], ids=["another alone", "ours as well"])
 @pytest.mark.parametrize("change", ["an exit", "a name", "the type", "the trigger"])
-@on_virtual_time
 async def test_complex_order_that_shares_only_a_component_is_another_one(change: str, first: bool) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
@@ -355,7 +339,6 @@ async def test_complex_order_that_shares_only_a_component_is_another_one(change:
             assert placement.order_id != theirs.id
 
 
-@on_virtual_time
 async def test_answer_that_shows_another_complex_order_is_not_believed() -> None:
     def change(document: Any) -> Any:
         document["data"]["complex-order"]["orders"][0]["price"] = "901.00"
@@ -367,7 +350,6 @@ async def test_answer_that_shows_another_complex_order_is_not_believed() -> None
         assert (placement.outcome, here.sim.ledger.count("orders.list_live")) == (Outcome.PLACED, 1)
 
 
-@on_virtual_time
 async def test_bare_answer_is_looked_for_and_found() -> None:
     def change(document: Any) -> Any:
         return {**document, "data": document["data"]["complex-order"]}
@@ -379,7 +361,6 @@ async def test_bare_answer_is_looked_for_and_found() -> None:
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["kept name", "lost name"])
-@on_virtual_time
 async def test_complex_order_whose_trigger_was_replaced_is_found(hidden: bool) -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -399,7 +380,6 @@ async def test_complex_order_whose_trigger_was_replaced_is_found(hidden: bool) -
 # --- workers, processes, journals
 
 
-@on_virtual_time
 async def test_two_workers_with_different_exits_under_one_name_place_one() -> None:
     async with floor() as here:
         await here.entry.place_complex(here.account, bracket_order("mine"))
@@ -409,7 +389,6 @@ async def test_two_workers_with_different_exits_under_one_name_place_one() -> No
         assert placed(here) == 1
 
 
-@on_virtual_time
 async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
     async with floor() as here:
         hold(here, "MSFT")  # no account takes orders for both sides of a symbol
@@ -457,7 +436,6 @@ CANCEL = r"/complex-orders/\d+$"
     ids=lambda value: value.name if isinstance(value, faults.Fault) else str(value),  # the same in every worker
 )
 @pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
-@on_virtual_time
 async def test_cancellation_is_sent_once_and_reported_as_it_is(
     wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
 ) -> None:
@@ -477,7 +455,6 @@ async def test_cancellation_is_sent_once_and_reported_as_it_is(
 
 
 @pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
-@on_virtual_time
 async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict[str, Any]) -> None:
     def change(document: Any) -> Any:
         data = document["data"]
@@ -493,7 +470,6 @@ async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict
         assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
 
 
-@on_virtual_time
 async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
     async with floor() as here:
         number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
@@ -505,7 +481,6 @@ async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
         assert change.complex_order.terminal_at is not None
 
 
-@on_virtual_time
 async def test_cancelled_caller_of_a_cancellation_is_told_which_order() -> None:
     async with floor() as here:
         number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id

@@ -17,7 +17,6 @@ from rich.traceback import Traceback
 from brokerage_async import AuthorizationCode, Client, Environment, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.errors import BrokerageError, TokenError
 from tests.http.test_transport import closed_port
-from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 
 MARK = "zq81jfkd02mx"
@@ -91,7 +90,6 @@ def client_at(url: str, kind: str) -> Client:
 
 @pytest.mark.parametrize("kind", ["refresh", "code"])
 @pytest.mark.parametrize("case", ANSWERS)
-@on_real_time
 async def test_token_endpoint(case: Any, kind: str) -> None:
     async with RawServer(ANSWERS[case]) as server:
         error = await failure_of(client_at(server.url, kind))
@@ -100,14 +98,12 @@ async def test_token_endpoint(case: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("case", SILENCE)
-@on_real_time
 async def test_any_other_call(case: Any) -> None:
     async with RawServer(SILENCE[case]) as server:
         assert_keeps_quiet(await failure_of(client_at(server.url, "static")))
 
 
 @pytest.mark.parametrize("kind", CREDENTIALS)
-@on_real_time
 async def test_unreachable(kind: Any) -> None:
     error = await failure_of(client_at(f"http://127.0.0.1:{closed_port()}", kind))
     assert_keeps_quiet(error)
@@ -129,7 +125,6 @@ def waiting_in(task: asyncio.Task[Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", ["refresh", "code", "static"])
-@on_real_time
 async def test_cancelled_at_every_await(kind: Any) -> None:
     """Every frame that a call waits in, the refresh of the token included, is shown by its `CancelledError`."""
     script = [answer(b'{"data":{"items":[]}}')] if kind == "static" else [answer(TOKEN), answer(b"{}")]
@@ -156,7 +151,6 @@ async def test_cancelled_at_every_await(kind: Any) -> None:
     assert len(places) >= 3
 
 
-@on_real_time
 async def test_bytes_of_the_headers_do_not_hang_behind_the_error() -> None:
     """Where a connection drops while they are written, the frames of aiohttp hold them."""
 
@@ -200,7 +194,6 @@ class Talkative:
         (Talkative(invalidate=KeyError(SECRETS[3])), "invalidate failed with KeyError"),
     ],
 )
-@on_real_time
 async def test_token_provider(provider: Any, text: str) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
@@ -212,14 +205,12 @@ async def test_token_provider(provider: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize("provider", [Talkative(get=TokenError("mine")), Talkative(invalidate=TokenError("mine"))])
-@on_real_time
 async def test_a_provider_may_raise_errors_of_the_library(provider: Any) -> None:
     async with RawServer(answer(b"", 401)) as server:
         error = await failure_of(Client(Environment.sandbox(server.url), provider))
     assert str(error) == "mine"
 
 
-@on_real_time
 async def test_a_refresh_token_that_comes_back_as_a_code() -> None:
     refresh = "RTOKENzq81jfkd02mxyy45678901234567890123456"
     credentials = RefreshToken(client_secret=SECRETS[0], refresh_token=refresh)

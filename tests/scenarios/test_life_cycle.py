@@ -22,7 +22,7 @@ from brokerage_async._generated.operations import ORDERS_CANCEL, WATCHLISTS_LIST
 from brokerage_async.errors import BrokerageError, ConfigurationError, TransportError
 from brokerage_async.http.limiter import LaneName
 from tests.fake_transport import LOST, FakeTransport, fail, ok
-from tests.loops import on_real_time, on_virtual_time, run_in
+from tests.loops import on_virtual_time, run_in
 from tests.raw_server import RawServer, answer
 
 SANDBOX = Environment.sandbox("https://api.example.com")
@@ -82,7 +82,6 @@ class TestBeginningAndEnd:
         with pytest.raises(ConfigurationError, match="make one client per loop"):
             run_in(asyncio.new_event_loop(), client.watchlists.list())
 
-    @on_real_time
     async def test_one_client_for_all_tasks_or_one_each(self) -> None:
         async with RawServer(LIST) as server:
             environment = Environment.sandbox(server.url)
@@ -97,14 +96,12 @@ class TestBeginningAndEnd:
             await asyncio.gather(*(own() for _ in range(20)))
         assert len(server.requests) == 120
 
-    @on_real_time
     async def test_borrowed_session_stays_open(self) -> None:
         async with RawServer(LIST) as server, aiohttp.ClientSession() as session:
             async with Client(Environment.sandbox(server.url), TOKEN, http_session=session) as client:
                 await client.watchlists.list()
             assert not session.closed
 
-    @on_real_time
     async def test_forgotten_client_warns_once_whatever_it_was_used_for(self) -> None:
         async with RawServer(LIST) as server:
             client = Client(Environment.sandbox(server.url), TOKEN)
@@ -275,7 +272,6 @@ class TestCancellationAtEveryAwait:
         assert at > awaits >= 2
 
     @pytest.mark.parametrize("delay", [0.0, 0.005])
-    @on_real_time
     async def test_over_http(self, delay: float) -> None:
         sends = []
         for at in range(1, 40):

@@ -20,6 +20,8 @@ from brokerage_async.simulator import faults
 from tests.loops import on_virtual_time
 from tests.trading import LISTS, NOTHING_LISTED, SUBMIT, Floor, Recorder, floor, order
 
+pytestmark = pytest.mark.virtual_time
+
 POLICY = ReconcilePolicy(first=2.0, max_interval=4.0)
 
 
@@ -85,7 +87,6 @@ class SlowClose(MemoryJournal):
 
 @pytest.mark.parametrize("seconds", [0.3, 3.0])
 @pytest.mark.parametrize("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
-@on_virtual_time
 async def test_early_look_cut_off_while_it_records_reports_each_order_once(ring: float, seconds: float) -> None:
     async with floor() as here:
         journal = SlowClose(seconds, here.sim.clock.now)
@@ -102,7 +103,6 @@ async def test_early_look_cut_off_while_it_records_reports_each_order_once(ring:
         assert [(each.state, each.owner) for each in entries] == [(EntryState.PLACED, None)] * 2
 
 
-@on_virtual_time
 async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() -> None:
     async with floor() as here:
         journal = SlowClose(3.0, here.sim.clock.now)
@@ -119,7 +119,6 @@ async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() 
 
 
 @pytest.mark.parametrize("rings", [(), (5.0,)])
-@on_virtual_time
 async def test_order_that_was_seen_before_the_delay_alone_settles_no_cancellation(rings: tuple[float, ...]) -> None:
     """The cancelled order may have been replaced. Only a poll after the delay could show the replacement."""
     async with floor() as here:
@@ -144,7 +143,6 @@ def lingering() -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["place", "recover"])
-@on_virtual_time
 async def test_cancellation_at_any_moment_with_push_leaves_nothing_behind(kind: str) -> None:
     loop: Any = asyncio.get_running_loop()
     run_once = loop._run_once

@@ -18,7 +18,7 @@ from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import EntryState
 from brokerage_async.order_entry import Outcome, Placement
 from brokerage_async.simulator import faults
-from tests.loops import VirtualLoop, on_virtual_time, run_in
+from tests.loops import VirtualLoop, run_in
 from tests.trading import (
     COMPLEX,
     NOTHING_LISTED,
@@ -31,6 +31,8 @@ from tests.trading import (
     Kind,
     floor,
 )
+
+pytestmark = pytest.mark.virtual_time
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "reports" / "order-entry-faults.md"
 NAME = "order-under-test"
@@ -177,7 +179,6 @@ def test_nor_is_a_complex_order(trouble: Trouble, listing: Listing) -> None:
     assert words != "unknown (absent)" or trouble in FALSE_SUCCESSES
 
 
-@on_virtual_time
 async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later() -> None:
     async with floor() as here:
         here.sim.faults.add("POST", SINGLE.submit, faults.delay(POLICY.visibility_delay * 10))

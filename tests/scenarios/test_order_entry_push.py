@@ -9,8 +9,9 @@ import pytest
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.simulator import faults
 from brokerage_async.simulator.transports.memory import MemorySocket
-from tests.loops import on_virtual_time
 from tests.trading import SUBMIT, Floor, floor, order
+
+pytestmark = pytest.mark.virtual_time
 
 LAZY = ReconcilePolicy(first=4.0, max_interval=10.0)
 
@@ -34,7 +35,6 @@ async def placed_late(here: Floor, *, push: bool) -> tuple[float, int]:
         return asyncio.get_running_loop().time() - start, looks(here)
 
 
-@on_virtual_time
 async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> None:
     async with floor() as here:
         alone, polls = await placed_late(here, push=False)
@@ -45,7 +45,6 @@ async def test_order_that_arrives_late_is_found_as_soon_as_its_event_comes() -> 
     assert more <= polls + 1
 
 
-@on_virtual_time
 async def test_result_does_not_wait_for_the_end_of_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     close = MemorySocket.close
 
@@ -63,7 +62,6 @@ async def test_result_does_not_wait_for_the_end_of_the_connection(monkeypatch: p
         assert asyncio.get_running_loop().time() - start < 5
 
 
-@on_virtual_time
 async def test_cancellation_of_unknown_outcome_is_confirmed_by_its_event() -> None:
     async with floor() as here, here.client.stream.account([here.account]) as stream:
         await stream.ready()

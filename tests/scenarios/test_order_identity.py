@@ -16,8 +16,9 @@ from brokerage_async.order_entry import Outcome
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
-from tests.loops import on_virtual_time
 from tests.trading import COMPLEX, LISTS, SINGLE, SUBMIT, Floor, floor, order, place_unknown
+
+pytestmark = pytest.mark.virtual_time
 
 UNECHOED = ("external_identifier_echoed",)
 
@@ -68,7 +69,6 @@ async def first_order(here: Floor, name: str, *, listed: bool = True) -> None:
         await here.entry.place(here.account, order(name))
 
 
-@on_virtual_time
 async def test_answer_to_another_request_gives_no_order_its_id() -> None:
     for kind, without in ((SINGLE, ()), (SINGLE, UNECHOED), (COMPLEX, ()), (COMPLEX, UNECHOED)):
         async with floor(without=without, over=stale) as here:
@@ -84,7 +84,6 @@ async def test_answer_to_another_request_gives_no_order_its_id() -> None:
             assert {tuple(code.code for code in one.warnings) for one in placements} == {tuple(expected)}
 
 
-@on_virtual_time
 async def test_answer_without_an_identifier_is_read_back() -> None:
     """The order that it names is read before the lists show it. One that is not ours is not taken."""
     async with floor() as here:
@@ -106,7 +105,6 @@ async def test_answer_without_an_identifier_is_read_back() -> None:
             assert placement.warnings == ()
 
 
-@on_virtual_time
 async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
     async with floor(without=UNECHOED) as here:
         here.sim.faults.add("POST", SUBMIT, "drop_after")
@@ -120,7 +118,6 @@ async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
         assert here.sim.ledger.count("orders.submit") == 2
 
 
-@on_virtual_time
 async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() -> None:
     async with floor(without=UNECHOED) as here:
         await first_order(here, "arrived")
@@ -130,7 +127,6 @@ async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() 
         assert {entry.state for entry in await here.journaled()} == {EntryState.OPEN}
 
 
-@on_virtual_time
 async def test_order_without_an_identifier_beside_others_with_one_is_doubted() -> None:
     async with floor() as here:
         await here.entry.place(here.account, order("another", 11))
@@ -141,7 +137,6 @@ async def test_order_without_an_identifier_beside_others_with_one_is_doubted() -
         assert (await placing).code == "identifier_conflict"
 
 
-@on_virtual_time
 async def test_order_without_an_identifier_of_before_is_not_ours() -> None:
     for seconds, code in ((600.0, "absent"), (30.0, "identifier_conflict")):
         async with floor(without=UNECHOED) as here:
@@ -151,7 +146,6 @@ async def test_order_without_an_identifier_of_before_is_not_ours() -> None:
             assert (await place_unknown(here)).code == code
 
 
-@on_virtual_time
 async def test_gateway_whose_clock_is_ahead_hides_no_order() -> None:
     for seconds in (15, 16, 60, 240, -60):
         for kind in (SINGLE, COMPLEX):

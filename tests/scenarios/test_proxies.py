@@ -20,7 +20,6 @@ from brokerage_async.order_entry.decisions import DeliveryOutcome, delivery_of
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.http.test_network import basic
-from tests.loops import on_real_time
 from tests.proxy_server import ProxyServer, SilentServer, TlsFront
 from tests.raw_server import RawServer, answer
 from tests.scenarios.test_error_frames import shown
@@ -50,7 +49,6 @@ def client_of(proxy: str, base: str = NAME, **options: Any) -> Client:
 
 class TestTunnel:
     @pytest.mark.parametrize("outer", ["http", "https"])
-    @on_real_time
     async def test_calls_go_through_one_tunnel_with_the_credentials_of_the_proxy(self, outer: str) -> None:
         tls = serving("127.0.0.1") if outer == "https" else None
         async with (
@@ -67,7 +65,6 @@ class TestTunnel:
         assert b"authorization: bearer made-up" in seen
         assert b"made-up" not in b"".join(proxy.heads)
 
-    @on_real_time
     async def test_plain_http_on_loopback_sends_the_credentials_with_each_request(self) -> None:
         async with (
             RawServer((LIST, None)) as server,
@@ -79,7 +76,6 @@ class TestTunnel:
         assert proxy.lines == ["GET http://127.0.0.1:8080/v1/watchlists HTTP/1.1"] * 2
         assert server.lines == ["GET /v1/watchlists HTTP/1.1"] * 2
 
-    @on_real_time
     async def test_proxy_of_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async with (
             RawServer(LIST, tls=serving("api.example")) as server,
@@ -120,7 +116,6 @@ def waiting_in(coroutine: Any) -> set[str]:
 
 class TestCredentials:
     @pytest.mark.parametrize("case", UNAUTHORIZED)
-    @on_real_time
     async def test_rejected_ones_are_named_in_one_sentence_and_tried_once(self, case: str) -> None:
         user, sentence = UNAUTHORIZED[case]
         async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(user)) as client:
@@ -129,7 +124,6 @@ class TestCredentials:
         assert str(caught.value) == f"watchlists.list: not sent: the proxy {proxy.url()} {sentence}"
         assert (caught.value.status, caught.value.attempts, len(proxy.heads)) == (407, 1, 1)
 
-    @on_real_time
     async def test_rejected_ones_end_a_token_refresh_at_once(self) -> None:
         credentials = RefreshToken(client_secret="s", refresh_token="r")
         async with ProxyServer(0, credentials=CREDENTIALS) as proxy:
@@ -142,7 +136,6 @@ class TestCredentials:
                 await client.aclose()
         assert len(proxy.heads) == 2
 
-    @on_real_time
     async def test_plain_http_that_demands_them_is_named(self) -> None:
         address = "http://127.0.0.1:8080"
         async with ProxyServer(0, credentials=CREDENTIALS) as proxy, client_of(proxy.url(), address) as client:
@@ -153,7 +146,6 @@ class TestCredentials:
 
     @pytest.mark.parametrize("base", [NAME, "http://127.0.0.1:8080"])
     @pytest.mark.parametrize("case", ["refused", "closed", "unauthorized", "unreachable"])
-    @on_real_time
     async def test_password_of_the_proxy_is_in_no_error(self, case: str, base: str) -> None:
         user = f"you:{PASSWORD}" if case == "unauthorized" else USER
         page = {"refused": answer(b"", 403), "closed": b"GARBAGE\r\n\r\n"}.get(case)
@@ -168,7 +160,6 @@ class TestCredentials:
         assert PASSWORD.encode() not in pickle.dumps(caught.value)
 
     @pytest.mark.parametrize("place", ["_create_proxy_connection", "_start_tls_connection", "start"])
-    @on_real_time
     async def test_password_of_the_proxy_is_in_no_frame_of_a_cancelled_call(self, place: str) -> None:
         async with (
             RawServer("stall", tls=serving("api.example")) as server,
@@ -229,7 +220,6 @@ STATUSES = [400, 401, 403, 404, 407, 422, 502]
 
 class TestOrderEntry:
     @pytest.mark.parametrize("status", STATUSES)
-    @on_real_time
     async def test_tunnel_that_is_refused_proves_that_nothing_was_sent(self, status: int) -> None:
         at_once = RetryPolicy(base_delay=0.01)
         async with (
@@ -243,7 +233,6 @@ class TestOrderEntry:
         assert len(proxy.heads) == (1 if status == 407 else 4)
 
     @pytest.mark.parametrize("status", [400, 403, 422, 502])
-    @on_real_time
     async def test_tunnel_that_opens_at_last_places_the_order_once(self, status: int) -> None:
         refusals = [answer(PAGE, status)] * 2
         async with trading("https", refusal=lambda line: refusals.pop() if refusals else None) as (simulator, client):

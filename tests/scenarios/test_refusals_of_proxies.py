@@ -9,7 +9,6 @@ import pytest
 from brokerage_async import Client, Environment, RetryPolicy, errors
 from brokerage_async.errors import TokenError
 from brokerage_async.tickets import buy_to_open, limit
-from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 
 ORDER = limit(buy_to_open("AAPL", 1), price="1.00")
@@ -54,7 +53,6 @@ async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors
 
 @pytest.mark.parametrize("code", ["unauthorized", "token_invalid"])
 @pytest.mark.parametrize("status", [302, 400, 403, 408, 409, 425, 499])
-@on_real_time
 async def test_submit_with_a_token_code_under_another_status_is_sent_once(status: int, code: str) -> None:
     async with RawServer(envelope(status, code), PLACED) as server:
         error = await submit(server)
@@ -65,7 +63,6 @@ async def test_submit_with_a_token_code_under_another_status_is_sent_once(status
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 406, 422, 451])
-@on_real_time
 async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status: int) -> None:
     async with RawServer(page(status), PLACED) as server:
         error = await submit(server)
@@ -75,14 +72,12 @@ async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status
 
 
 @pytest.mark.parametrize("refusal", [envelope(401, "token_invalid"), answer(b"", 429), page(429)])
-@on_real_time
 async def test_submit_turned_away_before_processing_is_sent_again(refusal: Any) -> None:
     async with RawServer(refusal, PLACED) as server:
         assert await submit(server) is None
     assert len(server.requests) == 2
 
 
-@on_real_time
 async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call() -> None:
     tokens = FreshTokens()
     async with RawServer(page(401), PLACED) as server:
@@ -90,7 +85,6 @@ async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call(
     assert tokens.invalidated == ["invented-0"]
 
 
-@on_real_time
 async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider() -> None:
     """A `TokenError` would say that nothing was sent."""
     async with RawServer(page(401), PLACED) as server:
@@ -99,7 +93,6 @@ async def test_submit_answered_by_a_401_page_is_not_hidden_by_a_failing_provider
     assert error.maybe_processed
 
 
-@on_real_time
 async def test_read_answered_by_a_401_page_is_repeated_with_a_fresh_token() -> None:
     async with (
         RawServer(page(401), answer(b'{"data":{"items":[]}}')) as server,

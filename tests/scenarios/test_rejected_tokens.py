@@ -12,7 +12,8 @@ from brokerage_async.errors import AuthenticationError, TokenError
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 CREDENTIALS = RefreshToken(client_secret="cs", refresh_token="rt")
 
@@ -37,7 +38,6 @@ def client_of(service: Service) -> Client:
     return Client(Environment.sandbox("https://api.example.com"), CREDENTIALS, transport=service)
 
 
-@on_virtual_time
 async def test_tokens_that_end_after_use_are_replaced_without_a_failure() -> None:
     service = Service(uses=2)
     async with client_of(service) as client:
@@ -47,7 +47,6 @@ async def test_tokens_that_end_after_use_are_replaced_without_a_failure() -> Non
     assert service.sent_dead == 0
 
 
-@on_virtual_time
 async def test_tokens_rejected_at_once_cause_a_pause_in_which_nothing_is_sent() -> None:
     service = Service(uses=0)
     outcomes: Counter[str] = Counter()
@@ -63,7 +62,6 @@ async def test_tokens_rejected_at_once_cause_a_pause_in_which_nothing_is_sent() 
     assert outcomes["TokenError"] > 2_900
 
 
-@on_virtual_time
 async def test_service_that_recovers_is_used_after_the_pause() -> None:
     service = Service(uses=0)
     async with client_of(service) as client:

@@ -12,7 +12,7 @@ import pytest
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from brokerage_async.watch import feed, poll
-from tests.loops import on_real_time, on_virtual_time
+from tests.loops import on_virtual_time
 from tests.trading import SMALL
 
 OPENING = datetime(2026, 6, 10, 13, 30, tzinfo=UTC)
@@ -135,7 +135,6 @@ async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(mo
         assert loop.time() < 30 + 61
 
 
-@on_real_time
 async def test_over_http_the_market_opens_at_the_time_of_the_service() -> None:
     async with simulator(timedelta(seconds=1.5)) as sim, sim.client() as client:
         async with client.watch.market("Equity") as market:

@@ -13,6 +13,8 @@ from brokerage_async.tickets import buy_to_open, limit, market
 from tests.loops import on_virtual_time
 from tests.trading import SMALL
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def buy(sim: Simulator, ticket: Any) -> None:
     async with sim.client() as client:
@@ -22,7 +24,6 @@ async def buy(sim: Simulator, ticket: Any) -> None:
 
 
 @pytest.mark.parametrize("kept", [False, True])
-@on_virtual_time
 async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool) -> None:
     sim = Simulator(**SMALL, **({"state": tmp_path / "state"} if kept else {}))
     await buy(sim, market(buy_to_open("AAPL", 10)))

@@ -11,7 +11,8 @@ from brokerage_async import Client, Environment, StaticToken, models
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.stream import Conflate, Snapshot
 from tests.fake_transport import FakeTransport
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture
@@ -58,7 +59,6 @@ def test_streams_of_one_client_are_one_object(client: Client) -> None:
     assert client.stream is client.stream
 
 
-@on_virtual_time
 async def test_environment_without_address_cannot_stream() -> None:
     async with Client(
         Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport()
@@ -67,7 +67,6 @@ async def test_environment_without_address_cannot_stream() -> None:
             await anext(client.stream.account(["A"]))
 
 
-@on_virtual_time
 async def test_transport_without_sockets_cannot_stream() -> None:
     environment = Environment.sandbox("https://api.example.com", streamer_url="wss://streamer.example.com")
     async with Client(environment, StaticToken("t"), transport=FakeTransport()) as client:

@@ -7,13 +7,16 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
+
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.streams.dxlink_session import DxLinkSession
 from brokerage_async.stream import Gap
 from brokerage_async.stream.quotes import collection_of
-from tests.loops import on_virtual_time
 from tests.stream.mute import run_day
 from tests.stream.world import SMALL, buy, drain
+
+pytestmark = pytest.mark.virtual_time
 
 
 async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
@@ -32,7 +35,6 @@ def test_days_of_some_seeds_have_no_problem() -> None:
     assert [day.problems for day in map(run_day, range(4)) if day.problems] == []
 
 
-@on_virtual_time
 async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
     sim = Simulator(seed=1, **SMALL)
     async with sim.client() as client, client.stream.quotes(["SPY"], policies={}) as stream:
@@ -56,7 +58,6 @@ async def test_mute_stream_is_opened_again_until_it_has_events() -> None:
         assert all(low <= wait <= low + 12 for low, wait in zip((60, 60, 120, 240), waits, strict=True)), waits
 
 
-@on_virtual_time
 async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_timetable() -> None:
     start = datetime(2026, 11, 27, 12, 45, tzinfo=ZoneInfo("America/New_York"))  # closes at 13:00
     sim = Simulator(seed=1, start=start, **SMALL)
@@ -69,7 +70,6 @@ async def test_silence_of_a_closed_market_is_no_fault_and_costs_one_look_at_the_
         assert sim.ledger.count("market_time.sessions") == 1
 
 
-@on_virtual_time
 async def test_stream_without_a_timetable_is_not_judged() -> None:
     sim = Simulator(seed=1, **SMALL)
     async with sim.client() as client, client.stream.quotes(["SPY"]) as stream:
@@ -84,7 +84,6 @@ async def test_stream_without_a_timetable_is_not_judged() -> None:
         assert gaps(await drain(stream)) == ["stale"]
 
 
-@on_virtual_time
 async def test_removed_symbol_is_not_missed() -> None:
     sim = Simulator(seed=1, **SMALL)
     async with sim.client() as client, client.stream.quotes(["SPY", "AAPL"]) as stream:
@@ -95,7 +94,6 @@ async def test_removed_symbol_is_not_missed() -> None:
         assert gaps(await drain(stream)) == []
 
 
-@on_virtual_time
 async def test_account_stream_that_misses_a_change_of_an_order_is_opened_again() -> None:
     sim = Simulator(seed=1, **SMALL)
     account = sim.account_numbers[0]

@@ -19,7 +19,7 @@ from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.poll import poll
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, ok
-from tests.loops import on_real_time, on_virtual_time
+from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 
@@ -216,7 +216,6 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     assert asyncio.get_running_loop().time() == 0
 
 
-@on_real_time
 async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     async def fetch() -> list[int]:
         return [1]

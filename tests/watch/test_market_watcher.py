@@ -14,9 +14,11 @@ from brokerage_async.errors import PermissionDeniedError, ServerError
 from brokerage_async.watch.feed import Feed
 from brokerage_async.watch.market import Mark, MarketKind, MarketWatcher, boundaries, boundaries_after
 from brokerage_async.watch.schedule import Schedule
-from tests.loops import VirtualLoop, on_virtual_time
+from tests.loops import VirtualLoop
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
+
+pytestmark = pytest.mark.virtual_time
 
 START = datetime(2026, 12, 31, 12, tzinfo=UTC)  # a Thursday before a holiday and a weekend
 
@@ -62,7 +64,6 @@ async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
     return [(change.kind.value, f"{change.at:%m-%d %H:%M}") for change in changes]
 
 
-@on_virtual_time
 async def test_market_watcher_across_half_day_holiday_and_weekend() -> None:
     async with watching(Wall()) as market:
         assert await take(market, 4) == [
@@ -75,19 +76,16 @@ async def test_market_watcher_across_half_day_holiday_and_weekend() -> None:
         assert list(market.snapshot) == [each.session_date for each in WEEK]
 
 
-@on_virtual_time
 async def test_market_watcher_extended_hours_surround_regular_ones() -> None:
     async with watching(Wall(), extended=True) as market:
         assert [kind for kind, _ in await take(market, 5)] == ["started", "opened", "closed", "ended", "started"]
 
 
-@on_virtual_time
 async def test_market_watcher_initial_reports_the_current_state() -> None:
     async with watching(Wall(), initial=True) as market:
         assert await take(market, 2) == [("closed", "12-30 21:00"), ("opened", "12-31 14:30")]
 
 
-@on_virtual_time
 async def test_market_watcher_cancelled_wait_loses_nothing() -> None:
     async with watching(Wall()) as market:
         for _ in range(3):
@@ -96,7 +94,6 @@ async def test_market_watcher_cancelled_wait_loses_nothing() -> None:
         assert await take(market, 1) == [("opened", "12-31 14:30")]
 
 
-@on_virtual_time
 async def test_market_watcher_late_timetable_reports_a_passed_opening() -> None:
     loop = asyncio.get_running_loop()
     opening = 2.5 * 3600
@@ -111,14 +108,12 @@ async def test_market_watcher_late_timetable_reports_a_passed_opening() -> None:
         assert opening + 300 <= loop.time() <= opening + 300 + 60
 
 
-@on_virtual_time
 async def test_market_watcher_two_consumers_share_the_boundaries() -> None:
     async with watching(Wall()) as market:
         both = await asyncio.gather(anext(market), anext(market))
     assert sorted(change.kind.value for change in both) == ["closed", "opened"]
 
 
-@on_virtual_time
 async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
@@ -130,7 +125,6 @@ async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
         assert await take(market, 1) == [("closed", "12-31 18:00")]
 
 
-@on_virtual_time
 async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
     """The clock of the loop stood still while the machine slept: an answer shows that the market has opened."""
     wall, reads, failing = Wall(), list[float](), True
@@ -165,7 +159,6 @@ async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
     [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
     ids=["ahead", "back", "far-back"],
 )
-@on_virtual_time
 async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
     wall, loop = Wall(), asyncio.get_running_loop()
     async with watching(wall) as market:
@@ -184,7 +177,6 @@ async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelt
             assert await take(market, 1) == [("closed", "12-31 18:00")]
 
 
-@on_virtual_time
 async def test_market_watcher_fatal_failure_ends_after_due_changes() -> None:
     heard: list[Exception] = []
     answers: list[Any] = [WEEK, ServerError("no", status=502), PermissionDeniedError("no", status=403)]
@@ -206,7 +198,6 @@ async def test_market_watcher_fatal_failure_ends_after_due_changes() -> None:
     assert [type(each) for each in heard] == [ServerError]
 
 
-@on_virtual_time
 async def test_market_watcher_closed_ends_the_polls() -> None:
     market = watching(Wall())
     waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
@@ -218,7 +209,6 @@ async def test_market_watcher_closed_ends_the_polls() -> None:
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-@on_virtual_time
 async def test_market_watcher_boundary_during_a_read_is_not_missed() -> None:
     wall, reads = Wall(), 0
     opening = WEEK[1].open_at
@@ -238,7 +228,6 @@ def with_state(wall: Wall, state: MemoryState, **options: Any) -> MarketWatcher:
     return watching(wall, state=state, **options)
 
 
-@on_virtual_time
 async def test_market_watcher_with_a_state_reports_each_boundary_until_it_is_acknowledged() -> None:
     wall, state = Wall(), MemoryState()
     async with with_state(wall, state) as market:
@@ -265,7 +254,6 @@ async def test_market_watcher_with_a_state_reports_each_boundary_until_it_is_ack
     assert len(state.items) == 1
 
 
-@on_virtual_time
 async def test_market_watcher_with_a_state_begins_where_the_first_run_began() -> None:
     wall, state = Wall(), MemoryState()
     async with with_state(wall, state) as market:

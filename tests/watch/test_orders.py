@@ -21,8 +21,9 @@ from brokerage_async.watch.orders import (
 )
 from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
-from tests.loops import on_virtual_time
 from tests.tables import for_each
+
+pytestmark = pytest.mark.virtual_time
 
 
 class List:
@@ -85,7 +86,6 @@ def test_is_complete_needs_the_fills_of_every_leg(order: Order, expected: bool) 
     assert is_complete(order) is expected
 
 
-@on_virtual_time
 async def test_until_terminal_filled_with_fills_missing_is_waited_for() -> None:
     """An order of several legs is `Filled` when its first leg is. The fills of the others come later."""
     orders = List(filled(10))
@@ -97,20 +97,17 @@ async def test_until_terminal_filled_with_fills_missing_is_waited_for() -> None:
     assert (asyncio.get_running_loop().time(), orders.looks) == (4, [])
 
 
-@on_virtual_time
 async def test_until_terminal_fills_that_never_come_end_the_wait_in_time(caplog: pytest.LogCaptureFixture) -> None:
     assert await List(filled(10)).wait() == filled(10)
     assert asyncio.get_running_loop().time() == FILLS_DELAY
     assert f"order 1 is Filled, but shows not all fills after {FILLS_DELAY:g} s" in caplog.text
 
 
-@on_virtual_time
 async def test_until_terminal_unknown_final_status_ends_at_once() -> None:
     assert (await List(attrs.evolve(NEW_STATUS, id="1")).wait()).id == "1"
     assert asyncio.get_running_loop().time() == 0
 
 
-@on_virtual_time
 async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_original() -> None:
     """A replacement that never worked has no result to report. The original has one, with its fills."""
     partly = filled(4, status="Cancelled", by="2")
@@ -124,7 +121,6 @@ async def test_until_terminal_follow_replacement_ended_by_a_fill_returns_the_ori
         assert (await List(partly, new).wait(follow=True)).id == expected, new
 
 
-@on_virtual_time
 async def test_until_terminal_listed_late_is_returned() -> None:
     orders = List()
     waiting = asyncio.create_task(orders.wait())
@@ -133,7 +129,6 @@ async def test_until_terminal_listed_late_is_returned() -> None:
     assert (await waiting).status == "Filled"
 
 
-@on_virtual_time
 async def test_until_terminal_cancelled_ends_the_polls() -> None:
     waiting = asyncio.create_task(List(of("Live")).wait())
     await asyncio.sleep(3)
@@ -145,7 +140,6 @@ async def test_until_terminal_cancelled_ends_the_polls() -> None:
 # Replaced orders
 
 
-@on_virtual_time
 async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
     orders = List(of("Live"))
     waiting = asyncio.create_task(orders.wait(follow=True))
@@ -163,7 +157,6 @@ async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
     assert orders.looks == []
 
 
-@on_virtual_time
 async def test_until_terminal_follow_looks_up_a_replacement_that_is_not_listed() -> None:
     orders = List(of("Cancelled", by="2"), older=[None, of("Expired", "2")])
     assert (await orders.wait(follow=True)).id == "2"
@@ -171,20 +164,17 @@ async def test_until_terminal_follow_looks_up_a_replacement_that_is_not_listed()
 
 
 @pytest.mark.parametrize("status", ["Filled", "Rejected", "Expired", "Cancelled"])
-@on_virtual_time
 async def test_until_terminal_follow_fill_of_the_original_aborts_the_replacement(status: str) -> None:
     orders = List(of(status, by="2"), of("Rejected", "2"))
     assert (await orders.wait(follow=True)).id == ("1" if status == "Filled" else "2")
 
 
-@on_virtual_time
 async def test_until_terminal_follow_circle_ends() -> None:
     orders = List(of("Cancelled", by="2"), of("Cancelled", "2", by="1"))
     assert (await orders.wait(follow=True)).id == "2"
     assert (await List(of("Cancelled", by="1")).wait(follow=True)).id == "1"
 
 
-@on_virtual_time
 async def test_until_terminal_forgotten_order_raises() -> None:
     """The service was reset while the order was watched."""
     orders = List(of("Live"))

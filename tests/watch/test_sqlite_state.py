@@ -13,7 +13,6 @@ import attrs
 import pytest
 
 from brokerage_async.watch import SqliteState, Standing, StoredChange, WatchStateError
-from tests.loops import on_real_time
 
 ADDED = StoredChange(sequence=1, key="a", kind="added", at="2026-03-02T12:00:00+00:00", before=None, after=b"1")
 CHANGED = attrs.evolve(ADDED, sequence=2, kind="changed", before=b"1", after=b"2")
@@ -28,7 +27,6 @@ async def content(path: Path) -> Standing:
         await state.aclose()
 
 
-@on_real_time
 async def test_open_returns_what_was_reported_and_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "watch.db"
     state = SqliteState(path)
@@ -50,7 +48,6 @@ async def test_open_returns_what_was_reported_and_acknowledged(tmp_path: Path) -
     assert found.sequence == 2
 
 
-@on_real_time
 async def test_acknowledge_removal_leaves_nothing_of_the_item(tmp_path: Path) -> None:
     state = SqliteState(tmp_path / "watch.db")
     await state.open("orders")
@@ -63,7 +60,6 @@ async def test_acknowledge_removal_leaves_nothing_of_the_item(tmp_path: Path) ->
     assert (found.items, found.reported, found.sequence) == ({}, (), 3)
 
 
-@on_real_time
 async def test_open_second_watcher_is_rejected_while_the_first_has_the_file(tmp_path: Path) -> None:
     state = SqliteState(tmp_path / "watch.db")
     await state.open("orders")
@@ -75,7 +71,6 @@ async def test_open_second_watcher_is_rejected_while_the_first_has_the_file(tmp_
     assert (await content(tmp_path / "watch.db")).sequence == 1
 
 
-@on_real_time
 async def test_open_for_another_feed_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "watch.db"
     await content(path)
@@ -124,7 +119,6 @@ def flip(path: Path) -> None:
         (lambda path: path.write_bytes(b"no database at all" * 100), "not a database"),
     ],
 )
-@on_real_time
 async def test_open_unusable_file_is_rejected_and_left_alone(tmp_path: Path, damage: object, reason: str) -> None:
     path = tmp_path / "watch.db"
     state = SqliteState(path)
@@ -140,7 +134,6 @@ async def test_open_unusable_file_is_rejected_and_left_alone(tmp_path: Path, dam
     assert path.read_bytes() == before
 
 
-@on_real_time
 async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(tmp_path: Path) -> None:
     path, copy = tmp_path / "watch.db", tmp_path / "copy.db"
     state = SqliteState(path)
@@ -157,7 +150,6 @@ async def test_log_of_a_crashed_process_is_read_and_damage_in_it_found(tmp_path:
     assert len((await content(copy)).reported) == 5
 
 
-@on_real_time
 async def test_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path) -> None:
     state = SqliteState(tmp_path / "watch.db")
     await state.open("orders")
@@ -175,7 +167,6 @@ async def test_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path)
     assert (await content(tmp_path / "watch.db")).sequence == 8
 
 
-@on_real_time
 async def test_closed_state_says_so_and_can_be_opened_again(tmp_path: Path) -> None:
     state = SqliteState(tmp_path / "watch.db")
     with pytest.raises(WatchStateError, match=r"the watch state .*watch\.db is closed"):
@@ -188,7 +179,6 @@ async def test_closed_state_says_so_and_can_be_opened_again(tmp_path: Path) -> N
     await state.aclose()
 
 
-@on_real_time
 async def test_dropped_state_releases_file_and_thread(tmp_path: Path) -> None:
     before = set(threading.enumerate())
     state = SqliteState(tmp_path / "watch.db")

@@ -14,8 +14,9 @@ from brokerage_async.protocol.streams.dxlink import DxLinkConnection, Subscripti
 from brokerage_async.protocol.streams.events import MARKET_EVENTS
 from brokerage_async.simulator.transports.memory import MemorySocket
 from tests.dxlink_server import CLIENT, SERVER, DxLinkServer, problems
-from tests.loops import on_virtual_time
 from tests.stream.world import drain, world
+
+pytestmark = pytest.mark.virtual_time
 
 
 def converse(link: DxLinkConnection, server: DxLinkServer, now: float) -> list[Any]:
@@ -65,7 +66,6 @@ def test_document_refuses_what_breaks_it() -> None:
     assert not problems(removal, CLIENT, "TICKER")
 
 
-@on_virtual_time
 async def test_messages_of_client_and_simulator_keep_to_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     misses: list[str] = []
     count = dict.fromkeys(("sent", "received"), 0)

@@ -10,8 +10,9 @@ import pytest
 from brokerage_async.errors import RequestNotSentError, ResponseLostError
 from brokerage_async.http.websocket import SocketTransport, WebSocket
 from brokerage_async.simulator import Simulator
-from tests.loops import on_virtual_time
 from tests.stream.world import SMALL
+
+pytestmark = pytest.mark.virtual_time
 
 SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
 
@@ -23,7 +24,6 @@ async def opened(sim: Simulator) -> WebSocket:
     return await transport.open_socket(url, user_agent="tests/1", timeout=1)
 
 
-@on_virtual_time
 async def test_messages_go_there_and_back_in_order() -> None:
     sim = Simulator(**SMALL)
     socket = await opened(sim)
@@ -34,7 +34,6 @@ async def test_messages_go_there_and_back_in_order() -> None:
     assert sim.streams.sessions == []
 
 
-@on_virtual_time
 async def test_delayed_message_is_overtaken() -> None:
     sim = Simulator(**SMALL)
     socket = await opened(sim)
@@ -56,7 +55,6 @@ async def drained(socket: WebSocket) -> None:
         await socket.receive()
 
 
-@on_virtual_time
 async def test_socket_ends_when_either_side_closes() -> None:
     sim = Simulator(**SMALL)
     socket = await opened(sim)

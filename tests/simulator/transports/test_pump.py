@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.transports.pump import Pump
-from tests.loops import on_virtual_time
 from tests.stream.world import SMALL
+
+pytestmark = pytest.mark.virtual_time
 
 
 def pumped() -> tuple[Simulator, Pump]:
@@ -24,7 +27,6 @@ def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
     sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop.time()))
 
 
-@on_virtual_time
 async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -> None:
     sim, pump = pumped()
     times: list[float] = []
@@ -49,7 +51,6 @@ async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -
     await pump.stop()
 
 
-@on_virtual_time
 async def test_pump_ends_with_the_last_connection() -> None:
     sim, pump = pumped()
     pump.start()

@@ -8,7 +8,6 @@ import json
 import aiohttp
 
 from brokerage_async.simulator import Simulator
-from tests.loops import on_real_time
 from tests.stream.world import SMALL
 
 SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
@@ -18,7 +17,6 @@ def address(sim: Simulator) -> str:
     return f"{sim.streamer_url.rpartition('/')[0]}/market-data"
 
 
-@on_real_time
 async def test_messages_go_there_and_back_and_the_client_may_leave() -> None:
     async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
         async with session.ws_connect(address(sim)) as socket:
@@ -30,7 +28,6 @@ async def test_messages_go_there_and_back_and_the_client_may_leave() -> None:
         await left(sim)
 
 
-@on_real_time
 async def test_server_closes_the_connection() -> None:
     async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
         async with session.ws_connect(address(sim)) as socket:
@@ -39,7 +36,6 @@ async def test_server_closes_the_connection() -> None:
         await left(sim)
 
 
-@on_real_time
 async def test_ping_is_answered_and_counts_as_life() -> None:
     async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
         async with session.ws_connect(address(sim), autoping=False) as socket:
@@ -53,7 +49,6 @@ async def test_ping_is_answered_and_counts_as_life() -> None:
         await left(sim)
 
 
-@on_real_time
 async def test_delayed_message_is_overtaken() -> None:
     async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
         async with session.ws_connect(address(sim)) as socket:
@@ -63,7 +58,6 @@ async def test_delayed_message_is_overtaken() -> None:
         await left(sim)
 
 
-@on_real_time
 async def test_connection_that_breaks_off_leaves_nothing() -> None:
     async with Simulator(**SMALL) as sim:
         session = aiohttp.ClientSession()
