@@ -20,9 +20,11 @@ from brokerage_async.client import PER_OPERATION
 from brokerage_async.config import AuthorizationCode
 from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseDecodeError
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.loops import on_real_time, on_virtual_time
+from tests.loops import on_real_time
 from tests.raw_server import RawServer, answer
 from tests.tables import for_each
+
+pytestmark = pytest.mark.virtual_time
 
 SANDBOX = Environment.sandbox("https://api.example.com")
 TOKEN = StaticToken("s3cr3t")
@@ -133,7 +135,6 @@ class TestFromEnv:
 
 
 class TestViews:
-    @on_virtual_time
     async def test_share_everything_but_the_options(self) -> None:
         transport = FakeTransport()
         async with Client(SANDBOX, TOKEN, transport=transport) as client:
@@ -146,7 +147,6 @@ class TestViews:
         assert (changed.timeout, changed.headers["Accept-Version"]) == (5, "20261012")
         assert (plain.timeout, "Accept-Version" in plain.headers) == (30.0, False)
 
-    @on_virtual_time
     async def test_build_on_each_other_and_can_take_back(self) -> None:
         async with Client(SANDBOX, TOKEN, transport=FakeTransport(), accept_version="1", deadline=3) as client:
             view = client.with_options(timeout=5).with_options(deadline=None, accept_version=None)
@@ -155,7 +155,6 @@ class TestViews:
             assert "Accept-Version" not in options.headers
             assert client.session.options.deadline == 3
 
-    @on_virtual_time
     async def test_closing_one_does_nothing(self) -> None:
         transport = FakeTransport()
         async with Client(SANDBOX, TOKEN, transport=transport) as client:
@@ -173,7 +172,6 @@ class TestViews:
 
 
 class TestAuthorize:
-    @on_virtual_time
     async def test_code_gives_the_refresh_token_to_keep(self) -> None:
         body = b'{"access_token":"a","refresh_token":"keep-me","token_type":"Bearer","expires_in":900}'
         response = ok()
@@ -187,7 +185,6 @@ class TestAuthorize:
             assert await client.authorize() == kept
         assert len(transport.token_requests) == 1
 
-    @on_virtual_time
     async def test_static_token_has_nothing_to_keep(self) -> None:
         async with Client(SANDBOX, TOKEN, transport=FakeTransport()) as client:
             assert await client.authorize() is None
@@ -269,6 +266,7 @@ class TestPackage:
 
 
 class TestHelp:
+    @pytest.mark.virtual_time(False)
     async def test_every_namespace_is_listed_and_annotated(self) -> None:
         shown = pydoc.plain(pydoc.render_doc(Client)).partition("Attributes:")[2].partition("Raises:")[0]
         listed = {
@@ -281,7 +279,6 @@ class TestHelp:
         assert inspect.get_annotations(Endpoints) == namespaces
 
 
-@on_virtual_time
 async def test_error_of_a_call_names_it() -> None:
     async with Client(SANDBOX, TOKEN, transport=FakeTransport(fail(404, "record_not_found"))) as client:
         with pytest.raises(BrokerageError, match=r"instruments\.warrant") as caught:

@@ -122,6 +122,12 @@ async def floor(
         )
 
 
+@pytest.fixture
+async def here() -> AsyncIterator[Floor]:
+    async with floor() as made:
+        yield made
+
+
 def order(external_identifier: str | None = None, quantity: int = 10) -> NewOrder:
     """A buy far below the market: it is taken and stays working."""
     ticket = tickets.limit(tickets.buy_to_open("AAPL", quantity), price="10")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from brokerage_async.auth.manager import TokenManager
 from brokerage_async.auth.sharing import RefreshTurn, StoreAccess
 from brokerage_async.auth.store import StoredToken
 from brokerage_async.config import AuthorizationCode, RefreshToken, RetryPolicy, Secret
 from brokerage_async.errors import TokenError
 from brokerage_async.protocol.token import Grant
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 REFRESH = RefreshToken(client_secret="cs", refresh_token="rt")
 CODE = AuthorizationCode(client_id="id", client_secret="cs", redirect_uri="https://a.example", code="once")
@@ -80,26 +83,22 @@ def manager(store: Store, exchange: Exchange, credentials: RefreshToken | Author
     )
 
 
-@on_virtual_time
 async def test_token_of_another_process_is_used_without_a_request() -> None:
     exchange = Exchange()
     assert await manager(Store(StoredToken("shared", LATE)), exchange).get() == Secret("Bearer shared")
     assert exchange.count == 0
 
 
-@on_virtual_time
 async def test_turn_is_published_and_released() -> None:
     turn = Turn()
     assert await manager(Store(turn), Exchange()).get() == Secret("Bearer t1")
     assert turn.events == ["publish t1", "release"]
 
 
-@on_virtual_time
 async def test_late_turn_uses_the_token_of_the_faster_process() -> None:
     assert await manager(Store(Turn(StoredToken("faster", LATE))), Exchange()).get() == Secret("Bearer faster")
 
 
-@on_virtual_time
 async def test_failure_of_the_turn_is_shared_with_its_pause() -> None:
     turn = Turn()
     tokens = manager(Store(turn), Exchange(TokenError("down", transient=True, status=503)))
@@ -108,7 +107,6 @@ async def test_failure_of_the_turn_is_shared_with_its_pause() -> None:
     assert turn.events == ["fail 1", "release"]
 
 
-@on_virtual_time
 async def test_failure_of_another_process_is_raised_until_its_pause_is_over() -> None:
     error = TokenError("refused elsewhere", transient=False, status=400)
     error.retry_after = 5.0
@@ -123,14 +121,12 @@ async def test_failure_of_another_process_is_raised_until_its_pause_is_over() ->
     assert await tokens.get() == Secret("Bearer t1")
 
 
-@on_virtual_time
 async def test_store_that_fails_leaves_the_process_to_itself() -> None:
     store = Store(RuntimeError("gone"))
     assert await manager(store, Exchange()).get() == Secret("Bearer t1")
     assert store.saved == ["t1"]
 
 
-@on_virtual_time
 async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
     store = Store(StoredToken("one", 400.0), Turn(), Turn())
     tokens = manager(store, Exchange())
@@ -143,19 +139,18 @@ async def test_rejected_and_due_tokens_are_named_to_the_store() -> None:
     assert store.joined == [(None, None), (None, Secret("one")), (Secret("t1"), None)]
 
 
-@on_virtual_time
 async def test_unusable_token_of_the_store_leads_to_a_request_of_its_own() -> None:
     store = Store(StoredToken("two lines\n", LATE))
     assert await manager(store, Exchange()).get() == Secret("Bearer t1")
 
 
-@on_virtual_time
 async def test_code_is_exchanged_without_a_turn() -> None:
     store = Store()
     assert await manager(store, Exchange(), CODE).get() == Secret("Bearer t1")
     assert store.joined == []
 
 
+@pytest.mark.virtual_time(False)
 async def test_no_store_gives_the_turn_at_once() -> None:
     turn = await StoreAccess(None, "k").join(rejected=None, due=None)
     assert not isinstance(turn, StoredToken | TokenError)

@@ -14,7 +14,8 @@ from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
 from tests.fake_transport import LOST, FakeTransport, fail
 from tests.http.calls import client_of
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 WARRANT = {"symbol": "AAPLW"}
 TECH = NewWatchlist(name="tech", watchlist_entries=(NewWatchlistEntry(symbol="AAPL"),))
@@ -34,7 +35,6 @@ async def by_method(client: Client, symbol: str) -> RawResponse[Any]:
 
 @pytest.mark.parametrize("form", [by_name, by_method])
 class TestBothForms:
-    @on_virtual_time
     async def test_answer_has_status_headers_body_and_result(self, form: Any) -> None:
         transport = FakeTransport(answer(203, WARRANT, etag="7"))
         async with client_of(transport) as client:
@@ -44,7 +44,6 @@ class TestBothForms:
         first, second = transport.requests
         assert (first.url, first.headers) == (second.url, second.headers)
 
-    @on_virtual_time
     async def test_error_status_raises_as_usual(self, form: Any) -> None:
         async with client_of(FakeTransport(fail(404, "record_not_found"))) as client:
             with pytest.raises(errors.NotFoundError) as caught:
@@ -52,7 +51,6 @@ class TestBothForms:
         assert caught.value.operation == "instruments.warrant"
         assert caught.value.__notes__ == ["called as instruments.warrant(symbol='NOPE')"]
 
-    @on_virtual_time
     async def test_envelope_of_an_error_in_a_success_raises_at_once(self, form: Any) -> None:
         body = b'{"data": {}, "error": {"code": "record_not_found", "message": "no"}}'
         async with client_of(FakeTransport(Response(status=200, body=body))) as client:
@@ -60,7 +58,6 @@ class TestBothForms:
                 await form(client, "NOPE")
         assert caught.value.attempts == 1
 
-    @on_virtual_time
     async def test_undecodable_body_raises_only_when_it_is_parsed(self, form: Any) -> None:
         async with client_of(FakeTransport(Response(status=200, body=b"<html>"))) as client:
             raw = await form(client, "AAPLW")
@@ -68,7 +65,6 @@ class TestBothForms:
         with pytest.raises(errors.ResponseDecodeError):
             raw.parse()
 
-    @on_virtual_time
     async def test_arguments_are_checked_before_anything_is_sent(self, form: Any) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
@@ -78,7 +74,6 @@ class TestBothForms:
 
 
 class TestCalls:
-    @on_virtual_time
     async def test_paginated_list_is_one_page(self) -> None:
         body = {"data": {"items": [{"symbol": "A"}]}, "pagination": {"total-pages": 9, "page-offset": 3}}
         transport = FakeTransport(Response(status=200, body=json.dumps(body).encode()))
@@ -90,7 +85,6 @@ class TestCalls:
         assert len(transport.requests) == 2
         assert all("page-offset=3" in request.url for request in transport.requests)
 
-    @on_virtual_time
     async def test_read_is_repeated_and_mutation_sent_once(self) -> None:
         transport = FakeTransport(LOST, answer(200, WARRANT), LOST)
         async with client_of(transport) as client:
@@ -99,7 +93,6 @@ class TestCalls:
                 await client.with_raw_response.watchlists.create(TECH)
         assert len(transport.requests) == 3
 
-    @on_virtual_time
     async def test_read_only_client_refuses_mutations(self) -> None:
         transport = FakeTransport(answer(201, {"name": "tech"}))
         async with client_of(transport, read_only=True) as client:
@@ -107,7 +100,6 @@ class TestCalls:
                 await client.with_raw_response.watchlists.create(TECH)
         assert not transport.requests
 
-    @on_virtual_time
     async def test_strict_client_parses_strictly(self) -> None:
         for strict in (False, True):
             async with client_of(FakeTransport(answer(200, {"symbol": ["A"]})), strict=strict) as client:
@@ -118,7 +110,6 @@ class TestCalls:
             else:
                 assert raw.parse().extra == {"symbol": ["A"]}
 
-    @on_virtual_time
     async def test_view_has_the_options_of_its_client(self) -> None:
         transport = FakeTransport(10.0)
         async with client_of(transport) as client:
@@ -130,7 +121,6 @@ class TestCalls:
 
 
 class TestNames:
-    @on_virtual_time
     async def test_namespaces_are_listed_and_others_unknown(self) -> None:
         async with client_of(FakeTransport()) as client:
             assert {"instruments", "orders"} <= set(dir(client.with_raw_response))
@@ -138,7 +128,6 @@ class TestNames:
                 assert not hasattr(client.with_raw_response, name)
             assert not hasattr(client.with_raw_response.orders, "nope")
 
-    @on_virtual_time
     async def test_only_methods_of_this_client_are_taken(self) -> None:
         """A method of another client could send to another environment."""
         async with client_of(FakeTransport()) as client, client_of(FakeTransport()) as other:
@@ -148,6 +137,7 @@ class TestNames:
                     client.with_raw_response(anything)
 
 
+@pytest.mark.virtual_time(False)
 async def test_answers_of_the_simulator_have_the_same_result_raw() -> None:
     async with Simulator() as brokerage, brokerage.client() as client:
         account = brokerage.account_numbers[0]

@@ -25,9 +25,10 @@ from tests.http.calls import client_of, mutate, preflight, read
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 
+pytestmark = pytest.mark.virtual_time
+
 
 class TestRequest:
-    @on_virtual_time
     async def test_headers_of_every_request(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, user_agent="me/1", accept_version="20261012") as client:
@@ -51,7 +52,6 @@ class TestRequest:
         assert token.url == "https://api.example.com/v1/oauth/token"
         assert get.keys() >= {"Authorization"}
 
-    @on_virtual_time
     async def test_token_does_not_show_in_a_dump_of_the_request(self) -> None:
         transport = FakeTransport()
         async with client_of(transport, StaticToken("s3cr3t")) as client:
@@ -61,7 +61,6 @@ class TestRequest:
 
 
 class TestBeforeAnyIO:
-    @on_virtual_time
     async def test_read_only(self) -> None:
         transport = FakeTransport(ok())
         async with client_of(transport, read_only=True) as client:
@@ -72,7 +71,6 @@ class TestBeforeAnyIO:
             await preflight(client)
         assert len(transport.requests) == 2
 
-    @on_virtual_time
     async def test_margin_is_for_production(self) -> None:
         requirements = MARGIN_REQUIREMENTS.bind(account_number="5WT1")
         transport = FakeTransport(ok())
@@ -86,7 +84,6 @@ class TestBeforeAnyIO:
             await client.session.execute(requirements)
         assert len(transport.requests) == 1
 
-    @on_virtual_time
     async def test_host_without_an_address_is_never_called(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
@@ -96,7 +93,6 @@ class TestBeforeAnyIO:
         assert not transport.requests
         assert not transport.token_requests
 
-    @on_virtual_time
     async def test_wrong_arguments(self) -> None:
         transport = FakeTransport()
         async with client_of(transport) as client:
@@ -109,7 +105,6 @@ class TestBeforeAnyIO:
 
 class TestNotes:
     @pytest.mark.parametrize("status", [403, 404, 422])
-    @on_virtual_time
     async def test_an_answer_that_depends_on_the_arguments_names_them(
         self, status: int, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -128,7 +123,6 @@ class TestNotes:
                 await mutate(client)
         assert not hasattr(caught.value, "__notes__")
 
-    @on_virtual_time
     async def test_an_error_beside_data_names_them_too(self) -> None:
         body = b'{"data": {}, "error": {"code": "c", "message": "m"}}'
         async with client_of(FakeTransport(Response(status=201, body=body))) as client:
@@ -138,7 +132,6 @@ class TestNotes:
         assert caught.value.body == body.decode()
 
 
-@on_virtual_time
 async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
     async with client_of(FakeTransport(fail(404, "not_found"))) as client:
         with pytest.raises(errors.NotFoundError, match=re.escape("check base_url, which has the path '/v1'")):
@@ -146,7 +139,6 @@ async def test_an_unknown_path_says_to_check_that_of_the_base_url() -> None:
 
 
 class TestQuotedToken:
-    @on_virtual_time
     async def test_a_page_that_quotes_the_token_does_not_give_it_away(self) -> None:
         """As a debug page of a proxy does. The token has no form that a pattern would find."""
         body = b"<html>headers: X-Seen: short/but/secret</html>"
@@ -186,7 +178,6 @@ LAB: Operation[list[str]] = Operation(
 )
 
 
-@on_virtual_time
 async def test_other_host_gets_the_token_of_the_service_at_its_own_address() -> None:
     late = {"date": "Mon, 01 Jan 2001 00:00:00 GMT"}
     transport = FakeTransport(Response(status=200, headers=late, body=b'["a", "b"]'), ok(), fail(404))
@@ -216,6 +207,7 @@ def test_an_operation_need_not_be_generated() -> None:
     scene()
 
 
+@pytest.mark.virtual_time(False)
 async def test_a_list_documented_to_come_whole_is_whole_also_when_it_comes_in_pages() -> None:
     simulator = Simulator(equities=600, versions=["20261012"])
     async with simulator as brokerage, brokerage.client(accept_version="20261012") as client:

@@ -21,46 +21,43 @@ from brokerage_async.journal import EntryKey, EntryState, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, ReconcilePolicy
 from brokerage_async.protocol.request import Request
 from tests.fake_transport import LOST, FakeTransport, ok
-from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Kind, bracket_order, floor, order
+from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Floor, Kind, bracket_order, floor, order
 
 pytestmark = pytest.mark.virtual_time
 
 # --- a good day
 
 
-async def test_an_order_is_dry_run_journaled_and_placed_once() -> None:
-    async with floor() as here:
-        placement = await here.entry.place(here.account, order())
-        assert (placement.outcome, placement.attempts, placement.error) == (Outcome.PLACED, 1, None)
-        assert placement.order is not None
-        assert placement.preview is not None
-        assert placement.preview.buying_power_effect is not None
-        (record,) = here.orders(placement.external_identifier)
-        assert record.order_id == placement.order.id
-        (entry,) = await here.journaled()
-        assert (entry.state, entry.order_id, entry.body) == (EntryState.PLACED, placement.order.id, placement.body)
-        assert json.loads(entry.body)["external-identifier"] == placement.external_identifier
-        names = [entry.operation for entry in here.sim.ledger.requests]
-        assert names == ["oauth.token", "orders.dry_run", "orders.submit"]  # nothing more on the happy path
+async def test_an_order_is_dry_run_journaled_and_placed_once(here: Floor) -> None:
+    placement = await here.entry.place(here.account, order())
+    assert (placement.outcome, placement.attempts, placement.error) == (Outcome.PLACED, 1, None)
+    assert placement.order is not None
+    assert placement.preview is not None
+    assert placement.preview.buying_power_effect is not None
+    (record,) = here.orders(placement.external_identifier)
+    assert record.order_id == placement.order.id
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.order_id, entry.body) == (EntryState.PLACED, placement.order.id, placement.body)
+    assert json.loads(entry.body)["external-identifier"] == placement.external_identifier
+    names = [entry.operation for entry in here.sim.ledger.requests]
+    assert names == ["oauth.token", "orders.dry_run", "orders.submit"]  # nothing more on the happy path
 
 
-async def test_dry_run_and_submit_are_the_same_bytes_and_those_of_the_journal() -> None:
-    async with floor() as here:
-        placement = await here.entry.place(here.account, order("mine"))
-        (dry,), (submitted,) = here.wire.bodies["orders.dry_run"], here.wire.bodies["orders.submit"]
-        assert dry == submitted == placement.body == (await here.journaled())[0].body
+async def test_dry_run_and_submit_are_the_same_bytes_and_those_of_the_journal(here: Floor) -> None:
+    placement = await here.entry.place(here.account, order("mine"))
+    (dry,), (submitted,) = here.wire.bodies["orders.dry_run"], here.wire.bodies["orders.submit"]
+    assert dry == submitted == placement.body == (await here.journaled())[0].body
 
 
-async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept() -> None:
-    async with floor() as here:
-        first, second = [await here.entry.place(here.account, order()) for _ in range(2)]
-        assert first.external_identifier != second.external_identifier
-        third = await here.entry.place(here.account, order("my-own"))
-        assert third.external_identifier == "my-own"
-        assert third.order is not None
-        assert third.order.external_identifier == "my-own"
-        numbered = OrderEntry(here.client, here.journal, identifiers=lambda: "number-4")
-        assert (await numbered.place(here.account, order())).external_identifier == "number-4"
+async def test_every_order_gets_an_identifier_of_its_own_and_a_given_one_is_kept(here: Floor) -> None:
+    first, second = [await here.entry.place(here.account, order()) for _ in range(2)]
+    assert first.external_identifier != second.external_identifier
+    third = await here.entry.place(here.account, order("my-own"))
+    assert third.external_identifier == "my-own"
+    assert third.order is not None
+    assert third.order.external_identifier == "my-own"
+    numbered = OrderEntry(here.client, here.journal, identifiers=lambda: "number-4")
+    assert (await numbered.place(here.account, order())).external_identifier == "number-4"
 
 
 async def test_many_orders_at_once_are_all_placed_once() -> None:
@@ -70,19 +67,20 @@ async def test_many_orders_at_once_are_all_placed_once() -> None:
         assert all(len(here.orders(placement.external_identifier)) == 1 for placement in placements)
 
 
-async def test_a_client_makes_its_order_entry_and_no_journal_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None:
-    async with floor() as here:
-        with caplog.at_level(logging.WARNING, "brokerage_async.order_entry"):
-            entry = here.client.order_entry()
-        assert "in memory only" in caplog.text
-        assert isinstance(entry.journal, MemoryJournal)
-        caplog.clear()
-        assert here.client.order_entry(here.journal).journal is here.journal
-        assert not caplog.records
+async def test_order_entry_of_a_client_without_a_journal_warns(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "brokerage_async.order_entry"):
+        entry = here.client.order_entry()
+    assert "in memory only" in caplog.text
+    assert isinstance(entry.journal, MemoryJournal)
+    caplog.clear()
+    assert here.client.order_entry(here.journal).journal is here.journal
+    assert not caplog.records
 
 
-async def test_without_a_journal_an_identifier_is_still_used_once_per_client(caplog: pytest.LogCaptureFixture) -> None:
-    async with floor() as here, here.sim.client() as other:
+async def test_identifier_without_a_journal_is_used_once_per_client(
+    here: Floor, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with here.sim.client() as other:
         view = here.client.with_options(deadline=60)
         entries = [here.client.order_entry(), here.client.order_entry(), view.order_entry(), OrderEntry(view)]
         placements = [await entry.place(here.account, order("mine")) for entry in entries]
@@ -92,34 +90,32 @@ async def test_without_a_journal_an_identifier_is_still_used_once_per_client(cap
         assert other.order_entry().journal is not here.client.order_entry().journal
 
 
-async def test_a_client_hands_looks_and_lease_on() -> None:
-    async with floor() as here:
-        entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        began = asyncio.get_running_loop().time()
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        (held,) = await here.journaled()
-        assert held.claimed_until is not None
-        assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
-        with pytest.raises(OrderOutcomeUnknownError):
-            await placing
-        assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
-        with pytest.raises(ConfigurationError, match="lease"):
-            here.client.order_entry(here.journal, lease=0)
+async def test_a_client_hands_looks_and_lease_on(here: Floor) -> None:
+    entry = here.client.order_entry(here.journal, reconcile=ReconcilePolicy(visibility_delay=1, first=0.5), lease=7)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    began = asyncio.get_running_loop().time()
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    (held,) = await here.journaled()
+    assert held.claimed_until is not None
+    assert 0 < (held.claimed_until - await here.journal.now()).total_seconds() <= 7
+    with pytest.raises(OrderOutcomeUnknownError):
+        await placing
+    assert asyncio.get_running_loop().time() - began < POLICY.visibility_delay
+    with pytest.raises(ConfigurationError, match="lease"):
+        here.client.order_entry(here.journal, lease=0)
 
 
 @pytest.mark.parametrize("kind", [SINGLE, COMPLEX], ids=lambda kind: kind.namespace)
-async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(kind: Kind) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
-        for number, seconds in enumerate((POLICY.visibility_delay * 5, 1.0)):
-            began = asyncio.get_running_loop().time()
-            with pytest.raises(OrderOutcomeUnknownError) as caught:
-                await kind.place(here.entry, here.account, f"mine-{number}", visibility_delay=seconds)
-            took = asyncio.get_running_loop().time() - began
-            assert caught.value.code == "absent"
-            assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
+async def test_an_order_counts_as_absent_only_after_the_visibility_delay_of_its_call(here: Floor, kind: Kind) -> None:
+    here.sim.faults.add("POST", kind.submit, "drop_before", times=None)
+    for number, seconds in enumerate((POLICY.visibility_delay * 5, 1.0)):
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await kind.place(here.entry, here.account, f"mine-{number}", visibility_delay=seconds)
+        took = asyncio.get_running_loop().time() - began
+        assert caught.value.code == "absent"
+        assert (took > seconds, took < POLICY.visibility_delay) == (True, seconds < POLICY.visibility_delay)
 
 
 EDIT = OrderEdit(
@@ -223,20 +219,18 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         ({"order_type": OrderType.STOP}, "stop-trigger"),
     ],
 )
-async def test_broken_rules_are_told_before_anything_is_sent(change: dict[str, Any], field: str) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError) as caught:
-            await here.entry.place(here.account, attrs.evolve(order(), **change))
-        assert field in str(caught.value)
-        assert not here.sim.ledger.requests
-        assert not await here.journaled()
+async def test_broken_rules_are_told_before_anything_is_sent(here: Floor, change: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        await here.entry.place(here.account, attrs.evolve(order(), **change))
+    assert field in str(caught.value)
+    assert not here.sim.ledger.requests
+    assert not await here.journaled()
 
 
-async def test_a_bad_account_number_is_told_before_anything_is_sent() -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError):
-            await here.entry.place("..", order())
-        assert not here.sim.ledger.requests
+async def test_a_bad_account_number_is_told_before_anything_is_sent(here: Floor) -> None:
+    with pytest.raises(InvalidRequestError):
+        await here.entry.place("..", order())
+    assert not here.sim.ledger.requests
 
 
 def test_a_lease_is_a_time() -> None:
@@ -244,22 +238,21 @@ def test_a_lease_is_a_time() -> None:
         OrderEntry(None, MemoryJournal(), lease=0)  # type: ignore[arg-type]
 
 
-async def test_an_invalid_order_id_is_named_before_anything_is_sent() -> None:
-    async with floor() as here:
-        edit: Any = None
-        calls: dict[str, list[Callable[[], Awaitable[object]]]] = {
-            "order_id": [
-                lambda: here.entry.cancel(here.account, ""),
-                lambda: here.entry.replace(here.account, "", edit),
-                lambda: here.entry.edit(here.account, "", edit),
-            ],
-            "complex_order_id": [
-                lambda: here.entry.edit_pairs(here.account, ""),
-                lambda: here.entry.cancel_complex(here.account, ""),
-            ],
-        }
-        for name, some in calls.items():
-            for call in some:
-                with pytest.raises(BrokerageError, match=rf"^{name} must "):
-                    await call()
-        assert not here.sim.ledger.requests
+async def test_an_invalid_order_id_is_named_before_anything_is_sent(here: Floor) -> None:
+    edit: Any = None
+    calls: dict[str, list[Callable[[], Awaitable[object]]]] = {
+        "order_id": [
+            lambda: here.entry.cancel(here.account, ""),
+            lambda: here.entry.replace(here.account, "", edit),
+            lambda: here.entry.edit(here.account, "", edit),
+        ],
+        "complex_order_id": [
+            lambda: here.entry.edit_pairs(here.account, ""),
+            lambda: here.entry.cancel_complex(here.account, ""),
+        ],
+    }
+    for name, some in calls.items():
+        for call in some:
+            with pytest.raises(BrokerageError, match=rf"^{name} must "):
+                await call()
+    assert not here.sim.ledger.requests

@@ -15,7 +15,7 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, InvalidRe
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.order_entry.arguments import check_options, named_complex_order
-from tests.trading import Floor, bracket_order, exclusive_orders, floor, order
+from tests.trading import Floor, bracket_order, exclusive_orders, order
 
 pytestmark = pytest.mark.virtual_time
 
@@ -42,87 +42,78 @@ def untouched(here: Floor) -> bool:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-async def test_options_of_place(options: dict[str, Any]) -> None:
-    async with floor() as here:
-        with pytest.raises(BrokerageError):
-            await here.entry.place(here.account, order("mine"), **options)
-        assert untouched(here)
-        assert await here.entry.journal.entries() == []
+async def test_options_of_place(here: Floor, options: dict[str, Any]) -> None:
+    with pytest.raises(BrokerageError):
+        await here.entry.place(here.account, order("mine"), **options)
+    assert untouched(here)
+    assert await here.entry.journal.entries() == []
 
 
 @pytest.mark.parametrize("wrong", [None, 1, {"order-type": "Limit"}, b"{}", EDIT], ids=str)
-async def test_what_is_no_order(wrong: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="NewOrder"):
-            await here.entry.place(here.account, wrong)
-        assert untouched(here)
+async def test_what_is_no_order(here: Floor, wrong: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="NewOrder"):
+        await here.entry.place(here.account, wrong)
+    assert untouched(here)
 
 
 @pytest.mark.parametrize("extra", [{"external-identifier": "another"}, {"price": "9"}, {"note": 1j}], ids=str)
-async def test_extra_fields_that_cannot_be_sent(extra: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError):
-            await here.entry.place(here.account, attrs.evolve(order("mine"), extra=extra))
-        assert untouched(here)
+async def test_extra_fields_that_cannot_be_sent(here: Floor, extra: Any) -> None:
+    with pytest.raises(InvalidRequestError):
+        await here.entry.place(here.account, attrs.evolve(order("mine"), extra=extra))
+    assert untouched(here)
 
 
 @pytest.mark.parametrize("name", ["  ", 7, b"x", " mine", "mine\n", "mi\0ne", "mi\u200bne", "\ud800"])
-async def test_a_name_by_which_no_order_can_be_found_again(name: Any) -> None:
+async def test_a_name_by_which_no_order_can_be_found_again(here: Floor, name: Any) -> None:
     """Also one that a service would keep without its blanks and invisible characters."""
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError):
-            await here.entry.place(here.account, order(name))
-        entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: name)
-        with pytest.raises(InvalidRequestError):
-            await entry.place(here.account, order(None))
-        entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
-        with pytest.raises(InvalidRequestError):
-            await entry.place(here.account, order(""))
-        assert untouched(here)
+    with pytest.raises(InvalidRequestError):
+        await here.entry.place(here.account, order(name))
+    entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: name)
+    with pytest.raises(InvalidRequestError):
+        await entry.place(here.account, order(None))
+    entry = OrderEntry(here.client, MemoryJournal(), identifiers=lambda: "")
+    with pytest.raises(InvalidRequestError):
+        await entry.place(here.account, order(""))
+    assert untouched(here)
 
 
 @pytest.mark.parametrize("wrong", NO_IDS, ids=str)
-async def test_what_is_no_order_id_is_not_taken_for_one(wrong: Any) -> None:
-    async with floor() as here:
-        for call in (
-            here.entry.cancel(here.account, wrong),
-            here.entry.replace(here.account, wrong, EDIT),
-            here.entry.edit(here.account, wrong, EDIT),
-            here.entry.edit_pairs(here.account, wrong, ratio_price_threshold=EDIT.price),
-        ):
-            with pytest.raises(InvalidRequestError):
-                await call
-        assert untouched(here)
+async def test_what_is_no_order_id_is_not_taken_for_one(here: Floor, wrong: Any) -> None:
+    for call in (
+        here.entry.cancel(here.account, wrong),
+        here.entry.replace(here.account, wrong, EDIT),
+        here.entry.edit(here.account, wrong, EDIT),
+        here.entry.edit_pairs(here.account, wrong, ratio_price_threshold=EDIT.price),
+    ):
+        with pytest.raises(InvalidRequestError):
+            await call
+    assert untouched(here)
 
 
 @pytest.mark.parametrize(
     "wrong", [b"orders.journal", MemoryJournal, 5, object()], ids=["bytes", "class", "int", "object"]
 )
-async def test_what_is_no_journal(wrong: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
-            here.client.order_entry(wrong)
+async def test_what_is_no_journal(here: Floor, wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="journal must be an object with now, open, find"):
+        here.client.order_entry(wrong)
 
 
 @pytest.mark.parametrize("path", ["orders.journal", Path("orders.journal")], ids=["text", "path"])
-async def test_a_path_is_no_journal_but_names_one(path: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError, match=r"SqliteJournal\('orders.journal'\)"):
-            here.client.order_entry(path)
+async def test_a_path_is_no_journal_but_names_one(here: Floor, path: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"SqliteJournal\('orders.journal'\)"):
+        here.client.order_entry(path)
 
 
 @pytest.mark.parametrize("wrong", ["order-1", 5, None])
-async def test_what_makes_no_identifiers(wrong: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError, match="identifiers must be a function"):
-            OrderEntry(here.client, MemoryJournal(), identifiers=wrong)
+async def test_what_makes_no_identifiers(here: Floor, wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="identifiers must be a function"):
+        OrderEntry(here.client, MemoryJournal(), identifiers=wrong)
 
 
 @pytest.mark.parametrize("lease", [None, 0, -1, "30", float("nan"), float("inf")])
-async def test_a_lease_is_a_number_of_seconds(lease: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(ConfigurationError):
-            OrderEntry(here.client, MemoryJournal(), lease=lease)
+async def test_a_lease_is_a_number_of_seconds(here: Floor, lease: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        OrderEntry(here.client, MemoryJournal(), lease=lease)
 
 
 @pytest.mark.parametrize(("make", "place"), [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])

@@ -231,16 +231,15 @@ async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str
 # --- replacing
 
 
-async def test_replacement_by_somebody_else_is_not_taken_for_ours() -> None:
-    async with floor() as here:
-        target = await working(here)
-        here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
-        ours = asyncio.create_task(here.entry.replace(here.account, str(target.id), edit("11")))
-        await asyncio.sleep(1)
-        theirs = await here.client.orders.replace(here.account, str(target.id), edit("9"))
-        change = await ours
-        assert change.order is not None
-        assert (change.outcome, change.order.id, change.order.price) == (ChangeOutcome.UNKNOWN, theirs.id, 9)
+async def test_replacement_by_somebody_else_is_not_taken_for_ours(here: Floor) -> None:
+    target = await working(here)
+    here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
+    ours = asyncio.create_task(here.entry.replace(here.account, str(target.id), edit("11")))
+    await asyncio.sleep(1)
+    theirs = await here.client.orders.replace(here.account, str(target.id), edit("9"))
+    change = await ours
+    assert change.order is not None
+    assert (change.outcome, change.order.id, change.order.price) == (ChangeOutcome.UNKNOWN, theirs.id, 9)
 
 
 @for_each(
@@ -269,20 +268,19 @@ async def test_answer_that_names_another_order_or_a_refusal_shows_the_original(
         assert outcome is not ChangeOutcome.REFUSED or change.order.status == "Live"
 
 
-async def test_replacement_that_fails_its_checks_is_never_sent() -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="price"):
-            await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
-        with pytest.raises(InvalidRequestError):
-            await here.entry.cancel(here.account, "..")
-        assert not here.sim.ledger.requests
-        target = await working(here)
-        await here.entry.cancel(here.account, str(target.id))
-        await asyncio.sleep(30)
-        change = await here.entry.replace(here.account, str(target.id), edit())
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.error is not None
-        assert here.sim.ledger.count("orders.replace") == 0
+async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> None:
+    with pytest.raises(InvalidRequestError, match="price"):
+        await here.entry.replace(here.account, "1", attrs.evolve(edit(), price=None))
+    with pytest.raises(InvalidRequestError):
+        await here.entry.cancel(here.account, "..")
+    assert not here.sim.ledger.requests
+    target = await working(here)
+    await here.entry.cancel(here.account, str(target.id))
+    await asyncio.sleep(30)
+    change = await here.entry.replace(here.account, str(target.id), edit())
+    assert change.outcome is ChangeOutcome.REFUSED
+    assert change.error is not None
+    assert here.sim.ledger.count("orders.replace") == 0
 
 
 @for_each("allowed, outcome", [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
@@ -300,16 +298,15 @@ async def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool
 # --- editing a pair
 
 
-async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused() -> None:
-    async with floor() as here:
-        account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
-        change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
-        assert change.complex_order is not None
-        assert (change.outcome, change.complex_order.type) == (ChangeOutcome.REFUSED, "OCO")
-        here.sim.faults.add(*REQUESTS["edit_pairs"], "drop_after")
-        here.sim.faults.add("GET", REQUESTS["edit_pairs"][1], faults.status(503), times=None)
-        change = await here.entry.edit_pairs(account, ids["PAIRS"], ratio_price_threshold=ratio)
-        assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
+async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused(here: Floor) -> None:
+    account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
+    change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
+    assert change.complex_order is not None
+    assert (change.outcome, change.complex_order.type) == (ChangeOutcome.REFUSED, "OCO")
+    here.sim.faults.add(*REQUESTS["edit_pairs"], "drop_after")
+    here.sim.faults.add("GET", REQUESTS["edit_pairs"][1], faults.status(503), times=None)
+    change = await here.entry.edit_pairs(account, ids["PAIRS"], ratio_price_threshold=ratio)
+    assert (change.outcome, change.complex_order) == (ChangeOutcome.UNKNOWN, None)
 
 
 @for_each("errors", [b'[{"code":"no","message":"No"}]', b'"no"', b'{"code":"no"}'])
@@ -354,15 +351,14 @@ async def test_change_of_an_order_on_its_way_waits_until_it_is_live(held: str) -
         assert len([each for each in here.sim.ledger.orders() if each.replaces_order_id == second]) == 1
 
 
-async def test_order_that_stays_on_its_way_is_refused_and_shown_working() -> None:
-    async with floor() as here:
-        here.sim.hold_order("*", "Routed")
-        placed = await here.entry.place(here.account, order())
-        change = await here.entry.cancel(here.account, placed.order_id, reconcile=ReconcilePolicy(give_up=20.0))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert isinstance(change.error, OrderNotCancellableError)
-        assert change.order is not None
-        assert change.order.status == "Routed"
+async def test_order_that_stays_on_its_way_is_refused_and_shown_working(here: Floor) -> None:
+    here.sim.hold_order("*", "Routed")
+    placed = await here.entry.place(here.account, order())
+    change = await here.entry.cancel(here.account, placed.order_id, reconcile=ReconcilePolicy(give_up=20.0))
+    assert change.outcome is ChangeOutcome.REFUSED
+    assert isinstance(change.error, OrderNotCancellableError)
+    assert change.order is not None
+    assert change.order.status == "Routed"
 
 
 @for_each("quantity, outcome, fills", [(None, ChangeOutcome.FILLED, [10]), (4, ChangeOutcome.APPLIED, [4])])
@@ -382,18 +378,17 @@ async def test_cancellation_that_waits_has_the_end_and_the_fills(
         assert (change.outcome, fills_of(change)) == (outcome, fills)
 
 
-async def test_cancellation_of_a_bracket_whose_entry_is_filled_first_says_so() -> None:
-    async with floor() as here:
-        placed = await here.entry.place_complex(here.account, bracket_order("mine"))
-        await asyncio.sleep(30)
-        assert placed.complex_order is not None
-        assert placed.complex_order.trigger_order is not None
-        number = str(placed.complex_order.trigger_order.id)
-        here.sim.hold_order(number, "Cancel Requested")
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
-        change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
-        await filling
-        assert (change.outcome, fills_of(change)) == (ChangeOutcome.FILLED, [10])
+async def test_cancellation_of_a_bracket_whose_entry_is_filled_first_says_so(here: Floor) -> None:
+    placed = await here.entry.place_complex(here.account, bracket_order("mine"))
+    await asyncio.sleep(30)
+    assert placed.complex_order is not None
+    assert placed.complex_order.trigger_order is not None
+    number = str(placed.complex_order.trigger_order.id)
+    here.sim.hold_order(number, "Cancel Requested")
+    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
+    change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
+    await filling
+    assert (change.outcome, fills_of(change)) == (ChangeOutcome.FILLED, [10])
 
 
 @for_each("quantity", [None, 4])
@@ -429,25 +424,24 @@ async def test_place_and_recover_after_an_ended_replacement_return_the_original(
         assert (again.order_id, again.order.status) == (number, "Live" if quantity else "Filled")
 
 
-async def test_ended_replacement_whose_original_is_not_listed_is_no_absence() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        placing = asyncio.ensure_future(here.entry.place(here.account, order("original"), resubmit=1))
-        await asyncio.sleep(0.45)
-        (record,) = here.orders("original")
+async def test_ended_replacement_whose_original_is_not_listed_is_no_absence(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    placing = asyncio.ensure_future(here.entry.place(here.account, order("original"), resubmit=1))
+    await asyncio.sleep(0.45)
+    (record,) = here.orders("original")
 
-        def ended(document: Any) -> Any:
-            """Show only an order that was rejected before it could replace the requested one."""
-            items = document["data"]["items"]
-            for each in items:
-                each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
-            return document
+    def ended(document: Any) -> Any:
+        """Show only an order that was rejected before it could replace the requested one."""
+        items = document["data"]["items"]
+        for each in items:
+            each |= {"id": "9", "status": "Rejected", "replaces-order-id": record.order_id, "live-at": None}
+        return document
 
-        here.sim.faults.add("GET", LISTS, altered("only its replacement", ended), times=None)
-        with pytest.raises(OrderOutcomeUnknownError) as caught:
-            await placing
-        assert caught.value.code == "identifier_conflict"
-        assert len(here.orders("original")) == 1
+    here.sim.faults.add("GET", LISTS, altered("only its replacement", ended), times=None)
+    with pytest.raises(OrderOutcomeUnknownError) as caught:
+        await placing
+    assert caught.value.code == "identifier_conflict"
+    assert len(here.orders("original")) == 1
 
 
 @for_each("filled", [None, 4])
@@ -466,20 +460,19 @@ async def test_replacement_that_is_rejected_when_the_original_is_gone_is_applied
         assert await status_of(here, number) == "Cancelled"
 
 
-async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else() -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Replace Requested")
-        await here.client.orders.replace(here.account, number, edit("12"))
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, 4)))
-        here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
-        accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
-        dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
-        here.sim.faults.add("POST", r"/orders/\d+/dry-run$", dry_run)
-        change = await here.entry.replace(here.account, number, edit())
-        await filling
-        assert change.outcome is ChangeOutcome.UNKNOWN
+async def test_unanswered_replacement_is_not_judged_by_that_of_someone_else(here: Floor) -> None:
+    target = await working(here)
+    number = str(target.id)
+    here.sim.hold_order(number, "Replace Requested")
+    await here.client.orders.replace(here.account, number, edit("12"))
+    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, 4)))
+    here.sim.faults.add("PUT", ONE_ORDER, "drop_before")
+    accepted = json.dumps({"data": {"order": {"status": "Received", "account-number": here.account}}}).encode()
+    dry_run = faults.Fault(name="accepted before", answer=lambda _: Response(status=200, body=accepted))
+    here.sim.faults.add("POST", r"/orders/\d+/dry-run$", dry_run)
+    change = await here.entry.replace(here.account, number, edit())
+    await filling
+    assert change.outcome is ChangeOutcome.UNKNOWN
 
 
 async def test_replacement_that_reads_received_waits_for_the_end_of_its_original() -> None:
@@ -505,69 +498,64 @@ async def test_answer_that_names_neither_original_nor_identifier_is_not_believed
         assert (change.outcome, change.order_id) == (ChangeOutcome.APPLIED, successor.order_id)
 
 
-async def test_original_that_cannot_be_read_is_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with floor() as here:
-        target = await working(here)
-        here.sim.faults.add("GET", ONE_ORDER, "status(500)", times=None)
-        change = await here.entry.replace(here.account, str(target.id), edit())
-        assert change.outcome is ChangeOutcome.APPLIED
-        assert "is sent without an external identifier" in caplog.text
+async def test_original_that_cannot_be_read_is_said_in_the_log(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    target = await working(here)
+    here.sim.faults.add("GET", ONE_ORDER, "status(500)", times=None)
+    change = await here.entry.replace(here.account, str(target.id), edit())
+    assert change.outcome is ChangeOutcome.APPLIED
+    assert "is sent without an external identifier" in caplog.text
 
 
-async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way() -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Cancel Requested")
-        first, second = [await here.entry.cancel(here.account, number) for _ in range(2)]
-        assert (first.outcome, second.outcome) == (ChangeOutcome.APPLIED, ChangeOutcome.APPLIED)
-        assert len(here.wire.bodies["orders.cancel"]) == 2
-        releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order(number), every=10))
-        last = await here.entry.cancel(here.account, number, wait=True)
-        await releasing
-        assert last.order is not None
-        assert (last.outcome, last.order.status) == (ChangeOutcome.APPLIED, "Cancelled")
+async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way(here: Floor) -> None:
+    target = await working(here)
+    number = str(target.id)
+    here.sim.hold_order(number, "Cancel Requested")
+    first, second = [await here.entry.cancel(here.account, number) for _ in range(2)]
+    assert (first.outcome, second.outcome) == (ChangeOutcome.APPLIED, ChangeOutcome.APPLIED)
+    assert len(here.wire.bodies["orders.cancel"]) == 2
+    releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order(number), every=10))
+    last = await here.entry.cancel(here.account, number, wait=True)
+    await releasing
+    assert last.order is not None
+    assert (last.outcome, last.order.status) == (ChangeOutcome.APPLIED, "Cancelled")
 
 
-async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill() -> None:
-    async with floor() as here:
-        placed = await here.entry.place_complex(here.account, bracket_order("mine"))
-        await asyncio.sleep(30)
-        assert placed.complex_order is not None
-        assert placed.complex_order.trigger_order is not None
-        here.sim.fill_order(str(placed.complex_order.trigger_order.id))
-        here.sim.settle()
-        await asyncio.sleep(3600)
-        here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
-        change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
-        assert change.outcome is ChangeOutcome.APPLIED
+async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill(here: Floor) -> None:
+    placed = await here.entry.place_complex(here.account, bracket_order("mine"))
+    await asyncio.sleep(30)
+    assert placed.complex_order is not None
+    assert placed.complex_order.trigger_order is not None
+    here.sim.fill_order(str(placed.complex_order.trigger_order.id))
+    here.sim.settle()
+    await asyncio.sleep(3600)
+    here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
+    change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
+    assert change.outcome is ChangeOutcome.APPLIED
 
 
-async def test_waiting_for_a_cancellation_ends_at_its_bound() -> None:
-    async with floor() as here:
-        target = await working(here)
-        here.sim.hold_order(str(target.id), "Cancel Requested")
-        began = asyncio.get_running_loop().time()
-        await here.entry.cancel(here.account, str(target.id), wait=True, reconcile=ReconcilePolicy(give_up=2.0))
-        assert asyncio.get_running_loop().time() - began < 5
+async def test_waiting_for_a_cancellation_ends_at_its_bound(here: Floor) -> None:
+    target = await working(here)
+    here.sim.hold_order(str(target.id), "Cancel Requested")
+    began = asyncio.get_running_loop().time()
+    await here.entry.cancel(here.account, str(target.id), wait=True, reconcile=ReconcilePolicy(give_up=2.0))
+    assert asyncio.get_running_loop().time() - began < 5
 
 
 @pytest.mark.parametrize("given", [None, "another"])
 @pytest.mark.parametrize("method", ["replace", "edit"])
-async def test_replacement_carries_the_identifier_and_its_dry_run_no_rules(method: str, given: str | None) -> None:
-    async with floor() as here:
-        target = await working(here)
-        rules = NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
-        terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
-        change = await getattr(here.entry, method)(here.account, str(target.id), terms)
-        assert change.order is not None
-        assert change.order.external_identifier == (given or "original")
-        (dry_run,), (sent,) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
-        expected = {"external-identifier": given or "original", "price": "11"}
-        checked, done = json.loads(dry_run or b""), json.loads(sent or b"")
-        assert checked | expected == checked
-        assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
-        assert here.wire.bodies["orders.get"].count(None) == (given is None)
+async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, method: str, given: str | None) -> None:
+    target = await working(here)
+    rules = NewOrderRules(cancel_at=datetime(2026, 6, 10, 19, tzinfo=UTC))
+    terms = attrs.evolve(edit(), external_identifier=given, rules=rules)
+    change = await getattr(here.entry, method)(here.account, str(target.id), terms)
+    assert change.order is not None
+    assert change.order.external_identifier == (given or "original")
+    (dry_run,), (sent,) = here.wire.bodies["orders.edit_dry_run"], here.wire.bodies[f"orders.{method}"]
+    expected = {"external-identifier": given or "original", "price": "11"}
+    checked, done = json.loads(dry_run or b""), json.loads(sent or b"")
+    assert checked | expected == checked
+    assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
+    assert here.wire.bodies["orders.get"].count(None) == (given is None)
 
 
 # --- cancelled callers

@@ -202,23 +202,22 @@ async def worker(here: Floor) -> tuple[OrderEntry, Counting]:
     return OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE), journal
 
 
-async def test_order_whose_claim_cannot_be_renewed_is_not_sent() -> None:
+async def test_order_whose_claim_cannot_be_renewed_is_not_sent(here: Floor) -> None:
     """Turned away for a minute while the journal is unreachable. Another worker has taken the order over by then."""
-    async with floor() as here:
-        entry, journal = await worker(here)
-        here.sim.faults.add("POST", SUBMIT, turned_away(60))
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        journal.reachable = False
-        await asyncio.sleep(35)
-        other = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
-        taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
-        with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
-            await placing
-        assert caught.value.code == "in_progress"
-        assert (await taking_over).outcome is Outcome.PLACED
-        assert len(here.orders("mine")) == 1
-        assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(60))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    journal.reachable = False
+    await asyncio.sleep(35)
+    other = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+    taking_over = asyncio.create_task(other.place(here.account, order("mine"), resubmit=1))
+    with pytest.raises(OrderOutcomeUnknownError, match="withheld") as caught:
+        await placing
+    assert caught.value.code == "in_progress"
+    assert (await taking_over).outcome is Outcome.PLACED
+    assert len(here.orders("mine")) == 1
+    assert here.sim.ledger.count("orders.submit") == 2  # the one turned away, and the other worker's
 
 
 async def test_order_is_not_sent_again_when_journaling_the_attempt_took_as_long_as_the_claim() -> None:
@@ -258,54 +257,50 @@ async def test_worker_that_takes_over_waits_one_more_lease_before_it_sends_again
     assert waits["dead"] > POLICY.visibility_delay + LEASE
 
 
-async def test_withheld_order_that_no_other_worker_took_was_not_sent() -> None:
-    async with floor() as here:
-        entry, journal = await worker(here)
-        here.sim.faults.add("POST", SUBMIT, turned_away(60))
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        journal.reachable = False
-        placement = await placing
-        assert placement.outcome is Outcome.NOT_SENT
-        assert "withheld: the claim on the journal entry could not be renewed" in placement.note
-        journal.reachable = True
-        again = await entry.place(here.account, order("mine"))
-        assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
-        assert len(here.orders("mine")) == 1
+async def test_withheld_order_that_no_other_worker_took_was_not_sent(here: Floor) -> None:
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(60))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    journal.reachable = False
+    placement = await placing
+    assert placement.outcome is Outcome.NOT_SENT
+    assert "withheld: the claim on the journal entry could not be renewed" in placement.note
+    journal.reachable = True
+    again = await entry.place(here.account, order("mine"))
+    assert (again.outcome, again.attempts) == (Outcome.PLACED, 2)
+    assert len(here.orders("mine")) == 1
 
 
-async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is_renewed() -> None:
-    async with floor() as here:
-        entry, journal = await worker(here)
-        here.sim.faults.add("POST", SUBMIT, turned_away(55))
-        assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
-        assert len(journal.renewals) >= 4
+async def test_order_that_waits_longer_than_its_lease_is_sent_while_its_claim_is_renewed(here: Floor) -> None:
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(55))
+    assert (await entry.place(here.account, order("mine"))).outcome is Outcome.PLACED
+    assert len(journal.renewals) >= 4
 
 
-async def test_outcome_is_told_at_once_while_a_renewal_hangs() -> None:
-    async with floor() as here:
-        journal = Hanging()
-        entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
-        here.sim.faults.add("POST", SUBMIT, turned_away(15))
-        placement = await entry.place(here.account, order("mine"))
-        assert placement.outcome is Outcome.PLACED
-        assert journal.renewals
-        assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
+async def test_outcome_is_told_at_once_while_a_renewal_hangs(here: Floor) -> None:
+    journal = Hanging()
+    entry = OrderEntry(here.client, journal, reconcile=POLICY, lease=LEASE)
+    here.sim.faults.add("POST", SUBMIT, turned_away(15))
+    placement = await entry.place(here.account, order("mine"))
+    assert placement.outcome is Outcome.PLACED
+    assert journal.renewals
+    assert [each.state for each in await journal.entries()] == [EntryState.PLACED]
 
 
-async def test_loop_that_was_blocked_past_the_claim_sends_nothing() -> None:
-    async with floor() as here:
-        entry, journal = await worker(here)
-        here.sim.faults.add("POST", SUBMIT, turned_away(20))
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(12)
-        journal.reachable = False
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        loop.jump(300)
-        placement = await placing
-        assert placement.outcome is Outcome.NOT_SENT
-        assert here.sim.ledger.count("orders.submit") == 1
+async def test_loop_that_was_blocked_past_the_claim_sends_nothing(here: Floor) -> None:
+    entry, journal = await worker(here)
+    here.sim.faults.add("POST", SUBMIT, turned_away(20))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(12)
+    journal.reachable = False
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    loop.jump(300)
+    placement = await placing
+    assert placement.outcome is Outcome.NOT_SENT
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
 async def test_result_of_work_that_fails_after_its_waiter_was_cancelled_reports_no_unhandled_error() -> None:

@@ -62,32 +62,30 @@ WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The
 # --- reasons to stop an order
 
 
-async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted() -> None:
-    async with floor() as here:
-        too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
-        placement = await here.entry.place(here.account, too_much)
-        assert placement.outcome is Outcome.REFUSED
-        assert isinstance(placement.error, PreflightError)
-        assert placement.error.errors
-        assert placement.note
-        assert here.sim.ledger.count("orders.submit") == 0
-        assert not await here.journaled()
+async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted(here: Floor) -> None:
+    too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
+    placement = await here.entry.place(here.account, too_much)
+    assert placement.outcome is Outcome.REFUSED
+    assert isinstance(placement.error, PreflightError)
+    assert placement.error.errors
+    assert placement.note
+    assert here.sim.ledger.count("orders.submit") == 0
+    assert not await here.journaled()
 
 
-async def test_place_with_ticks_refuses_a_price_between_them_before_sending() -> None:
-    async with floor() as here:
-        rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
-        share = tickets.buy_to_open("AAPL", 10)
-        for bad, reason in (
-            (tickets.limit(share, price="10.01"), "price must be on a tick, got 10.01: the nearest are 10.00 and"),
-            (tickets.stop(share, trigger="2.999"), "trigger must be on a tick, got 2.999: the nearest are 2.99 and"),
-        ):
-            with pytest.raises(InvalidRequestError, match=reason) as caught:
-                await here.entry.place(here.account, bad, tick_sizes=rows)
-            assert caught.value.code == "off_tick"
-        assert here.sim.ledger.count("orders.dry_run") == 0
-        good = tickets.limit(share, price="10.05")
-        assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
+async def test_place_with_ticks_refuses_a_price_between_them_before_sending(here: Floor) -> None:
+    rows = [TickSize(value=Decimal("0.05")), TickSize(value=Decimal("0.01"), threshold=Decimal(3))]
+    share = tickets.buy_to_open("AAPL", 10)
+    for bad, reason in (
+        (tickets.limit(share, price="10.01"), "price must be on a tick, got 10.01: the nearest are 10.00 and"),
+        (tickets.stop(share, trigger="2.999"), "trigger must be on a tick, got 2.999: the nearest are 2.99 and"),
+    ):
+        with pytest.raises(InvalidRequestError, match=reason) as caught:
+            await here.entry.place(here.account, bad, tick_sizes=rows)
+        assert caught.value.code == "off_tick"
+    assert here.sim.ledger.count("orders.dry_run") == 0
+    good = tickets.limit(share, price="10.05")
+    assert (await here.entry.place(here.account, good, tick_sizes=iter(rows))).outcome is Outcome.PLACED
 
 
 def beside(code: str) -> faults.Fault:
@@ -182,18 +180,17 @@ class ClosesTheClient(MemoryJournal):
         return await super().renew(key, owner=owner, lease=lease, attempts=attempts)
 
 
-async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown() -> None:
+async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(here: Floor) -> None:
     """The closed client sends nothing, but the first copy of the order has arrived."""
-    async with floor() as here:
-        journal = ClosesTheClient()
-        journal.client = here.client
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-        with pytest.raises(OrderOutcomeUnknownError) as caught:
-            await OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine"), resubmit=1)
-        assert isinstance(caught.value.__cause__, ConfigurationError)
-        assert len(here.orders("mine")) == 1
-        assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
+    journal = ClosesTheClient()
+    journal.client = here.client
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+    with pytest.raises(OrderOutcomeUnknownError) as caught:
+        await OrderEntry(here.client, journal, reconcile=POLICY).place(here.account, order("mine"), resubmit=1)
+    assert isinstance(caught.value.__cause__, ConfigurationError)
+    assert len(here.orders("mine")) == 1
+    assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
 # --- the journal
@@ -212,12 +209,11 @@ class Watchful(MemoryJournal):
         return await super().open(key, body, owner=owner, lease=lease)
 
 
-async def test_the_journal_is_written_before_the_first_byte_leaves() -> None:
-    async with floor() as here:
-        journal = Watchful()
-        journal.sent = here.wire.bodies
-        await OrderEntry(here.client, journal).place(here.account, order())
-        assert journal.sent_before == [0]
+async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) -> None:
+    journal = Watchful()
+    journal.sent = here.wire.bodies
+    await OrderEntry(here.client, journal).place(here.account, order())
+    assert journal.sent_before == [0]
 
 
 @for_each("method", ["open", "find"])
@@ -232,32 +228,30 @@ async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> 
 # --- an unknown outcome
 
 
-async def test_an_unknown_order_says_all_a_person_needs() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        unknown = await place_unknown(here)
-        assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
-        assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
-        assert "not listed in 8 polls" in str(unknown)
-        assert unknown.__cause__ is not None
-        (entry,) = await here.journaled()
-        assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
-        assert "not listed" in entry.note
+async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    unknown = await place_unknown(here)
+    assert (unknown.account_number, unknown.external_identifier) == (here.account, "mine")
+    assert (unknown.attempts, unknown.code, unknown.operation) == (1, "absent", "orders.submit")
+    assert "not listed in 8 polls" in str(unknown)
+    assert unknown.__cause__ is not None
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
+    assert "not listed" in entry.note
 
 
 # --- an identifier is used once
 
 
-async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order() -> None:
+async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order(here: Floor) -> None:
     """A counter that restarts with each process makes such identifiers."""
-    async with floor() as here:
-        entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
-        assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
-        with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
-            await entry.place(here.account, order())
-        assert caught.value.code == "identifier_in_use"
-        assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
-        assert len(here.orders("order-1")) == 1
+    entry = OrderEntry(here.client, here.journal, reconcile=POLICY, identifiers=lambda: "order-1")
+    assert (await entry.place(here.account, order())).outcome is Outcome.PLACED
+    with pytest.raises(InvalidRequestError, match="must never repeat") as caught:
+        await entry.place(here.account, order())
+    assert caught.value.code == "identifier_in_use"
+    assert (await entry.place(here.account, order("order-1"))).outcome is Outcome.PLACED  # asked for by name
+    assert len(here.orders("order-1")) == 1
 
 
 async def test_known_orders_are_answered_or_refused_without_sending() -> None:
@@ -278,13 +272,12 @@ async def test_known_orders_are_answered_or_refused_without_sending() -> None:
         assert here.sim.ledger.count("orders.submit") == 1
 
 
-async def test_a_refused_order_stays_refused_under_its_identifier() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        first = await here.entry.place(here.account, order("mine"))
-        again = await here.entry.place(here.account, order("mine"))
-        assert (first.outcome, again.outcome) == (Outcome.REFUSED, Outcome.REFUSED)
-        assert here.sim.ledger.count("orders.submit") == 1
+async def test_a_refused_order_stays_refused_under_its_identifier(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+    first = await here.entry.place(here.account, order("mine"))
+    again = await here.entry.place(here.account, order("mine"))
+    assert (first.outcome, again.outcome) == (Outcome.REFUSED, Outcome.REFUSED)
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
 @for_each(
@@ -307,82 +300,76 @@ async def test_order_that_never_left_or_was_turned_away_may_be_placed_again(
         assert len(here.orders("mine")) == 1
 
 
-async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        await place_unknown(here)
-        assert (await place_unknown(here)).code == "absent"
-        assert here.sim.ledger.count("orders.submit") == 1
-        placement = await here.entry.place(here.account, order("mine"), resubmit=1)
-        assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 2)
-        assert len(here.orders("mine")) == 1
+async def test_placing_an_unknown_order_again_looks_again_and_sends_only_when_asked(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    await place_unknown(here)
+    assert (await place_unknown(here)).code == "absent"
+    assert here.sim.ledger.count("orders.submit") == 1
+    placement = await here.entry.place(here.account, order("mine"), resubmit=1)
+    assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 2)
+    assert len(here.orders("mine")) == 1
 
 
-async def test_an_order_that_is_being_placed_is_not_placed_a_second_time() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "hang_after")
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        unknown = await place_unknown(here)
-        assert unknown.code == "in_progress"
-        assert (await placing).outcome is Outcome.PLACED
-        assert here.sim.ledger.count("orders.submit") == 1
+async def test_an_order_that_is_being_placed_is_not_placed_a_second_time(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "hang_after")
+    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    unknown = await place_unknown(here)
+    assert unknown.code == "in_progress"
+    assert (await placing).outcome is Outcome.PLACED
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
-async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once() -> None:
-    async with floor() as here:
-        results = await asyncio.gather(
-            *(here.entry.place(here.account, order("mine")) for _ in range(5)), return_exceptions=True
-        )
-        placed = [result for result in results if not isinstance(result, BaseException)]
-        assert len(placed) >= 1
-        assert all(isinstance(r, OrderOutcomeUnknownError) for r in results if isinstance(r, BaseException))
-        assert here.sim.ledger.count("orders.submit") == 1
+async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once(here: Floor) -> None:
+    results = await asyncio.gather(
+        *(here.entry.place(here.account, order("mine")) for _ in range(5)), return_exceptions=True
+    )
+    placed = [result for result in results if not isinstance(result, BaseException)]
+    assert len(placed) >= 1
+    assert all(isinstance(r, OrderOutcomeUnknownError) for r in results if isinstance(r, BaseException))
+    assert here.sim.ledger.count("orders.submit") == 1
 
 
-async def test_an_order_is_not_refused_while_somebody_else_places_it() -> None:
+async def test_an_order_is_not_refused_while_somebody_else_places_it(here: Floor) -> None:
     """Both start with a dry-run. The second one runs when the first order has used up the buying power."""
-    async with floor() as here:
-        await here.client.authorize()
-        first = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        await asyncio.sleep(0.05)  # its dry-run is on its way
-        here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
-        second = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        assert (await first).outcome is Outcome.PLACED
-        assert not second.done()
-        assert (await second).outcome is Outcome.PLACED
-        assert len(here.orders("mine")) == 1
+    await here.client.authorize()
+    first = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    await asyncio.sleep(0.05)  # its dry-run is on its way
+    here.sim.faults.add("POST", DRY_RUN, attrs.evolve(faults.body(FAILED), delay=3.0))
+    second = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    assert (await first).outcome is Outcome.PLACED
+    assert not second.done()
+    assert (await second).outcome is Outcome.PLACED
+    assert len(here.orders("mine")) == 1
 
 
-async def test_an_abandoned_order_is_left_alone() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        await place_unknown(here)
-        assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
-        assert not await here.entry.abandon(here.account, "mine", note="twice")
-        assert await here.entry.recover() == []
-        with pytest.raises(InvalidRequestError, match="asked the desk"):
-            await here.entry.place(here.account, order("mine"))
+async def test_an_abandoned_order_is_left_alone(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    await place_unknown(here)
+    assert await here.entry.abandon(here.account, "mine", note="asked the desk: never arrived")
+    assert not await here.entry.abandon(here.account, "mine", note="twice")
+    assert await here.entry.recover() == []
+    with pytest.raises(InvalidRequestError, match="asked the desk"):
+        await here.entry.place(here.account, order("mine"))
 
 
 # --- cancellation
 
 
-async def test_a_timeout_of_the_caller_names_the_order() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "hang_after")
-        with pytest.raises(TimeoutError) as caught:
-            async with asyncio.timeout(TIMEOUT / 2):
-                await here.entry.place(here.account, order("mine"))
-        cancelled = caught.value.__cause__
-        assert isinstance(cancelled, asyncio.CancelledError)
-        assert cancelled.external_identifier == "mine"  # type: ignore[attr-defined]
-        assert cancelled.account_number == here.account  # type: ignore[attr-defined]
-        assert "recover() will look for it" in cancelled.__notes__[0]
-        (entry,) = await here.journaled()
-        assert (entry.state, entry.owner) == (EntryState.OPEN, None)
-        (found,) = await here.entry.recover()
-        assert found.outcome is Outcome.PLACED
+async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "hang_after")
+    with pytest.raises(TimeoutError) as caught:
+        async with asyncio.timeout(TIMEOUT / 2):
+            await here.entry.place(here.account, order("mine"))
+    cancelled = caught.value.__cause__
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert cancelled.external_identifier == "mine"  # type: ignore[attr-defined]
+    assert cancelled.account_number == here.account  # type: ignore[attr-defined]
+    assert "recover() will look for it" in cancelled.__notes__[0]
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.owner) == (EntryState.OPEN, None)
+    (found,) = await here.entry.recover()
+    assert found.outcome is Outcome.PLACED
 
 
 class Slow(MemoryJournal):
@@ -393,17 +380,16 @@ class Slow(MemoryJournal):
         return await super().open(key, body, owner=owner, lease=lease)
 
 
-async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unsent() -> None:
-    async with floor() as here:
-        journal = Slow()
-        placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
-        await asyncio.sleep(0.8)
-        placing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await placing
-        assert "was not sent" in caught.value.__notes__[0]
-        assert [entry.state for entry in await journal.entries("sandbox")] == [EntryState.NOT_SENT]
-        assert here.sim.ledger.count("orders.submit") == 0
+async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unsent(here: Floor) -> None:
+    journal = Slow()
+    placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
+    await asyncio.sleep(0.8)
+    placing.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    assert "was not sent" in caught.value.__notes__[0]
+    assert [entry.state for entry in await journal.entries("sandbox")] == [EntryState.NOT_SENT]
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
 class SlowFind(MemoryJournal):
@@ -416,33 +402,31 @@ class SlowFind(MemoryJournal):
 
 @pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
 async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_it_was_not_sent(
-    journal: type[MemoryJournal], action: str | None
+    here: Floor, journal: type[MemoryJournal], action: str | None
 ) -> None:
-    async with floor() as here:
-        if action is not None:
-            here.sim.faults.add("POST", DRY_RUN, action)
-        placing = asyncio.create_task(OrderEntry(here.client, journal()).place(here.account, order("mine")))
-        await asyncio.sleep(0.8)
-        placing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await placing
-        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
-        assert caught.value.account_number == here.account  # type: ignore[attr-defined]
-        assert "was not sent" in caught.value.__notes__[0]
-        assert here.sim.ledger.count("orders.submit") == 0
+    if action is not None:
+        here.sim.faults.add("POST", DRY_RUN, action)
+    placing = asyncio.create_task(OrderEntry(here.client, journal()).place(here.account, order("mine")))
+    await asyncio.sleep(0.8)
+    placing.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+    assert caught.value.account_number == here.account  # type: ignore[attr-defined]
+    assert "was not sent" in caught.value.__notes__[0]
+    assert here.sim.ledger.count("orders.submit") == 0
 
 
-async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false() -> None:
-    async with floor() as here:
-        await here.entry.place(here.account, order("mine"))
-        here.sim.faults.add("GET", LISTS, "hang")
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        placing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await placing
-        assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
-        assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
+async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothing_false(here: Floor) -> None:
+    await here.entry.place(here.account, order("mine"))
+    here.sim.faults.add("GET", LISTS, "hang")
+    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    placing.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
+    assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
 
 
 # --- whose outcome it is
@@ -468,54 +452,51 @@ class LostAcknowledgement(MemoryJournal):
 
 
 async def test_place_whose_close_is_repeated_changes_nothing_about_the_order_of_another_worker(
+    here: Floor,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with floor() as here:
-        journal = LostAcknowledgement()
-        here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
-        first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal, reconcile=POLICY)
-        turned_away = asyncio.create_task(first.place(here.account, order("mine")))
-        await journal.lost.wait()
-        here.sim.faults.clear()
-        second = OrderEntry(here.client, journal, reconcile=POLICY)
-        assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
-        journal.repeat.set()
-        with pytest.raises(OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
-            await turned_away
-        assert caught.value.code == "in_progress"
-        assert "was not recorded: this worker no longer holds" in caplog.text
-        again = await second.place(here.account, order("mine"))
-        assert (again.outcome, len(here.orders("mine"))) == (Outcome.PLACED, 1)
+    journal = LostAcknowledgement()
+    here.sim.faults.add("POST", SUBMIT, "rate_limited", times=4)
+    first = OrderEntry(here.client.with_options(retry=RetryPolicy(max_attempts=1)), journal, reconcile=POLICY)
+    turned_away = asyncio.create_task(first.place(here.account, order("mine")))
+    await journal.lost.wait()
+    here.sim.faults.clear()
+    second = OrderEntry(here.client, journal, reconcile=POLICY)
+    assert (await second.place(here.account, order("mine"))).outcome is Outcome.PLACED
+    journal.repeat.set()
+    with pytest.raises(OrderOutcomeUnknownError, match="no longer holds the journal entry") as caught:
+        await turned_away
+    assert caught.value.code == "in_progress"
+    assert "was not recorded: this worker no longer holds" in caplog.text
+    again = await second.place(here.account, order("mine"))
+    assert (again.outcome, len(here.orders("mine"))) == (Outcome.PLACED, 1)
 
 
-async def test_place_whose_entry_was_taken_over_says_so_beside_the_order(caplog: pytest.LogCaptureFixture) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.delay_after(4.0))
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        await asyncio.sleep(2)
-        assert await here.journal.abandon(here.key("mine"), note="by hand")
-        placement = await placing
-        assert placement.outcome is Outcome.PLACED
-        assert "this worker no longer holds the journal entry" in placement.note
-        assert "outcome placed of order mine was not recorded" in caplog.text
+async def test_place_whose_entry_was_taken_over_says_so(here: Floor, caplog: pytest.LogCaptureFixture) -> None:
+    here.sim.faults.add("POST", SUBMIT, faults.delay_after(4.0))
+    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    await asyncio.sleep(2)
+    assert await here.journal.abandon(here.key("mine"), note="by hand")
+    placement = await placing
+    assert placement.outcome is Outcome.PLACED
+    assert "this worker no longer holds the journal entry" in placement.note
+    assert "outcome placed of order mine was not recorded" in caplog.text
 
 
-async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
-        assert placement.outcome is Outcome.REFUSED
-        assert "the journal did not acknowledge this outcome" in placement.note
+async def test_place_refused_without_a_journal_is_refused_while_its_claim_holds(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+    placement = await OrderEntry(here.client, FailingJournal("close")).place(here.account, order("mine"))
+    assert placement.outcome is Outcome.REFUSED
+    assert "the journal did not acknowledge this outcome" in placement.note
 
 
-async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_ended() -> None:
+async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_ended(here: Floor) -> None:
     """Another worker may have sent it since, and nothing shows that it has not."""
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, faults.status(422))
-        entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
-        with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
-            await entry.place(here.account, order("mine"))
-        assert caught.value.code == "claim_lost"
+    here.sim.faults.add("POST", SUBMIT, faults.status(422))
+    entry = OrderEntry(here.client, FailingJournal("close", "renew", "renew_many"), lease=0.05)
+    with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
+        await entry.place(here.account, order("mine"))
+    assert caught.value.code == "claim_lost"
 
 
 # --- a cancelled caller gets the true outcome
@@ -574,8 +555,8 @@ class BrokenTransport:
         await self._inner.close()
 
 
-async def test_place_that_ends_with_an_unexpected_error_names_the_order() -> None:
-    async with floor() as here, here.sim.client(transport=BrokenTransport(here.sim.transport())) as client:
+async def test_place_that_ends_with_an_unexpected_error_names_the_order(here: Floor) -> None:
+    async with here.sim.client(transport=BrokenTransport(here.sim.transport())) as client:
         entry = OrderEntry(client, here.journal, reconcile=POLICY)
         with pytest.raises(OSError, match="broken") as caught:
             await entry.place(here.account, order())
@@ -585,18 +566,17 @@ async def test_place_that_ends_with_an_unexpected_error_names_the_order() -> Non
         assert [placement.outcome for placement in await entry.recover()] == [Outcome.PLACED]
 
 
-async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist() -> None:
-    async with floor() as here:
-        journal = MemoryJournal()
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order("mine"))
-        journal.now = FailingJournal("now").now  # type: ignore[method-assign]
-        with pytest.raises(JournalError) as caught:
-            await entry.place(here.account, order("mine"))
-        assert "may have been placed" in caught.value.__notes__[0]
+async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_exist(here: Floor) -> None:
+    journal = MemoryJournal()
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+    with pytest.raises(OrderOutcomeUnknownError):
+        await entry.place(here.account, order("mine"))
+    journal.now = FailingJournal("now").now  # type: ignore[method-assign]
+    with pytest.raises(JournalError) as caught:
+        await entry.place(here.account, order("mine"))
+    assert "may have been placed" in caught.value.__notes__[0]
 
 
 class Threaded(MemoryJournal):
@@ -665,39 +645,37 @@ async def test_place_cancelled_with_every_task_of_the_loop_reports_as_if_cancell
     }
 
 
-async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim() -> None:
-    async with floor() as here:
-        journal = Threaded()
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order("mine"))
-        (before,) = await journal.entries()
-        cancelled = await place_until_shutdown(here, journal, 0.005)
-        await asyncio.sleep(1)
-        assert cancelled is not None
-        assert cancelled.__notes__ == [
-            f"order mine of account {here.account} may have been placed: recover() will look for it"
-        ]
-        (after,) = await journal.entries()
-        assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
+async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_no_claim(here: Floor) -> None:
+    journal = Threaded()
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    with pytest.raises(OrderOutcomeUnknownError):
+        await entry.place(here.account, order("mine"))
+    (before,) = await journal.entries()
+    cancelled = await place_until_shutdown(here, journal, 0.005)
+    await asyncio.sleep(1)
+    assert cancelled is not None
+    assert cancelled.__notes__ == [
+        f"order mine of account {here.account} may have been placed: recover() will look for it"
+    ]
+    (after,) = await journal.entries()
+    assert (after.owner, after.looked_at) == (None, before.looked_at)  # this one has not looked for it
 
 
-async def test_place_cancelled_at_its_very_end_ends_cancelled() -> None:
+async def test_place_cancelled_at_its_very_end_ends_cancelled(here: Floor) -> None:
     """A renewal under way must not swallow the cancellation."""
-    async with floor() as here:
-        for suspension in range(1, 60):
-            work = CancelledAt(here.entry.place(here.account, order(f"mine-{suspension}")), suspension)
-            placing = asyncio.create_task(_await(work))
-            try:
-                await placing
-            except asyncio.CancelledError:
-                assert work.reached >= suspension
-                continue
-            assert work.reached < suspension
-            break
-        else:
-            pytest.fail("place() never ended before its 60th suspension")
+    for suspension in range(1, 60):
+        work = CancelledAt(here.entry.place(here.account, order(f"mine-{suspension}")), suspension)
+        placing = asyncio.create_task(_await(work))
+        try:
+            await placing
+        except asyncio.CancelledError:
+            assert work.reached >= suspension
+            continue
+        assert work.reached < suspension
+        break
+    else:
+        pytest.fail("place() never ended before its 60th suspension")
 
 
 async def _await(work: CancelledAt[Any]) -> None:
@@ -710,26 +688,24 @@ async def _await(work: CancelledAt[Any]) -> None:
 # --- journals belong to a service
 
 
-async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected() -> None:
-    async with floor() as here:
-        elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
-        await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
-        with pytest.raises(
-            InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
-        ) as caught:
-            await here.entry.place(here.account, order("mine"))
-        assert caught.value.code == "identifier_in_use"
-        assert not here.sim.ledger.requests
+async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected(here: Floor) -> None:
+    elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
+    await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
+    with pytest.raises(
+        InvalidRequestError, match=r"open in the journal for https://old\.example\.com: adopt"
+    ) as caught:
+        await here.entry.place(here.account, order("mine"))
+    assert caught.value.code == "identifier_in_use"
+    assert not here.sim.ledger.requests
 
 
 @pytest.mark.parametrize(
     "name", ["e\N{COMBINING ACUTE ACCENT}", "x" * 65, "a\nb", " a", "a\N{ZERO WIDTH SPACE}b", "\ud800"]
 )
-async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(name: str) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
-            await here.entry.place(here.account, order(name))
-        assert not here.sim.ledger.requests
+async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(here: Floor, name: str) -> None:
+    with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
+        await here.entry.place(here.account, order(name))
+    assert not here.sim.ledger.requests
 
 
 # --- require
@@ -758,7 +734,8 @@ class OpenedInBetween(MemoryJournal):
         return found
 
 
-async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_not_taken_for_another_address() -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
-            await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))
+async def test_place_of_an_order_that_another_worker_opens_meanwhile_is_rejected(
+    here: Floor,
+) -> None:
+    with pytest.raises(InvalidRequestError, match="belongs to another order in the journal"):
+        await OrderEntry(here.client, OpenedInBetween()).place(here.account, order("mine"))

@@ -21,110 +21,103 @@ from tests.trading import LISTS, POLICY, SUBMIT, CancelledAt, FailingJournal, Fl
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_recovery_with_nothing_open_asks_nobody() -> None:
-    async with floor() as here:
-        assert await here.entry.recover() == []
-        assert not here.sim.ledger.requests
+async def test_recovery_with_nothing_open_asks_nobody(here: Floor) -> None:
+    assert await here.entry.recover() == []
+    assert not here.sim.ledger.requests
 
 
-async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing() -> None:
-    async with floor() as here:
-        for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
-            here.sim.faults.add("POST", SUBMIT, action)
-            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-            with pytest.raises(OrderOutcomeUnknownError):
-                await here.entry.place(here.account, order(name))
-        reads = here.sim.ledger.count("orders.list_live")
-        found, missing = await here.another_entry().recover()
-        assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
-        assert found.order is not None
-        assert (missing.external_identifier, missing.outcome) == ("never", Outcome.UNKNOWN)
-        assert (missing.account_number, missing.attempts) == (here.account, 1)
-        assert b"never" in missing.body
-        assert missing.opened_at is not None
-        assert "not listed" in missing.note
-        assert here.sim.ledger.count("orders.submit") == 2
-        assert here.sim.ledger.count("orders.list_live") - reads <= 8  # one look serves both
-        (still,) = await here.another_entry().recover()
-        assert still.external_identifier == "never"
+async def test_recovery_sorts_out_everything_that_is_open_and_sends_nothing(here: Floor) -> None:
+    for name, action in [("arrived", "drop_after"), ("never", "drop_before")]:
+        here.sim.faults.add("POST", SUBMIT, action)
+        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        with pytest.raises(OrderOutcomeUnknownError):
+            await here.entry.place(here.account, order(name))
+    reads = here.sim.ledger.count("orders.list_live")
+    found, missing = await here.another_entry().recover()
+    assert (found.external_identifier, found.outcome) == ("arrived", Outcome.PLACED)
+    assert found.order is not None
+    assert (missing.external_identifier, missing.outcome) == ("never", Outcome.UNKNOWN)
+    assert (missing.account_number, missing.attempts) == (here.account, 1)
+    assert b"never" in missing.body
+    assert missing.opened_at is not None
+    assert "not listed" in missing.note
+    assert here.sim.ledger.count("orders.submit") == 2
+    assert here.sim.ledger.count("orders.list_live") - reads <= 8  # one look serves both
+    (still,) = await here.another_entry().recover()
+    assert still.external_identifier == "never"
 
 
 @pytest.mark.parametrize(("lists", "code"), [("", "absent"), ("live", "undetermined")])
-async def test_conflict_of_one_order_says_nothing_about_the_others(lists: str, code: str) -> None:
-    async with floor() as here:
-        for name in ("taken", "never"):
-            here.sim.faults.add("POST", SUBMIT, "drop_before")
-            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-            with pytest.raises(OrderOutcomeUnknownError):
-                await here.entry.place(here.account, order(name))
-        await here.client.orders.submit(here.account, order("taken", 11))
-        if lists:
-            here.sim.faults.add("GET", lists, faults.status(503), times=None)
-        taken, never = await here.another_entry().recover()
-        assert (taken.external_identifier, taken.code) == ("taken", "identifier_conflict")
-        assert "differs in its legs" in taken.note
-        assert (never.external_identifier, never.code) == ("never", code)
-        assert ("not listed in" in never.note) == (code == "absent")
-
-
-async def test_recovery_days_later_still_finds_the_order() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
+async def test_conflict_of_one_order_says_nothing_about_the_others(here: Floor, lists: str, code: str) -> None:
+    for name in ("taken", "never"):
+        here.sim.faults.add("POST", SUBMIT, "drop_before")
         here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        await place_unknown(here)
-        for _ in range(3):
-            here.sim.clock.advance(86_400)
-            await here.client.orders.submit(here.account, order())
-        (found,) = await here.another_entry().recover()
-        assert found.outcome is Outcome.PLACED
+        with pytest.raises(OrderOutcomeUnknownError):
+            await here.entry.place(here.account, order(name))
+    await here.client.orders.submit(here.account, order("taken", 11))
+    if lists:
+        here.sim.faults.add("GET", lists, faults.status(503), times=None)
+    taken, never = await here.another_entry().recover()
+    assert (taken.external_identifier, taken.code) == ("taken", "identifier_conflict")
+    assert "differs in its legs" in taken.note
+    assert (never.external_identifier, never.code) == ("never", code)
+    assert ("not listed in" in never.note) == (code == "absent")
 
 
-async def test_a_clock_that_is_months_off_hides_no_order() -> None:
+async def test_recovery_days_later_still_finds_the_order(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    await place_unknown(here)
+    for _ in range(3):
+        here.sim.clock.advance(86_400)
+        await here.client.orders.submit(here.account, order())
+    (found,) = await here.another_entry().recover()
+    assert found.outcome is Outcome.PLACED
+
+
+async def test_a_clock_that_is_months_off_hides_no_order(here: Floor) -> None:
     """The journal's clock says November while the brokerage lives in June, and the other way round."""
-    async with floor() as here:
-        for months in (150 * 86_400.0, -150 * 86_400.0):
-            journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
-            entry = OrderEntry(here.client, journal, reconcile=POLICY)
-            here.sim.faults.add("POST", SUBMIT, "drop_after")
-            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-            with pytest.raises(OrderOutcomeUnknownError):
-                await entry.place(here.account, order(f"off by {months}"))
-            here.sim.clock.advance(86_400)
-            (found,) = await entry.recover()
-            assert found.outcome is Outcome.PLACED
-
-
-async def test_a_clock_that_is_set_back_hides_no_open_order() -> None:
-    """Written down by a clock that was ahead. The program starts again after it was set right."""
-    async with floor() as here:
-        ahead = 500 * 86_400.0
-        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
+    for months in (150 * 86_400.0, -150 * 86_400.0):
+        journal = MemoryJournal(clock=lambda months=months: here.sim.clock.now() + months)  # type: ignore[misc]
         entry = OrderEntry(here.client, journal, reconcile=POLICY)
         here.sim.faults.add("POST", SUBMIT, "drop_after")
         here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
         with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order("mine"))
-        ahead = 0.0
+            await entry.place(here.account, order(f"off by {months}"))
         here.sim.clock.advance(86_400)
         (found,) = await entry.recover()
         assert found.outcome is Outcome.PLACED
 
 
-async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer() -> None:
-    async with floor() as here:
-        off = 0.0
-        journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order("mine"))
-        began = asyncio.get_running_loop().time()
-        recovering = asyncio.create_task(entry.recover())
-        await asyncio.sleep(5)
-        off = -3600.0
-        (missing,) = await recovering
-        assert missing.outcome is Outcome.UNKNOWN
-        assert asyncio.get_running_loop().time() - began < 60
+async def test_a_clock_that_is_set_back_hides_no_open_order(here: Floor) -> None:
+    """Written down by a clock that was ahead. The program starts again after it was set right."""
+    ahead = 500 * 86_400.0
+    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + ahead)
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    with pytest.raises(OrderOutcomeUnknownError):
+        await entry.place(here.account, order("mine"))
+    ahead = 0.0
+    here.sim.clock.advance(86_400)
+    (found,) = await entry.recover()
+    assert found.outcome is Outcome.PLACED
+
+
+async def test_a_clock_that_is_set_back_during_recovery_makes_it_no_longer(here: Floor) -> None:
+    off = 0.0
+    journal = MemoryJournal(clock=lambda: here.sim.clock.now() + off)
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    with pytest.raises(OrderOutcomeUnknownError):
+        await entry.place(here.account, order("mine"))
+    began = asyncio.get_running_loop().time()
+    recovering = asyncio.create_task(entry.recover())
+    await asyncio.sleep(5)
+    off = -3600.0
+    (missing,) = await recovering
+    assert missing.outcome is Outcome.UNKNOWN
+    assert asyncio.get_running_loop().time() - began < 60
 
 
 class Forgetful(MemoryJournal):
@@ -139,34 +132,32 @@ class Forgetful(MemoryJournal):
         return await super().release(key, owner=owner, note=note, looked=looked)
 
 
-async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it() -> None:
-    async with floor() as here:
-        journal = Forgetful(clock=here.sim.clock.now)
-        await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
-        (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
-        assert missing.outcome is Outcome.UNKNOWN
+async def test_an_order_is_told_once_by_a_recovery_that_cannot_note_it(here: Floor) -> None:
+    journal = Forgetful(clock=here.sim.clock.now)
+    await journal.open(here.key("mine"), b"{}", owner="dead", lease=1)
+    (missing,) = await OrderEntry(here.client, journal, reconcile=POLICY).recover()
+    assert missing.outcome is Outcome.UNKNOWN
 
 
-async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it() -> None:
+async def test_an_order_that_was_handled_a_moment_ago_is_left_to_who_did_it(here: Floor) -> None:
     """Another worker searches for the order in vain after we list the open entries and before we claim this one."""
-    async with floor() as here:
 
-        class Busy(MemoryJournal):
-            async def entries(
-                self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
-            ) -> list[JournalEntry]:
-                before = await super().entries(environment, origin=origin, state=state)
-                for entry in before:
-                    if entry.looked_at is None and entry.owner == "dead":
-                        assert await self.release(entry.key, owner="dead", note="not listed")
-                return before
+    class Busy(MemoryJournal):
+        async def entries(
+            self, environment: str | None = None, *, origin: str | None = None, state: EntryState | None = None
+        ) -> list[JournalEntry]:
+            before = await super().entries(environment, origin=origin, state=state)
+            for entry in before:
+                if entry.looked_at is None and entry.owner == "dead":
+                    assert await self.release(entry.key, owner="dead", note="not listed")
+            return before
 
-        journal = Busy(clock=here.sim.clock.now)
-        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
-        entry = await journal.find(here.key("mine"))
-        assert entry is not None
-        assert (entry.owner, entry.note) == (None, "not listed")
+    journal = Busy(clock=here.sim.clock.now)
+    await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
+    entry = await journal.find(here.key("mine"))
+    assert entry is not None
+    assert (entry.owner, entry.note) == (None, "not listed")
 
 
 class Overtaken(MemoryJournal):
@@ -179,82 +170,76 @@ class Overtaken(MemoryJournal):
         return await super().claim(key, owner=owner, lease=lease)
 
 
-async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is() -> None:
-    async with floor() as here:
-        journal = Overtaken(clock=here.sim.clock.now)
-        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
-        (entry,) = await journal.entries()
-        assert (entry.state, entry.owner, entry.note) == (EntryState.OPEN, None, "not listed")
-        assert here.sim.ledger.count("orders.list_live") == 0
+async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back_as_it_is(here: Floor) -> None:
+    journal = Overtaken(clock=here.sim.clock.now)
+    await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    assert await OrderEntry(here.client, journal, reconcile=POLICY).recover() == []
+    (entry,) = await journal.entries()
+    assert (entry.state, entry.owner, entry.note) == (EntryState.OPEN, None, "not listed")
+    assert here.sim.ledger.count("orders.list_live") == 0
 
 
-async def test_two_workers_that_recover_at_once_handle_each_order_once() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after", times=10)
-        here.sim.faults.add("POST", SUBMIT, "drop_before", times=10)
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=None)
-        for number in range(20):
-            with pytest.raises(OrderOutcomeUnknownError):
-                await here.entry.place(here.account, order(f"order-{number}"))
-        here.sim.faults.clear()
-        results = await asyncio.gather(*(here.another_entry().recover() for _ in range(3)))
-        handled = [placement.external_identifier for placements in results for placement in placements]
-        assert sorted(handled) == sorted(f"order-{number}" for number in range(20))
-        found = [p for placements in results for p in placements if p.outcome is Outcome.PLACED]
-        assert len(found) == 10
+async def test_two_workers_that_recover_at_once_handle_each_order_once(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after", times=10)
+    here.sim.faults.add("POST", SUBMIT, "drop_before", times=10)
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=None)
+    for number in range(20):
+        with pytest.raises(OrderOutcomeUnknownError):
+            await here.entry.place(here.account, order(f"order-{number}"))
+    here.sim.faults.clear()
+    results = await asyncio.gather(*(here.another_entry().recover() for _ in range(3)))
+    handled = [placement.external_identifier for placements in results for placement in placements]
+    assert sorted(handled) == sorted(f"order-{number}" for number in range(20))
+    found = [p for placements in results for p in placements if p.outcome is Outcome.PLACED]
+    assert len(found) == 10
 
 
-async def test_recovery_waits_for_an_order_that_another_worker_is_placing() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "hang_after")
-        placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        assert await here.another_entry().recover() == []
-        assert placing.done()
-        assert (await placing).outcome is Outcome.PLACED
+async def test_recovery_waits_for_an_order_that_another_worker_is_placing(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "hang_after")
+    placing = asyncio.create_task(here.entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    assert await here.another_entry().recover() == []
+    assert placing.done()
+    assert (await placing).outcome is Outcome.PLACED
 
 
-async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends() -> None:
-    async with floor() as here:
-        body = b'{"external-identifier":"mine"}'
-        await here.journal.open(here.key("mine"), body, owner="dead", lease=30)
-        began = asyncio.get_running_loop().time()
-        (found,) = await here.entry.recover()
-        assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
-        assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
+async def test_the_orders_of_a_worker_that_died_are_free_when_its_claim_ends(here: Floor) -> None:
+    body = b'{"external-identifier":"mine"}'
+    await here.journal.open(here.key("mine"), body, owner="dead", lease=30)
+    began = asyncio.get_running_loop().time()
+    (found,) = await here.entry.recover()
+    assert (found.outcome, found.external_identifier) == (Outcome.UNKNOWN, "mine")
+    assert asyncio.get_running_loop().time() - began > 30 + POLICY.visibility_delay
 
 
-async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once() -> None:
-    async with floor() as here:
-        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(5):
-                await here.entry.recover()
-        (entry,) = await here.journaled()
-        assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
+async def test_a_recovery_that_is_cancelled_leaves_its_orders_to_the_next_one_at_once(here: Floor) -> None:
+    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(5):
+            await here.entry.recover()
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.owner, entry.looked_at) == (EntryState.OPEN, None, None)
 
 
 @pytest.mark.parametrize("end", ["cancelled", "journal"])
-async def test_what_was_handled_before_a_recovery_ended_early_is_told(end: str) -> None:
+async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floor, end: str) -> None:
     """One order is found at once. The other one is still being looked for when the caller or the journal gives up."""
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("listed"))
-        for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
-            key = here.key(name)
-            await here.journal.open(key, b"{}", owner="dead", lease=lease)
-        recovering = asyncio.create_task(here.entry.recover())
-        if end == "cancelled":
-            await asyncio.sleep(5)
-            recovering.cancel()
-        else:
-            await asyncio.sleep(35)
-            here.journal.entries = FailingJournal("entries").entries  # type: ignore[method-assign]
-        with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
-            await recovering
-        told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
-        missing = [] if end == "cancelled" else [("missing", Outcome.UNKNOWN)]
-        assert told == [("listed", Outcome.PLACED), *missing]
+    await here.client.orders.submit(here.account, order("listed"))
+    for name, lease in [("listed", 0), ("missing", 0), ("held", 40)]:
+        key = here.key(name)
+        await here.journal.open(key, b"{}", owner="dead", lease=lease)
+    recovering = asyncio.create_task(here.entry.recover())
+    if end == "cancelled":
+        await asyncio.sleep(5)
+        recovering.cancel()
+    else:
+        await asyncio.sleep(35)
+        here.journal.entries = FailingJournal("entries").entries  # type: ignore[method-assign]
+    with pytest.raises((asyncio.CancelledError, JournalError)) as caught:
+        await recovering
+    told = [(placement.external_identifier, placement.outcome) for placement in caught.value.placements]  # type: ignore[union-attr]
+    missing = [] if end == "cancelled" else [("missing", Outcome.UNKNOWN)]
+    assert told == [("listed", Outcome.PLACED), *missing]
 
 
 class SlowClose(MemoryJournal):
@@ -265,20 +250,19 @@ class SlowClose(MemoryJournal):
         return await super().close(key, **outcome)
 
 
-async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said() -> None:
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("mine"))
-        journal = SlowClose()
-        await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
-        await asyncio.sleep(2)
-        assert await journal.abandon(here.key("mine"), note="by hand")
-        recovering.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await recovering
-        (placement,) = caught.value.placements  # type: ignore[attr-defined]
-        assert placement.outcome is Outcome.PLACED
-        assert "this worker no longer holds the journal entry" in placement.note
+async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
+    await here.client.orders.submit(here.account, order("mine"))
+    journal = SlowClose()
+    await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
+    await asyncio.sleep(2)
+    assert await journal.abandon(here.key("mine"), note="by hand")
+    recovering.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await recovering
+    (placement,) = caught.value.placements  # type: ignore[attr-defined]
+    assert placement.outcome is Outcome.PLACED
+    assert "this worker no longer holds the journal entry" in placement.note
 
 
 class SlowClaims(MemoryJournal):
@@ -334,13 +318,12 @@ async def test_claims_that_take_longer_than_a_lease_are_renewed_from_the_first_o
         assert len(await recovering) == 60
 
 
-async def test_recovery_leaves_the_entries_of_the_other_environment_alone() -> None:
-    async with floor() as here:
-        await here.journal.open(
-            EntryKey(here.client.environment.origin, "production", here.account, "mine"), b"{}", owner="dead", lease=1
-        )
-        await asyncio.sleep(2)
-        assert await here.entry.recover() == []
+async def test_recovery_leaves_the_entries_of_the_other_environment_alone(here: Floor) -> None:
+    await here.journal.open(
+        EntryKey(here.client.environment.origin, "production", here.account, "mine"), b"{}", owner="dead", lease=1
+    )
+    await asyncio.sleep(2)
+    assert await here.entry.recover() == []
 
 
 class Rings:
@@ -361,71 +344,67 @@ class Rings:
         return rings
 
 
-async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes() -> None:
-    async with floor() as here:
-        lazy = attrs.evolve(POLICY, first=10.0)
-        await here.client.orders.submit(here.account, order("mine"))
-        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        entry = OrderEntry(here.client, here.journal, reconcile=lazy)
-        object.__setattr__(entry._context, "doorbells", Rings())
-        began = asyncio.get_running_loop().time()
-        (found,) = await entry.recover()
-        assert found.outcome is Outcome.PLACED
-        assert asyncio.get_running_loop().time() - began < 2
+async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here: Floor) -> None:
+    lazy = attrs.evolve(POLICY, first=10.0)
+    await here.client.orders.submit(here.account, order("mine"))
+    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    entry = OrderEntry(here.client, here.journal, reconcile=lazy)
+    object.__setattr__(entry._context, "doorbells", Rings())
+    began = asyncio.get_running_loop().time()
+    (found,) = await entry.recover()
+    assert found.outcome is Outcome.PLACED
+    assert asyncio.get_running_loop().time() - began < 2
 
 
 # --- another worker may read an account that this one cannot
 
 
 @pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
-async def test_recover_that_cannot_read_the_account_leaves_the_entry_to_the_next(trouble: faults.Fault | str) -> None:
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("mine"))
-        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        here.sim.faults.add("GET", LISTS, trouble, times=None)
-        (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
-        assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
-        assert unread.note == f"the order lists could not be read: {unread.error}"
-        assert (await here.journaled())[0].looked_at is None
-        here.sim.faults.clear()
-        (found,) = await here.entry.recover()
-        assert found.outcome is Outcome.PLACED
+async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: faults.Fault | str) -> None:
+    await here.client.orders.submit(here.account, order("mine"))
+    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    here.sim.faults.add("GET", LISTS, trouble, times=None)
+    (unread,) = await here.another_entry().recover(reconcile=attrs.evolve(POLICY, give_up=30))
+    assert (unread.outcome, unread.code) == (Outcome.UNKNOWN, "undetermined")
+    assert unread.note == f"the order lists could not be read: {unread.error}"
+    assert (await here.journaled())[0].looked_at is None
+    here.sim.faults.clear()
+    (found,) = await here.entry.recover()
+    assert found.outcome is Outcome.PLACED
 
 
-async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order() -> None:
+async def test_recover_beside_a_worker_that_cannot_read_the_account_still_returns_the_order(here: Floor) -> None:
     """Both begin at once. The one without authority claims first. Its failed search must not count."""
-    async with floor() as here:
-        await here.client.orders.submit(here.account, order("mine"))
-        await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
-        here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-        blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
-        assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
-        assert [placement.outcome for placement in owner] == [Outcome.PLACED]
+    await here.client.orders.submit(here.account, order("mine"))
+    await here.journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
+    here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+    blind, owner = await asyncio.gather(here.another_entry().recover(), here.another_entry().recover())
+    assert [placement.outcome for placement in blind] == [Outcome.UNKNOWN]
+    assert [placement.outcome for placement in owner] == [Outcome.PLACED]
 
 
-async def test_recover_of_one_account_that_fails_recovers_the_others() -> None:
-    async with floor() as here:
-        first, second = here.sim.account_numbers[:2]
-        for account, name in ((first, "mine"), (second, "other")):
-            await here.client.orders.submit(account, order(name))
-            key = attrs.evolve(here.key(name), account_number=account)
-            await here.journal.open(key, b"{}", owner="dead", lease=0)
-        session = here.client.session
-        paginate = session.paginate
+async def test_recover_of_one_account_that_fails_recovers_the_others(here: Floor) -> None:
+    first, second = here.sim.account_numbers[:2]
+    for account, name in ((first, "mine"), (second, "other")):
+        await here.client.orders.submit(account, order(name))
+        key = attrs.evolve(here.key(name), account_number=account)
+        await here.journal.open(key, b"{}", owner="dead", lease=0)
+    session = here.client.session
+    paginate = session.paginate
 
-        def broken(call: BoundCall[Any]) -> Any:
-            if call.path["account_number"] == first:
-                raise OverflowError("date value out of range")
-            return paginate(call)
+    def broken(call: BoundCall[Any]) -> Any:
+        if call.path["account_number"] == first:
+            raise OverflowError("date value out of range")
+        return paginate(call)
 
-        entry = OrderEntry(here.client, here.journal, reconcile=POLICY)
-        object.__setattr__(entry._context, "executor", Stand(session, broken))
-        with pytest.raises(OverflowError) as caught:
-            await entry.recover()
-        told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]
-        assert told == [("other", Outcome.PLACED)]
-        states = {each.key.external_identifier: (each.state, each.owner) for each in await here.journal.entries()}
-        assert states == {"mine": (EntryState.OPEN, None), "other": (EntryState.PLACED, None)}
+    entry = OrderEntry(here.client, here.journal, reconcile=POLICY)
+    object.__setattr__(entry._context, "executor", Stand(session, broken))
+    with pytest.raises(OverflowError) as caught:
+        await entry.recover()
+    told = [(each.external_identifier, each.outcome) for each in caught.value.placements]  # type: ignore[attr-defined]
+    assert told == [("other", Outcome.PLACED)]
+    states = {each.key.external_identifier: (each.state, each.owner) for each in await here.journal.entries()}
+    assert states == {"mine": (EntryState.OPEN, None), "other": (EntryState.PLACED, None)}
 
 
 class Stand:
@@ -463,25 +442,24 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
 # --- cancellation
 
 
-async def test_recover_cancelled_at_any_suspension_ends_cancelled() -> None:
+async def test_recover_cancelled_at_any_suspension_ends_cancelled(here: Floor) -> None:
     """Even during the final clean-up, the last point where a cancellation can arrive."""
-    async with floor() as here:
-        await here.client.authorize()
-        for suspension in range(1, 80):
-            name = f"mine-{suspension}"
-            await here.client.orders.submit(here.account, order(name))
-            await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
-            work = CancelledAt(here.another_entry().recover(), suspension)
-            recovering = asyncio.create_task(_await(work))
-            try:
-                await recovering
-            except asyncio.CancelledError:
-                await here.another_entry().recover()
-                continue
-            assert work.reached < suspension, "the cancellation was swallowed"
-            break
-        else:
-            pytest.fail("recover() never ended before its 80th suspension")
+    await here.client.authorize()
+    for suspension in range(1, 80):
+        name = f"mine-{suspension}"
+        await here.client.orders.submit(here.account, order(name))
+        await here.journal.open(here.key(name), b"{}", owner="dead", lease=0)
+        work = CancelledAt(here.another_entry().recover(), suspension)
+        recovering = asyncio.create_task(_await(work))
+        try:
+            await recovering
+        except asyncio.CancelledError:
+            await here.another_entry().recover()
+            continue
+        assert work.reached < suspension, "the cancellation was swallowed"
+        break
+    else:
+        pytest.fail("recover() never ended before its 80th suspension")
 
 
 async def _await(work: CancelledAt[Any]) -> None:
@@ -499,19 +477,18 @@ class BrokenRelease(MemoryJournal):
         return await super().release(key, owner=owner, note=note, looked=looked)
 
 
-async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled() -> None:
-    async with floor() as here:
-        journal = BrokenRelease()
-        entry = OrderEntry(here.client, journal, reconcile=POLICY)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError):
-            await entry.place(here.account, order("mine"))
-        placing = asyncio.create_task(entry.place(here.account, order("mine")))
-        await asyncio.sleep(1)
-        placing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await placing
-        assert isinstance(caught.value.__cause__, JournalError)
-        assert "may have been placed" in caught.value.__notes__[0]
-        await asyncio.sleep(3)  # the release goes on in the background
-        assert (await journal.entries())[0].owner is None
+async def test_place_cancelled_while_it_tidies_up_after_an_error_ends_cancelled(here: Floor) -> None:
+    journal = BrokenRelease()
+    entry = OrderEntry(here.client, journal, reconcile=POLICY)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    with pytest.raises(OrderOutcomeUnknownError):
+        await entry.place(here.account, order("mine"))
+    placing = asyncio.create_task(entry.place(here.account, order("mine")))
+    await asyncio.sleep(1)
+    placing.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await placing
+    assert isinstance(caught.value.__cause__, JournalError)
+    assert "may have been placed" in caught.value.__notes__[0]
+    await asyncio.sleep(3)  # the release goes on in the background
+    assert (await journal.entries())[0].owner is None

@@ -23,8 +23,9 @@ from brokerage_async.observers import Attempt
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from tests.fake_transport import LOST, FakeTransport, fail, ok
-from tests.loops import on_virtual_time
 from tests.raw_server import RawServer, answer
+
+pytestmark = pytest.mark.virtual_time
 
 SANDBOX = Environment.sandbox("https://api.example.com")
 REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
@@ -33,7 +34,6 @@ REFRESH = RefreshToken(client_secret="cs-s3cr3t", refresh_token="rt-s3cr3t")
 class TestRequest:
     """A custom call is sent, repeated, refused and observed like a call of the schema."""
 
-    @on_virtual_time
     async def test_answer_and_what_is_sent(self) -> None:
         transport = FakeTransport(ok({"net": 1.5}))
         async with Client(SANDBOX, REFRESH, transport=transport, accept_version="20260101") as client:
@@ -57,7 +57,6 @@ class TestRequest:
         ("GET", None, 3), ("POST", None, 1), ("PUT", None, 1), ("DELETE", None, 1), ("GET", Effect.MUTATE, 1),
         ("POST", Effect.PREFLIGHT, 3),
     ])  # fmt: skip
-    @on_virtual_time
     async def test_only_what_changes_nothing_is_repeated(self, method: str, effect: Any, sends: int) -> None:
         for failure in (LOST, fail(503)):
             transport = FakeTransport(failure)
@@ -66,7 +65,6 @@ class TestRequest:
                     await client.request(method, "/x", effect=effect)
             assert len(transport.requests) == caught.value.attempts == sends
 
-    @on_virtual_time
     async def test_rejected_token_is_replaced_and_a_429_waited_for(self) -> None:
         transport = FakeTransport(fail(401, "token_invalid"), fail(429, None, retry_after="7"), ok())
         async with Client(SANDBOX, REFRESH, transport=transport) as client:
@@ -74,7 +72,6 @@ class TestRequest:
         assert transport.tokens_used == ["Bearer t1", "Bearer t2", "Bearer t2"]
         assert transport.times[2] - transport.times[1] == pytest.approx(7)
 
-    @on_virtual_time
     async def test_lanes_are_apart(self) -> None:
         """A mutation passes the reads that wait."""
         transport = FakeTransport(latency=1.0)
@@ -86,14 +83,12 @@ class TestRequest:
             await asyncio.gather(*reads)
         assert transport.max_in_flight == 3
 
-    @on_virtual_time
     async def test_deadline_spans_all_attempts(self) -> None:
         async with Client(SANDBOX, REFRESH, transport=FakeTransport(fail(503))) as client:
             with pytest.raises(DeadlineExceededError) as caught:
                 await client.with_options(deadline=0.001, retry=RetryPolicy(jitter=lambda: 1.0)).request("GET", "/x")
         assert caught.value.operation == "request.read"
 
-    @on_virtual_time
     async def test_read_only_client_sends_no_mutation(self) -> None:
         transport = FakeTransport()
         async with Client(SANDBOX, REFRESH, transport=transport, read_only=True) as client:
@@ -107,7 +102,6 @@ class TestRequest:
             await client.request("POST", "/accounts/5WT1/orders/dry-run", body={})
         assert len(transport.requests) == 2
 
-    @on_virtual_time
     async def test_errors_are_those_of_every_call(self) -> None:
         transport = FakeTransport(fail(404, "record_not_found", X_Request_Id="r-1"))
         async with Client(SANDBOX, REFRESH, transport=transport) as client:
@@ -118,7 +112,6 @@ class TestRequest:
         assert "5WT1" not in str(error)
         assert error.__notes__ == ["called as request.read(b='5WT1')"]
 
-    @on_virtual_time
     async def test_attempts_are_observed_by_template(self) -> None:
         seen: list[Attempt] = []
         async with Client(SANDBOX, REFRESH, transport=FakeTransport(), observers=[seen.append]) as client:
@@ -127,7 +120,6 @@ class TestRequest:
         assert (attempt.operation, attempt.path, attempt.effect) == ("request.mutate", "/a/{b}", Effect.MUTATE)
         assert "5WT1" not in repr(attempt)
 
-    @on_virtual_time
     async def test_many_paths_leave_nothing_behind(self) -> None:
         async with Client(SANDBOX, REFRESH, transport=FakeTransport()) as client:
             for number in range(50):
@@ -135,6 +127,7 @@ class TestRequest:
             assert len(client.session.engine.limiter._routes) == 1
 
 
+@pytest.mark.virtual_time(False)
 async def test_body_of_any_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     async with RawServer(answer(b"[" + b"1," * 600 + b"1]")) as server:
         environment = Environment.sandbox(server.url)
@@ -144,6 +137,7 @@ async def test_body_of_any_endpoint_is_bounded(monkeypatch: pytest.MonkeyPatch) 
                 await client.request("GET", "/x")
 
 
+@pytest.mark.virtual_time(False)
 async def test_request_reaches_every_endpoint_of_the_simulator() -> None:
     async with Simulator() as brokerage, brokerage.client() as client:
         warrant = await client.request("GET", "/instruments/warrants/{symbol}", path_values={"symbol": "AAPLW"})

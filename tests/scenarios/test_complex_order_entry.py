@@ -65,54 +65,50 @@ async def unknown(here: Floor, **options: Any) -> OrderOutcomeUnknownError:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_every_type_is_placed_and_found_again(kind: str) -> None:
-    async with floor() as here:
-        hold(here, quantity=20)
-        one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
-        for placement in (one, two):
-            assert placement.outcome is Outcome.PLACED
-            assert placement.order is None
-            assert placement.complex_order is not None
-            assert placement.complex_order.type == kind
-            assert placement.require().order_id == placement.complex_order.id
-        assert (placed(here, "one"), placed(here, "two")) == (1, 1)
+async def test_every_type_is_placed_and_found_again(here: Floor, kind: str) -> None:
+    hold(here, quantity=20)
+    one = await here.entry.place_complex(here.account, KINDS[kind]("one"))
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    two = await here.entry.place_complex(here.account, KINDS[kind]("two"))
+    for placement in (one, two):
+        assert placement.outcome is Outcome.PLACED
+        assert placement.order is None
+        assert placement.complex_order is not None
+        assert placement.complex_order.type == kind
+        assert placement.require().order_id == placement.complex_order.id
+    assert (placed(here, "one"), placed(here, "two")) == (1, 1)
 
 
-async def test_usual_way_takes_two_requests_and_shows_the_preview() -> None:
-    async with floor() as here:
-        placement = await here.entry.place_complex(here.account, bracket_order())
-        assert [record.operation for record in here.sim.ledger.requests] == [
-            "oauth.token",
-            "complex_orders.dry_run",
-            "complex_orders.submit",
-        ]
-        assert placement.preview is not None
-        assert placement.preview.complex_order is not None
-        (entry,) = await here.journaled()
-        assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
+async def test_usual_way_takes_two_requests_and_shows_the_preview(here: Floor) -> None:
+    placement = await here.entry.place_complex(here.account, bracket_order())
+    assert [record.operation for record in here.sim.ledger.requests] == [
+        "oauth.token",
+        "complex_orders.dry_run",
+        "complex_orders.submit",
+    ]
+    assert placement.preview is not None
+    assert placement.preview.complex_order is not None
+    (entry,) = await here.journaled()
+    assert (entry.state, entry.order_id) == (EntryState.PLACED, placement.order_id)
 
 
-async def test_components_get_names_that_follow_from_the_first() -> None:
-    async with floor() as here:
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        body = json.loads(placement.body)
-        names = [each["external-identifier"] for each in (body["trigger-order"], *body["orders"])]
-        assert names == ["mine", "mine.1", "mine.2"]
-        assert placement.external_identifier == "mine"
-        again = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (again.order_id, placed(here)) == (placement.order_id, 1)
-        assert again.complex_order is not None
+async def test_components_get_names_that_follow_from_the_first(here: Floor) -> None:
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    body = json.loads(placement.body)
+    names = [each["external-identifier"] for each in (body["trigger-order"], *body["orders"])]
+    assert names == ["mine", "mine.1", "mine.2"]
+    assert placement.external_identifier == "mine"
+    again = await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert (again.order_id, placed(here)) == (placement.order_id, 1)
+    assert again.complex_order is not None
 
 
-async def test_names_given_by_the_caller_are_kept() -> None:
-    async with floor() as here:
-        asked = bracket_order("mine")
-        profit, loss = asked.orders
-        asked = attrs.evolve(asked, orders=(attrs.evolve(profit, external_identifier="profit"), loss))
-        body = json.loads((await here.entry.place_complex(here.account, asked)).body)
-        assert [each["external-identifier"] for each in body["orders"]] == ["profit", "mine.2"]
+async def test_names_given_by_the_caller_are_kept(here: Floor) -> None:
+    asked = bracket_order("mine")
+    profit, loss = asked.orders
+    asked = attrs.evolve(asked, orders=(attrs.evolve(profit, external_identifier="profit"), loss))
+    body = json.loads((await here.entry.place_complex(here.account, asked)).body)
+    assert [each["external-identifier"] for each in body["orders"]] == ["profit", "mine.2"]
 
 
 @pytest.mark.parametrize(
@@ -125,45 +121,41 @@ async def test_names_given_by_the_caller_are_kept() -> None:
         (("m" * 63, None, None), "must be a printable string of at most 64"),
     ],
 )
-async def test_unusable_names_are_refused_before_anything_is_sent(names: tuple[str | None, ...], error: str) -> None:
-    async with floor() as here:
-        asked = bracket_order()
-        assert asked.trigger_order is not None
-        first, *rest = (
-            attrs.evolve(each, external_identifier=name)
-            for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)
-        )
-        with pytest.raises(InvalidRequestError, match=error):
-            await here.entry.place_complex(here.account, attrs.evolve(asked, trigger_order=first, orders=tuple(rest)))
-        assert not here.wire.bodies
-        assert await here.journaled() == []
+async def test_unusable_names_are_refused_unsent(here: Floor, names: tuple[str | None, ...], error: str) -> None:
+    asked = bracket_order()
+    assert asked.trigger_order is not None
+    first, *rest = (
+        attrs.evolve(each, external_identifier=name)
+        for each, name in zip((asked.trigger_order, *asked.orders), names, strict=True)
+    )
+    with pytest.raises(InvalidRequestError, match=error):
+        await here.entry.place_complex(here.account, attrs.evolve(asked, trigger_order=first, orders=tuple(rest)))
+    assert not here.wire.bodies
+    assert await here.journaled() == []
 
 
 @pytest.mark.parametrize("wrong", [None, order("mine"), {"type": "OCO"}], ids=lambda each: type(each).__name__)
-async def test_other_arguments_are_refused(wrong: Any) -> None:
-    async with floor() as here:
-        with pytest.raises(InvalidRequestError, match="NewComplexOrder"):
-            await here.entry.place_complex(here.account, wrong)
-        assert not here.wire.bodies
+async def test_other_arguments_are_refused(here: Floor, wrong: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="NewComplexOrder"):
+        await here.entry.place_complex(here.account, wrong)
+    assert not here.wire.bodies
 
 
-async def test_single_and_complex_order_cannot_share_a_name() -> None:
-    async with floor() as here:
-        await here.entry.place(here.account, order("mine"))
-        with pytest.raises(InvalidRequestError) as caught:
-            await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
-        assert placed(here) == 0
+async def test_single_and_complex_order_cannot_share_a_name(here: Floor) -> None:
+    await here.entry.place(here.account, order("mine"))
+    with pytest.raises(InvalidRequestError) as caught:
+        await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert (caught.value.code, caught.value.operation) == ("identifier_in_use", "complex_orders.submit")
+    assert placed(here) == 0
 
 
-async def test_refused_component_refuses_the_whole() -> None:
-    async with floor() as here:
-        asked = bracket_order("mine", quantity=10**8)
-        placement = await here.entry.place_complex(here.account, asked)
-        assert placement.outcome is Outcome.REFUSED
-        assert placement.preview is not None
-        assert isinstance(placement.error, PreflightError)
-        assert (placed(here), await here.journaled()) == (0, [])
+async def test_refused_component_refuses_the_whole(here: Floor) -> None:
+    asked = bracket_order("mine", quantity=10**8)
+    placement = await here.entry.place_complex(here.account, asked)
+    assert placement.outcome is Outcome.REFUSED
+    assert placement.preview is not None
+    assert isinstance(placement.error, PreflightError)
+    assert (placed(here), await here.journaled()) == (0, [])
 
 
 # --- lists that show a complex order in part
@@ -181,13 +173,12 @@ PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
 
 
 @pytest.mark.parametrize("faulty", PARTIAL)
-async def test_partial_listing_is_enough_to_find_it(faulty: str) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        for path, fault in PARTIAL[faulty]:
-            here.sim.faults.add("GET", path, fault, times=None)
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 1, 1)
+async def test_partial_listing_is_enough_to_find_it(here: Floor, faulty: str) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    for path, fault in PARTIAL[faulty]:
+        here.sim.faults.add("GET", path, fault, times=None)
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+    assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 1, 1)
 
 
 UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
@@ -217,18 +208,17 @@ UNREADABLE: dict[str, list[tuple[str, faults.Fault | str]]] = {
 
 
 @pytest.mark.parametrize("faulty", UNREADABLE)
-async def test_doubtful_listing_never_counts_as_absent(faulty: str) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        for path, fault in UNREADABLE[faulty]:
-            here.sim.faults.add("GET", path, fault, times=None)
-        error = await unknown(here, resubmit=1)
-        assert error.code in ("undetermined", "identifier_conflict")
-        assert (error.operation, placed(here)) == ("complex_orders.submit", 1)
-        here.sim.faults.clear()
-        (found,) = await here.another_entry().recover()
-        assert found.outcome is Outcome.PLACED
-        assert found.complex_order is not None
+async def test_doubtful_listing_never_counts_as_absent(here: Floor, faulty: str) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    for path, fault in UNREADABLE[faulty]:
+        here.sim.faults.add("GET", path, fault, times=None)
+    error = await unknown(here, resubmit=1)
+    assert error.code in ("undetermined", "identifier_conflict")
+    assert (error.operation, placed(here)) == ("complex_orders.submit", 1)
+    here.sim.faults.clear()
+    (found,) = await here.another_entry().recover()
+    assert found.outcome is Outcome.PLACED
+    assert found.complex_order is not None
 
 
 async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> None:
@@ -245,53 +235,48 @@ async def test_lists_without_any_identifier_show_the_order_by_its_terms() -> Non
             assert [warning.code for warning in placement.warnings] == ["identifier_not_echoed"]
 
 
-async def test_list_may_be_ahead_of_the_complex_order_itself() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", COMPLEX_GET, "status(404)", times=2)
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert placement.outcome is Outcome.PLACED
-        assert here.sim.ledger.count("complex_orders.get") == 3
+async def test_list_may_be_ahead_of_the_complex_order_itself(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", COMPLEX_GET, "status(404)", times=2)
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert placement.outcome is Outcome.PLACED
+    assert here.sim.ledger.count("complex_orders.get") == 3
 
 
-async def test_older_complex_order_without_names_is_not_ours() -> None:
-    async with floor() as here:
-        await here.client.complex_orders.submit(here.account, bracket_order())
-        await asyncio.sleep(600)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
+async def test_older_complex_order_without_names_is_not_ours(here: Floor) -> None:
+    await here.client.complex_orders.submit(here.account, bracket_order())
+    await asyncio.sleep(600)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+    assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 1)
 
 
-async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours() -> None:
-    async with floor() as here:
-        older = await here.entry.place_complex(here.account, bracket_order("older"))
-        await here.entry.cancel_complex(here.account, older.order_id)
-        await asyncio.sleep(600)
-        here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
-        here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        with pytest.raises(OrderOutcomeUnknownError) as caught:
-            await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert caught.value.code == "absent"
+async def test_complex_order_that_ended_before_and_shows_no_orders_is_not_ours(here: Floor) -> None:
+    older = await here.entry.place_complex(here.account, bracket_order("older"))
+    await here.entry.cancel_complex(here.account, older.order_id)
+    await asyncio.sleep(600)
+    here.sim.faults.add("GET", SINGLE_LISTS, faults.body(NOTHING_LISTED), times=None)
+    here.sim.faults.add("GET", COMPLEX_LIST, emptied(), times=None)
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    with pytest.raises(OrderOutcomeUnknownError) as caught:
+        await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert caught.value.code == "absent"
 
 
-async def test_second_copy_is_reported() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        here.sim.faults.add("GET", COMPLEX.lists, faults.body(NOTHING_LISTED), times=24)  # 8 polls of 3 lists
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
-        assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 2)
-        assert placement.note.startswith("2 live orders carry this identifier")
-        assert placement.order_id in placement.note
+async def test_second_copy_is_reported(here: Floor) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    here.sim.faults.add("GET", COMPLEX.lists, faults.body(NOTHING_LISTED), times=24)  # 8 polls of 3 lists
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1)
+    assert (placement.outcome, placement.attempts, placed(here)) == (Outcome.PLACED, 2, 2)
+    assert placement.note.startswith("2 live orders carry this identifier")
+    assert placement.order_id in placement.note
 
 
-async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id() -> None:
-    async with floor() as here:
-        single = await here.entry.place(here.account, order("mine.1"))
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        placement = await here.entry.place_complex(here.account, bracket_order("mine"))
-        assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
+async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(here: Floor) -> None:
+    single = await here.entry.place(here.account, order("mine.1"))
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    placement = await here.entry.place_complex(here.account, bracket_order("mine"))
+    assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
 
 
 # --- other complex orders that carry our identifiers
@@ -320,23 +305,22 @@ def another(change: str) -> NewComplexOrder:
 
 @pytest.mark.parametrize("first", [True, False], ids=["another alone", "ours as well"])
 @pytest.mark.parametrize("change", ["an exit", "a name", "the type", "the trigger"])
-async def test_complex_order_that_shares_only_a_component_is_another_one(change: str, first: bool) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
-        placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
-        await asyncio.sleep(0.45)  # after the submit, before the first poll
-        theirs = (await here.client.complex_orders.submit(here.account, another(change))).complex_order
-        assert theirs is not None
-        if first:
-            with pytest.raises(OrderOutcomeUnknownError) as caught:
-                await placing
-            assert caught.value.code == "identifier_conflict"
-            (found,) = await here.another_entry().recover()
-            assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
-        else:
-            placement = await placing
-            assert placement.outcome is Outcome.PLACED
-            assert placement.order_id != theirs.id
+async def test_complex_order_that_shares_only_a_component_is_another_one(here: Floor, change: str, first: bool) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_before" if first else "drop_after")
+    placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
+    await asyncio.sleep(0.45)  # after the submit, before the first poll
+    theirs = (await here.client.complex_orders.submit(here.account, another(change))).complex_order
+    assert theirs is not None
+    if first:
+        with pytest.raises(OrderOutcomeUnknownError) as caught:
+            await placing
+        assert caught.value.code == "identifier_conflict"
+        (found,) = await here.another_entry().recover()
+        assert (found.outcome, found.code) == (Outcome.UNKNOWN, "identifier_conflict")
+    else:
+        placement = await placing
+        assert placement.outcome is Outcome.PLACED
+        assert placement.order_id != theirs.id
 
 
 async def test_answer_that_shows_another_complex_order_is_not_believed() -> None:
@@ -361,55 +345,52 @@ async def test_bare_answer_is_looked_for_and_found() -> None:
 
 
 @pytest.mark.parametrize("hidden", [False, True], ids=["kept name", "lost name"])
-async def test_complex_order_whose_trigger_was_replaced_is_found(hidden: bool) -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SUBMIT, "drop_after")
-        placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
-        await asyncio.sleep(0.45)
-        (record,) = here.orders("mine")
-        edit = {"order-type": "Limit", "time-in-force": "Day", "price": "11.00"}
-        target = f"/accounts/{here.account}/orders/{record.order_id}"
-        await here.client.request("PUT", target, body={**edit, "external-identifier": "new" if hidden else "mine"})
-        placement = await placing
-        assert (placement.outcome, placed(here, "new" if hidden else "mine")) == (Outcome.PLACED, 1)
-        assert placement.complex_order is not None
-        assert placement.complex_order.trigger_order is not None
-        assert placement.complex_order.trigger_order.replaces_order_id == record.order_id
+async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, hidden: bool) -> None:
+    here.sim.faults.add("POST", SUBMIT, "drop_after")
+    placing = asyncio.ensure_future(here.entry.place_complex(here.account, bracket_order("mine"), resubmit=1))
+    await asyncio.sleep(0.45)
+    (record,) = here.orders("mine")
+    edit = {"order-type": "Limit", "time-in-force": "Day", "price": "11.00"}
+    target = f"/accounts/{here.account}/orders/{record.order_id}"
+    await here.client.request("PUT", target, body={**edit, "external-identifier": "new" if hidden else "mine"})
+    placement = await placing
+    assert (placement.outcome, placed(here, "new" if hidden else "mine")) == (Outcome.PLACED, 1)
+    assert placement.complex_order is not None
+    assert placement.complex_order.trigger_order is not None
+    assert placement.complex_order.trigger_order.replaces_order_id == record.order_id
 
 
 # --- workers, processes, journals
 
 
-async def test_two_workers_with_different_exits_under_one_name_place_one() -> None:
-    async with floor() as here:
-        await here.entry.place_complex(here.account, bracket_order("mine"))
-        with pytest.raises(InvalidRequestError) as caught:
-            await here.another_entry().place_complex(here.account, another("an exit"))
-        assert caught.value.code == "identifier_in_use"
-        assert placed(here) == 1
+async def test_two_workers_with_different_exits_under_one_name_place_one(here: Floor) -> None:
+    await here.entry.place_complex(here.account, bracket_order("mine"))
+    with pytest.raises(InvalidRequestError) as caught:
+        await here.another_entry().place_complex(here.account, another("an exit"))
+    assert caught.value.code == "identifier_in_use"
+    assert placed(here) == 1
 
 
-async def test_recovery_finds_both_kinds_in_one_sweep() -> None:
-    async with floor() as here:
-        hold(here, "MSFT")  # no account takes orders for both sides of a symbol
-        here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
-        for place in (
-            here.entry.place_complex(here.account, bracket_order("complex")),
-            here.entry.place_complex(here.account, exclusive_orders("exclusive", "MSFT")),
-            here.entry.place(here.account, order("single")),
-        ):
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(2):
-                    await place
-        here.sim.faults.clear()
-        found = await here.another_entry().recover()
-        assert [(one.external_identifier, one.outcome) for one in found] == [
-            ("complex", Outcome.PLACED),
-            ("exclusive", Outcome.PLACED),
-            ("single", Outcome.PLACED),
-        ]
-        assert [one.complex_order is None for one in found] == [False, False, True]
-        assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
+async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
+    hold(here, "MSFT")  # no account takes orders for both sides of a symbol
+    here.sim.faults.add("POST", r"/(complex-)?orders$", "hang_after", times=None)
+    for place in (
+        here.entry.place_complex(here.account, bracket_order("complex")),
+        here.entry.place_complex(here.account, exclusive_orders("exclusive", "MSFT")),
+        here.entry.place(here.account, order("single")),
+    ):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2):
+                await place
+    here.sim.faults.clear()
+    found = await here.another_entry().recover()
+    assert [(one.external_identifier, one.outcome) for one in found] == [
+        ("complex", Outcome.PLACED),
+        ("exclusive", Outcome.PLACED),
+        ("single", Outcome.PLACED),
+    ]
+    assert [one.complex_order is None for one in found] == [False, False, True]
+    assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
 
 
 # --- cancellation
@@ -437,21 +418,20 @@ CANCEL = r"/complex-orders/\d+$"
 )
 @pytest.mark.parametrize("wait", [0.0, 5.0], ids=["at once", "live"])
 async def test_cancellation_is_sent_once_and_reported_as_it_is(
-    wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
+    here: Floor, wait: float, fault: faults.Fault | str | None, outcome: ChangeOutcome
 ) -> None:
-    async with floor() as here:
-        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-        await asyncio.sleep(wait)
-        if fault is not None:
-            here.sim.faults.add("DELETE", CANCEL, fault, times=None)
-        change = await here.entry.cancel_complex(here.account, number)
-        assert change.outcome is outcome
-        processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
-        assert processed == (outcome is ChangeOutcome.APPLIED)
-        if outcome is not ChangeOutcome.NOT_SENT:
-            assert change.complex_order is not None
-            assert change.complex_order.id == number
-            assert here.sim.ledger.count("complex_orders.cancel") == 1
+    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+    await asyncio.sleep(wait)
+    if fault is not None:
+        here.sim.faults.add("DELETE", CANCEL, fault, times=None)
+    change = await here.entry.cancel_complex(here.account, number)
+    assert change.outcome is outcome
+    processed = len(list(here.sim.ledger.processed("complex_orders.cancel")))
+    assert processed == (outcome is ChangeOutcome.APPLIED)
+    if outcome is not ChangeOutcome.NOT_SENT:
+        assert change.complex_order is not None
+        assert change.complex_order.id == number
+        assert here.sim.ledger.count("complex_orders.cancel") == 1
 
 
 @pytest.mark.parametrize("shown", [{"id": 999}, {"account-number": "X"}], ids=str)
@@ -470,27 +450,25 @@ async def test_cancellation_is_not_believed_of_another_complex_order(shown: dict
         assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.UNKNOWN
 
 
-async def test_cancellation_of_a_finished_complex_order_is_refused() -> None:
-    async with floor() as here:
-        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-        assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.APPLIED
-        await asyncio.sleep(5)
-        change = await here.entry.cancel_complex(here.account, int(number))
-        assert change.outcome is ChangeOutcome.REFUSED
-        assert change.complex_order is not None
-        assert change.complex_order.terminal_at is not None
+async def test_cancellation_of_a_finished_complex_order_is_refused(here: Floor) -> None:
+    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+    assert (await here.entry.cancel_complex(here.account, number)).outcome is ChangeOutcome.APPLIED
+    await asyncio.sleep(5)
+    change = await here.entry.cancel_complex(here.account, int(number))
+    assert change.outcome is ChangeOutcome.REFUSED
+    assert change.complex_order is not None
+    assert change.complex_order.terminal_at is not None
 
 
-async def test_cancelled_caller_of_a_cancellation_is_told_which_order() -> None:
-    async with floor() as here:
-        number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
-        here.sim.faults.add("DELETE", CANCEL, "hang_after")
-        changing = asyncio.ensure_future(here.entry.cancel_complex(here.account, number))
-        await asyncio.sleep(1)
-        changing.cancel()
-        with pytest.raises(asyncio.CancelledError) as caught:
-            await changing
-        assert (getattr(caught.value, "order_id", None), caught.value.__notes__) == (
-            number,
-            [f"the change of order {number} of account {here.account} may have been applied: the order shows it"],
-        )
+async def test_cancelled_caller_of_a_cancellation_is_told_which_order(here: Floor) -> None:
+    number = (await here.entry.place_complex(here.account, bracket_order("mine"))).order_id
+    here.sim.faults.add("DELETE", CANCEL, "hang_after")
+    changing = asyncio.ensure_future(here.entry.cancel_complex(here.account, number))
+    await asyncio.sleep(1)
+    changing.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await changing
+    assert (getattr(caught.value, "order_id", None), caught.value.__notes__) == (
+        number,
+        [f"the change of order {number} of account {here.account} may have been applied: the order shows it"],
+    )

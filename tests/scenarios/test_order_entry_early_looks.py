@@ -87,51 +87,48 @@ class SlowClose(MemoryJournal):
 
 @pytest.mark.parametrize("seconds", [0.3, 3.0])
 @pytest.mark.parametrize("ring", [1.2, 1.5, 1.55, 1.6, 1.65, 1.7, 1.75, 1.8, 1.85, 1.9])
-async def test_early_look_cut_off_while_it_records_reports_each_order_once(ring: float, seconds: float) -> None:
-    async with floor() as here:
-        journal = SlowClose(seconds, here.sim.clock.now)
-        for name in ("one", "two"):
-            await here.client.orders.submit(here.account, order(name))
-            await journal.open(here.key(name), b"{}", owner="dead", lease=0)
-        found = await entry_of(here, ring, journal=journal).recover()
-        assert [(each.external_identifier, each.outcome) for each in found] == [
-            ("one", Outcome.PLACED),
-            ("two", Outcome.PLACED),
-        ]
-        assert sorted(journal.records) == ["one", "two"]
-        entries = await journal.entries("sandbox")
-        assert [(each.state, each.owner) for each in entries] == [(EntryState.PLACED, None)] * 2
+async def test_early_look_cut_off_while_it_records_reports_once(here: Floor, ring: float, seconds: float) -> None:
+    journal = SlowClose(seconds, here.sim.clock.now)
+    for name in ("one", "two"):
+        await here.client.orders.submit(here.account, order(name))
+        await journal.open(here.key(name), b"{}", owner="dead", lease=0)
+    found = await entry_of(here, ring, journal=journal).recover()
+    assert [(each.external_identifier, each.outcome) for each in found] == [
+        ("one", Outcome.PLACED),
+        ("two", Outcome.PLACED),
+    ]
+    assert sorted(journal.records) == ["one", "two"]
+    entries = await journal.entries("sandbox")
+    assert [(each.state, each.owner) for each in entries] == [(EntryState.PLACED, None)] * 2
 
 
-async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last() -> None:
-    async with floor() as here:
-        journal = SlowClose(3.0, here.sim.clock.now)
-        await here.client.orders.submit(here.account, order("one"))
-        await journal.open(here.key("one"), b"{}", owner="dead", lease=0)
-        loop = asyncio.get_running_loop()
-        start = loop.time()
-        recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
-        await asyncio.sleep(1.6)
-        here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
-        (found,) = await recovering
-        assert found.outcome is Outcome.PLACED
-        assert loop.time() - start < 6
+async def test_early_look_cut_off_while_it_records_the_last_order_is_the_last(here: Floor) -> None:
+    journal = SlowClose(3.0, here.sim.clock.now)
+    await here.client.orders.submit(here.account, order("one"))
+    await journal.open(here.key("one"), b"{}", owner="dead", lease=0)
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    recovering = asyncio.ensure_future(entry_of(here, 1.2, journal=journal).recover())
+    await asyncio.sleep(1.6)
+    here.sim.faults.add("GET", LISTS, faults.status(503), times=None)
+    (found,) = await recovering
+    assert found.outcome is Outcome.PLACED
+    assert loop.time() - start < 6
 
 
 @pytest.mark.parametrize("rings", [(), (5.0,)])
-async def test_order_that_was_seen_before_the_delay_alone_settles_no_cancellation(rings: tuple[float, ...]) -> None:
+async def test_order_seen_only_before_the_delay_settles_no_cancellation(here: Floor, rings: tuple[float, ...]) -> None:
     """The cancelled order may have been replaced. Only a poll after the delay could show the replacement."""
-    async with floor() as here:
-        placed = await here.entry.place(here.account, order("one"))
-        here.sim.faults.add("DELETE", r"/orders/", "drop_after")
-        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=4)
-        cancelling = asyncio.ensure_future(entry_of(here, *rings).cancel(here.account, str(placed.order_id)))
-        await asyncio.sleep(4.5)
-        here.sim.faults.clear()
-        await asyncio.sleep(1)
-        here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
-        change = await cancelling
-        assert change.outcome is ChangeOutcome.UNKNOWN
+    placed = await here.entry.place(here.account, order("one"))
+    here.sim.faults.add("DELETE", r"/orders/", "drop_after")
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=4)
+    cancelling = asyncio.ensure_future(entry_of(here, *rings).cancel(here.account, str(placed.order_id)))
+    await asyncio.sleep(4.5)
+    here.sim.faults.clear()
+    await asyncio.sleep(1)
+    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=None)
+    change = await cancelling
+    assert change.outcome is ChangeOutcome.UNKNOWN
 
 
 def lingering() -> list[str]:

@@ -179,14 +179,13 @@ def test_nor_is_a_complex_order(trouble: Trouble, listing: Listing) -> None:
     assert words != "unknown (absent)" or trouble in FALSE_SUCCESSES
 
 
-async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later() -> None:
-    async with floor() as here:
-        here.sim.faults.add("POST", SINGLE.submit, faults.delay(POLICY.visibility_delay * 10))
-        _, words = await place(here)
-        assert words == "unknown (absent)"
-        await asyncio.sleep(POLICY.visibility_delay * 10)
-        (found,) = await here.another_entry().recover()
-        assert (found.outcome, len(here.orders(NAME))) == (Outcome.PLACED, 1)
+async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_recovered_later(here: Floor) -> None:
+    here.sim.faults.add("POST", SINGLE.submit, faults.delay(POLICY.visibility_delay * 10))
+    _, words = await place(here)
+    assert words == "unknown (absent)"
+    await asyncio.sleep(POLICY.visibility_delay * 10)
+    (found,) = await here.another_entry().recover()
+    assert (found.outcome, len(here.orders(NAME))) == (Outcome.PLACED, 1)
 
 
 # --- the caller is cancelled, at every await

@@ -62,8 +62,8 @@ async def test_result_does_not_wait_for_the_end_of_the_connection(monkeypatch: p
         assert asyncio.get_running_loop().time() - start < 5
 
 
-async def test_cancellation_of_unknown_outcome_is_confirmed_by_its_event() -> None:
-    async with floor() as here, here.client.stream.account([here.account]) as stream:
+async def test_cancellation_of_unknown_outcome_is_confirmed_by_its_event(here: Floor) -> None:
+    async with here.client.stream.account([here.account]) as stream:
         await stream.ready()
         entry = entry_of(here, push=True)
         placed = await entry.place(here.account, order("one"))

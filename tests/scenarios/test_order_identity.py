@@ -84,25 +84,24 @@ async def test_answer_to_another_request_gives_no_order_its_id() -> None:
             assert {tuple(code.code for code in one.warnings) for one in placements} == {tuple(expected)}
 
 
-async def test_answer_without_an_identifier_is_read_back() -> None:
+async def test_answer_without_an_identifier_is_read_back(here: Floor) -> None:
     """The order that it names is read before the lists show it. One that is not ours is not taken."""
-    async with floor() as here:
-        mine = await here.entry.place(here.account, order("mine"))
-        for name, number in (("named", None), ("misled", mine.order_id)):
+    mine = await here.entry.place(here.account, order("mine"))
+    for name, number in (("named", None), ("misled", mine.order_id)):
 
-            def nameless(response: Response | None, number: str | None = number) -> Response:
-                assert response is not None
-                body = response.body.replace(b'"external-identifier"', b'"unknown"')
-                if number is not None:
-                    body = b'{"data":{"order":{"id":' + number.encode() + b"}}}"
-                return attrs.evolve(response, body=body)
+        def nameless(response: Response | None, number: str | None = number) -> Response:
+            assert response is not None
+            body = response.body.replace(b'"external-identifier"', b'"unknown"')
+            if number is not None:
+                body = b'{"data":{"order":{"id":' + number.encode() + b"}}}"
+            return attrs.evolve(response, body=body)
 
-            here.sim.faults.add("POST", SUBMIT, faults.Fault(name="nameless", answer=nameless))
-            if number is None:
-                here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
-            placement = await here.entry.place(here.account, order(name))
-            assert [placement.order_id] == [record.order_id for record in here.orders(name)]
-            assert placement.warnings == ()
+        here.sim.faults.add("POST", SUBMIT, faults.Fault(name="nameless", answer=nameless))
+        if number is None:
+            here.sim.faults.add("GET", LISTS, faults.status(403), times=2)
+        placement = await here.entry.place(here.account, order(name))
+        assert [placement.order_id] == [record.order_id for record in here.orders(name)]
+        assert placement.warnings == ()
 
 
 async def test_two_orders_without_identifiers_that_fit_are_unknown() -> None:
@@ -127,14 +126,13 @@ async def test_one_order_without_identifiers_that_fits_two_entries_is_unknown() 
         assert {entry.state for entry in await here.journaled()} == {EntryState.OPEN}
 
 
-async def test_order_without_an_identifier_beside_others_with_one_is_doubted() -> None:
-    async with floor() as here:
-        await here.entry.place(here.account, order("another", 11))
-        here.sim.faults.add("POST", SUBMIT, "drop_before")
-        placing = asyncio.ensure_future(place_unknown(here))
-        await asyncio.sleep(1)
-        await here.client.orders.submit(here.account, order())
-        assert (await placing).code == "identifier_conflict"
+async def test_order_without_an_identifier_beside_others_with_one_is_doubted(here: Floor) -> None:
+    await here.entry.place(here.account, order("another", 11))
+    here.sim.faults.add("POST", SUBMIT, "drop_before")
+    placing = asyncio.ensure_future(place_unknown(here))
+    await asyncio.sleep(1)
+    await here.client.orders.submit(here.account, order())
+    assert (await placing).code == "identifier_conflict"
 
 
 async def test_order_without_an_identifier_of_before_is_not_ours() -> None:

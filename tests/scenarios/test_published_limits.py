@@ -17,7 +17,8 @@ from brokerage_async.operation import PUBLISHED_RATES
 from brokerage_async.simulator import Simulator
 from tests.fleet.engines import engine_server, missing
 from tests.fleet.shared_budget import busiest_second
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 def simulator(**options: Any) -> Simulator:
@@ -46,7 +47,6 @@ def test_published_rates_name_operations_of_the_service() -> None:
     assert (limits.reads_per_second or 0) + (limits.trades_per_second or 0) == 50.0
 
 
-@on_virtual_time
 async def test_simulator_refuses_what_exceeds_a_published_rate() -> None:
     sim = simulator()
     async with sim.client(limits=Limits.unlimited(), retry=RetryPolicy.none()) as client:
@@ -73,7 +73,6 @@ async def _nightly_fetch(client: Client) -> None:
     await asyncio.gather(*(client.instruments.equity(name) for name in names[:12]))
 
 
-@on_virtual_time
 async def test_nightly_fetch_and_two_watchers_of_positions_keep_to_the_published_rates() -> None:
     sim = simulator()
     async with sim.client(limits=Limits.published()) as client:
@@ -104,6 +103,7 @@ def test_simulator_names_what_a_rate_limit_may_be() -> None:
         Simulator(rate_limit="unpublished")  # type: ignore[arg-type]
 
 
+@pytest.mark.virtual_time(False)
 @pytest.mark.redis
 @pytest.mark.slow
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))

@@ -12,8 +12,9 @@ import pytest
 from brokerage_async.simulator import Simulator
 from brokerage_async.tickets import buy_to_open, limit
 from brokerage_async.watch import feed, poll
-from tests.loops import on_virtual_time
 from tests.trading import SMALL
+
+pytestmark = pytest.mark.virtual_time
 
 OPENING = datetime(2026, 6, 10, 13, 30, tzinfo=UTC)
 """Wednesday, 9:30 in New York."""
@@ -51,7 +52,6 @@ def lateness(sim: Simulator, at: datetime) -> float:
 
 
 @pytest.mark.usefixtures("wrong_clock")
-@on_virtual_time
 async def test_market_watcher_agrees_with_the_service_whatever_this_machine_says() -> None:
     sim = simulator()
     async with sim.client() as client, client.watch.market("Equity", extended=True, initial=True) as market:
@@ -65,7 +65,6 @@ async def test_market_watcher_agrees_with_the_service_whatever_this_machine_says
 
 
 @pytest.mark.usefixtures("wrong_clock")
-@on_virtual_time
 async def test_market_watcher_without_initial_reports_the_next_boundary_first() -> None:
     sim = simulator()
     async with sim.client() as client, client.watch.market("Equity") as market:
@@ -75,7 +74,6 @@ async def test_market_watcher_without_initial_reports_the_next_boundary_first() 
 
 
 @pytest.mark.usefixtures("wrong_clock")
-@on_virtual_time
 async def test_market_watcher_opening_during_the_first_read_is_reported() -> None:
     sim = simulator(timedelta(seconds=2))
     sim.latency = 8.0
@@ -85,7 +83,6 @@ async def test_market_watcher_opening_during_the_first_read_is_reported() -> Non
 
 
 @pytest.mark.usefixtures("wrong_clock")
-@on_virtual_time
 async def test_market_hours_poll_first_at_the_opening_of_the_service() -> None:
     sim, polls = simulator(), list[float]()
 
@@ -106,7 +103,6 @@ async def test_market_hours_poll_first_at_the_opening_of_the_service() -> None:
 
 
 @pytest.mark.usefixtures("wrong_clock")
-@on_virtual_time
 async def test_order_watchers_judge_ages_by_the_service() -> None:
     sim = simulator()
     async with sim.client() as client:
@@ -120,7 +116,6 @@ async def test_order_watchers_judge_ages_by_the_service() -> None:
         assert order.status == "Expired"
 
 
-@on_virtual_time
 async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Detect the sleep by the wall clock, because the loop's clock stands still."""
     sim, loop, slept = simulator(), asyncio.get_running_loop(), 0.0
@@ -135,6 +130,7 @@ async def test_market_watcher_after_this_machine_slept_reports_what_it_missed(mo
         assert loop.time() < 30 + 61
 
 
+@pytest.mark.virtual_time(False)
 async def test_over_http_the_market_opens_at_the_time_of_the_service() -> None:
     async with simulator(timedelta(seconds=1.5)) as sim, sim.client() as client:
         async with client.watch.market("Equity") as market:

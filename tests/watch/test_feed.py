@@ -23,6 +23,8 @@ from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
 
+pytestmark = pytest.mark.virtual_time
+
 
 def one_row(latency: float = 0.0) -> FakeTransport:
     """Return a service that answers every list with one row."""
@@ -125,7 +127,6 @@ async def test_watcher_left_stops_its_polls_at_once_and_warns_unless_closed(
         gc.enable()
 
 
-@on_virtual_time
 async def test_other_watchers_keep_the_poll_task_running() -> None:
     async with client_of(service := one_row()) as client:
         staying = client.watch.orders("me", ["A1"], interval=10)
@@ -140,7 +141,6 @@ async def test_other_watchers_keep_the_poll_task_running() -> None:
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=list(STREAMS))
-@on_virtual_time
 async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[Client], Watcher[Any]]) -> None:
     async with client_of(one_row()) as client:
         waiting, idle, unused = stream(client), stream(client), stream(client)
@@ -158,7 +158,6 @@ async def test_closed_client_ends_every_watcher_with_an_error(stream: Callable[[
             await anext(watcher)
 
 
-@on_virtual_time
 async def test_closed_client_cancels_a_poll_under_way() -> None:
     service = one_row(latency=1000)
     async with client_of(service) as client:
@@ -174,7 +173,6 @@ async def test_closed_client_cancels_a_poll_under_way() -> None:
             await waiting
 
 
-@on_virtual_time
 async def test_watcher_made_after_closing_gets_the_error() -> None:
     client = client_of(one_row())
     async with client:
@@ -183,7 +181,6 @@ async def test_watcher_made_after_closing_gets_the_error() -> None:
         await anext(client.watch.orders("me", ["A1"]))
 
 
-@on_virtual_time
 async def test_closed_client_error_comes_after_due_changes() -> None:
     async with client_of(one_row()) as client:
         watcher = client.watch.orders("me", ["A1"])
@@ -195,7 +192,6 @@ async def test_closed_client_error_comes_after_due_changes() -> None:
 
 
 @pytest.mark.parametrize("turns", range(12))
-@on_virtual_time
 async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     """Cancelled while it waits, ends or closes: the task ends there, and no poll survives."""
 
@@ -216,6 +212,7 @@ async def test_cancellation_at_any_suspension_is_raised(turns: int) -> None:
     assert asyncio.get_running_loop().time() == 0
 
 
+@pytest.mark.virtual_time(False)
 async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
     async def fetch() -> list[int]:
         return [1]
@@ -236,7 +233,6 @@ async def test_watcher_collected_in_another_thread_wakes_the_loop() -> None:
 
 
 @pytest.mark.parametrize("turns", range(8))
-@on_virtual_time
 async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) -> None:
     async def fetch() -> list[int]:
         raise NotFoundError("gone")
@@ -266,7 +262,6 @@ FETCHES: dict[str, Callable[[Client], Callable[[], Awaitable[Any]]]] = {
 
 
 @pytest.mark.parametrize("fetch", FETCHES.values(), ids=list(FETCHES))
-@on_virtual_time
 async def test_closed_client_ends_poll_with_an_error(fetch: Callable[[Client], Callable[[], Awaitable[Any]]]) -> None:
     async with client_of(FakeTransport(ok({"items": [{"name": "Tech"}]}))) as client:
         changes = poll(fetch(client), key=str, interval=3600)
@@ -282,7 +277,6 @@ async def test_closed_client_ends_poll_with_an_error(fetch: Callable[[Client], C
         await anext(changes)
 
 
-@on_virtual_time
 async def test_closed_client_ends_poll_paced_by_it() -> None:
     async def fetch() -> list[int]:
         return [1]
@@ -296,7 +290,6 @@ async def test_closed_client_ends_poll_paced_by_it() -> None:
         await anext(changes)
 
 
-@on_virtual_time
 async def test_closed_client_cancels_the_fetch_of_poll_under_way() -> None:
     async with client_of(one_row(latency=1000)) as client:
         pending = asyncio.ensure_future(anext(poll(client.watchlists.list, key=str, interval=3600)))
@@ -307,7 +300,6 @@ async def test_closed_client_cancels_the_fetch_of_poll_under_way() -> None:
         await pending
 
 
-@on_virtual_time
 async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> None:
     async def fetch() -> list[str]:
         async with client_of(FakeTransport(ok({"items": [{"name": f"at {len(fetched)}"}]}))) as own:
@@ -320,7 +312,6 @@ async def test_poll_over_a_client_of_its_own_goes_on_when_that_is_closed() -> No
     assert kinds == ["added", "added", "removed"]
 
 
-@on_virtual_time
 async def test_poll_that_never_called_a_client_survives_its_end() -> None:
     async def fetch() -> list[int]:
         return [int(asyncio.get_running_loop().time())]
@@ -333,7 +324,6 @@ async def test_poll_that_never_called_a_client_survives_its_end() -> None:
         assert (await anext(changes)).kind == "added"
 
 
-@on_virtual_time
 async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
     times: list[float] = []
 

@@ -16,7 +16,8 @@ from brokerage_async.watch.diff import UNCHANGED
 from brokerage_async.watch.feed import ConditionalExecutor, Feed, Feeds, conditional_fetch
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, fail, ok
-from tests.loops import on_virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 SCHEDULE = Schedule(interval=2.0)
 
@@ -50,6 +51,7 @@ def test_get_same_list_and_schedule_is_one_feed() -> None:
     assert len(session.closing) == 3
 
 
+@pytest.mark.virtual_time(False)
 async def test_get_feed_that_has_ended_is_replaced() -> None:
     session: Any = Session()
     feeds = Feeds(session, lambda: datetime.now(UTC))
@@ -81,7 +83,6 @@ def client_of(transport: FakeTransport) -> Client:
 
 
 class TestConditionalFetch:
-    @on_virtual_time
     async def test_equal_body_is_unchanged(self) -> None:
         transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
         async with client_of(transport) as client:
@@ -90,7 +91,6 @@ class TestConditionalFetch:
         names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
         assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
 
-    @on_virtual_time
     async def test_previous_body_is_passed_to_the_transport(self) -> None:
         transport = FakeTransport(listed("a"), listed("b"), listed("b"))
         async with client_of(transport) as client:
@@ -99,7 +99,6 @@ class TestConditionalFetch:
                 await fetch()
         assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
 
-    @on_virtual_time
     async def test_failure_in_between_keeps_the_previous_body(self) -> None:
         transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
         async with client_of(transport) as client:
@@ -109,7 +108,6 @@ class TestConditionalFetch:
                 await fetch()
             assert await fetch() is UNCHANGED
 
-    @on_virtual_time
     async def test_two_fetches_are_independent(self) -> None:
         async with client_of(FakeTransport(listed("a"))) as client:
             for _ in range(2):
@@ -118,7 +116,6 @@ class TestConditionalFetch:
 
 
 class TestConditionalExecutor:
-    @on_virtual_time
     async def test_reread_and_pages_are_delegated(self) -> None:
         async with client_of(FakeTransport(listed("a"))) as client:
             executor = ConditionalExecutor(client.session)
