@@ -109,7 +109,6 @@ class PostgresServer:
 
     def kill(self) -> None:
         """Kill the postmaster and every process of it with SIGKILL."""
-        assert self._process is not None
         number = self._process.pid
         children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
         for process in (number, *map(int, children)):
@@ -157,7 +156,6 @@ class Link:
 
     def __init__(self, dsn: str, folder: Path, delay: float) -> None:
         where = re.search(r"host=(\S+)", dsn)
-        assert where is not None
         self._server = f"{where[1]}/.s.PGSQL.5432"
         self._dsn = dsn.replace(where[0], f"host={folder}")
         self._delay = delay

@@ -20,7 +20,6 @@ def altered(name: str, change: Callable[[Any], Any]) -> faults.Fault:
     """Process the request, and change the JSON of the answer."""
 
     def answer(response: Response | None) -> Response:
-        assert response is not None
         if response.status >= 300:
             return response
         return attrs.evolve(response, body=json.dumps(change(json.loads(response.body))).encode())

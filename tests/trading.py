@@ -271,7 +271,6 @@ class CancelledAt(Generic[T]):
             self.reached += 1
             if self.reached == self._suspension:
                 task = asyncio.current_task()
-                assert task is not None
                 task.cancel()
             try:
                 yield waited_for

@@ -47,7 +47,6 @@ def test_demo_ctrl_c_leaves_cleanly() -> None:
         [sys.executable, "-u", "-X", "dev", "-W", "error", "-m", "brokerage_async", "demo"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert program.stdout is not None
     program.stdout.readline()  # the simulator is up
     time.sleep(0.1)
     program.send_signal(signal.SIGINT)

@@ -41,8 +41,6 @@ def load() -> Load:
 
     def load(name: str) -> ModuleType:
         specification = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
-        assert specification is not None
-        assert specification.loader is not None
         module = importlib.util.module_from_spec(specification)
         specification.loader.exec_module(module)
         return module

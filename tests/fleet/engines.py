@@ -78,7 +78,6 @@ class EngineServer:
     def kill(self) -> None:
         """Kill it with SIGKILL."""
         self._signal(signal.SIGKILL)
-        assert self._process is not None
         self._process.wait()
 
     def pause(self) -> None:

@@ -102,7 +102,6 @@ async def test_request_whose_guard_objects_while_it_waits_for_a_connection_is_wi
 async def test_connector_is_guarded_once_however_many_clients_share_it() -> None:
     async with aiohttp.ClientSession() as session:
         connector = session.connector
-        assert connector is not None
         guard_connector(connector)
         guarded = connector.connect
         for _ in range(3):

@@ -118,7 +118,6 @@ async def test_a_claim_is_exclusive_until_it_ends(journal: Journal) -> None:
     assert await journal.claim(KEY, owner="b", lease=LONG) is None
     assert await journal.renew(KEY, owner="a", lease=NO_TIME)
     taken = await journal.claim(KEY, owner="b", lease=LONG)
-    assert taken is not None
     assert taken.owner == "b"
     assert not await journal.renew(KEY, owner="a", lease=LONG)
     assert not await journal.release(KEY, owner="a", note="")
@@ -129,7 +128,6 @@ async def test_a_repeated_claim_is_not_another_worker(journal: Journal) -> None:
     first = await journal.claim(KEY, owner="b", lease=LONG)  # the acknowledgement of this one was lost
     again = await journal.claim(KEY, owner="b", lease=LONG)
     assert first is not None
-    assert again is not None
     assert again.owner == "b"
     assert await journal.claim(KEY, owner="c", lease=LONG) is None
 
@@ -413,10 +411,8 @@ def claim_in_processes(durable: Durable, count: int) -> list[list[str]]:
         for n in range(count)
     ]
     for process in processes:
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
     for process in processes:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
     return [process.communicate(timeout=30)[0].split() for process in processes]

@@ -37,7 +37,6 @@ async def test_another_journal_reads_what_one_has_written(tmp_path: Path) -> Non
     async with SqliteJournal(tmp_path / "j") as one, SqliteJournal(str(tmp_path / "j")) as other:
         await one.open(KEY, b"\0\xff", owner="a", lease=30)
         found = await other.find(KEY)
-        assert found is not None
         assert found.body == b"\0\xff"
         assert await other.close(KEY, owner="a", state=EntryState.PLACED, order_id="7")
         assert not await one.renew(KEY, owner="a", lease=30)
@@ -133,7 +132,6 @@ async def test_says_that_the_disk_is_full_and_recovers(tmp_path: Path) -> None:
     async with SqliteJournal(tmp_path / "orders.journal") as journal:
         await journal.now()
         connection = journal._file._connection
-        assert connection is not None
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(JournalError, match=r"orders\.journal cannot be used: database or disk is full"):
@@ -235,7 +233,6 @@ async def test_memory_a_lease_ends_when_the_clock_says_so() -> None:
     assert await journal.claim(KEY, owner="b", lease=30) is None
     clock.seconds += 0.1
     taken = await journal.claim(KEY, owner="b", lease=30)
-    assert taken is not None
     assert taken.owner == "b"
 
 

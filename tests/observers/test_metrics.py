@@ -31,7 +31,6 @@ class Collected:
 
     def points(self) -> dict[str, list[tuple[dict[str, Any], Any]]]:
         data = self.reader.get_metrics_data()
-        assert data is not None
         (scope,) = data.resource_metrics[0].scope_metrics
         return {
             metric.name: [

@@ -259,8 +259,6 @@ async def test_known_orders_are_answered_or_refused_without_sending() -> None:
         first = await here.entry.place(here.account, order("mine"))
         again = await here.another_entry().place(here.account, order("mine"))
         assert again.outcome is Outcome.PLACED
-        assert again.order is not None
-        assert first.order is not None
         assert again.order.id == first.order.id
         assert "journaled before" in again.note
         assert here.sim.ledger.count("orders.submit") == here.sim.ledger.count("orders.dry_run") == 1
@@ -654,7 +652,6 @@ async def test_place_cancelled_with_every_task_while_it_claims_an_entry_leaves_n
     (before,) = await journal.entries()
     cancelled = await place_until_shutdown(here, journal, 0.005)
     await asyncio.sleep(1)
-    assert cancelled is not None
     assert cancelled.__notes__ == [
         f"order mine of account {here.account} may have been placed: recover() will look for it"
     ]
@@ -681,7 +678,6 @@ async def test_place_cancelled_at_its_very_end_ends_cancelled(here: Floor) -> No
 async def _await(work: CancelledAt[Any]) -> None:
     await work
     task = asyncio.current_task()
-    assert task is not None
     assert not task.cancelling(), "the cancellation was swallowed"
 
 

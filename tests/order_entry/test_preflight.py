@@ -20,7 +20,6 @@ def previewed(**fields: object) -> models.PlacedOrderResponse:
 @pytest.mark.parametrize("errors", [{"code": "x"}, ["x"], "x", [None], [{"code": "x"}], [{}], 1])
 def test_errors_stop_an_order_also_when_they_cannot_be_read(errors: object) -> None:
     stopped = rejection(previewed(errors=errors), True)
-    assert stopped is not None
     assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, "preflight_errors")
 
 
@@ -29,7 +28,6 @@ def test_warnings_that_cannot_be_read_stop_an_order_unless_all_are_allowed(warni
     preview = previewed(warnings=warnings)
     for allowed in (False, ("x",)):
         stopped = rejection(preview, allowed)
-        assert stopped is not None
         assert stopped.error.code == "preflight_warnings"
     assert rejection(preview, True) is None
 
@@ -42,7 +40,6 @@ def test_nothing_is_no_error(nothing: object) -> None:
 def test_a_preview_that_shows_nothing_known_stops_an_order() -> None:
     for answer in ({}, {"something": "else"}):
         stopped = rejection(models.converter.structure(answer, models.PlacedOrderResponse), True)
-        assert stopped is not None
         assert stopped.outcome is Outcome.NOT_SENT
 
 
@@ -56,14 +53,12 @@ def test_one_code_as_text_is_that_code_and_no_other() -> None:
 )
 def test_rejection_names_its_operation_and_lists_the_messages(field: str, allowed: bool, code: str) -> None:
     stopped = rejection(previewed(**{field: [{"code": "c", "message": "m"}]}), allowed, "complex_orders.dry_run")
-    assert stopped is not None
     assert (stopped.outcome, stopped.error.operation) == (Outcome.REFUSED, "complex_orders.dry_run")
     assert (stopped.error.code, stopped.error.errors) == (code, (ErrorDetail("c", "m"),))
 
 
 def test_rejection_of_a_blank_preview_names_its_operation_and_says_that_nothing_was_submitted() -> None:
     stopped = rejection(models.converter.structure({}, models.PlacedOrderResponse), True, "complex_orders.dry_run")
-    assert stopped is not None
     assert stopped.error.operation == "complex_orders.dry_run"
     assert "the order was not submitted" in str(stopped.error)
 
@@ -73,7 +68,6 @@ def test_answer_with_nothing_but_an_unreadable_list_is_not_blank(field: str) -> 
     answer = models.converter.structure({field: "x"}, models.PlacedOrderResponse)
     assert not is_blank(answer)
     stopped = rejection(answer, False)
-    assert stopped is not None
     assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, f"preflight_{field}")
 
 

@@ -114,7 +114,6 @@ def test_bytes_of_no_order_prove_nothing(body: bytes) -> None:
 def test_terms_are_those_of_the_bytes() -> None:
     body = b'{"order-type":"Limit","price":"1.50","legs":[{"symbol":"AAPL","quantity":"10"}],"new-field":1}'
     terms = terms_of(body, NewOrder)
-    assert terms is not None
     assert (terms.order_type, terms.price, terms.legs[0].symbol) == ("Limit", Decimal("1.50"), "AAPL")
     assert terms.extra == {"new-field": 1}
 

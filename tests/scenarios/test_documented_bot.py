@@ -18,7 +18,6 @@ PAGE = (ROOT / "docs" / "programs.md").read_text("utf-8")
 def bot() -> str:
     """Return the first program of the page, with little patience."""
     found = re.search(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    assert found is not None
     assert "PATIENCE = 1.0" in found[1]
     return found[1].replace("PATIENCE = 1.0", "PATIENCE = 0.1")
 

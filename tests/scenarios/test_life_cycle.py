@@ -212,7 +212,6 @@ class Interrupted:
                 self.awaits += 1
                 if self.awaits == self._at:
                     task = asyncio.current_task()
-                    assert task is not None
                     task.cancel()
                 try:
                     value = yield waiting

@@ -53,7 +53,6 @@ async def test_a_full_disk_stops_the_order_and_says_so(tmp_path: Path) -> None:
     async with Simulator(**options) as sim, sim.client() as client, SqliteJournal(tmp_path / "j") as journal:
         await journal.now()
         connection = journal._file._connection
-        assert connection is not None
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")
         await fill(journal)

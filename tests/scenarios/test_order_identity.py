@@ -90,7 +90,6 @@ async def test_answer_without_an_identifier_is_read_back(here: Floor) -> None:
     for name, number in (("named", None), ("misled", mine.order_id)):
 
         def nameless(response: Response | None, number: str | None = number) -> Response:
-            assert response is not None
             body = response.body.replace(b'"external-identifier"', b'"unknown"')
             if number is not None:
                 body = b'{"data":{"order":{"id":' + number.encode() + b"}}}"

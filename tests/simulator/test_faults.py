@@ -91,7 +91,6 @@ def test_fault_decides_processing_and_response(
 def test_body_replaces_the_real_one_and_handle_takes_no_fault(harness: Harness) -> None:
     request = Request(method="GET", url="http://simulator.invalid/watchlists", headers=harness.headers)
     served = harness.brokerage.serve(request, harness.now, faults.body(b"{}"))
-    assert served.response is not None
     assert (served.response.status, served.response.body) == (200, b"{}")
     harness.sim.faults.add("*", ".", "status(503)", times=None)
     assert harness.place(limit())

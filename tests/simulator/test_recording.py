@@ -38,7 +38,6 @@ async def test_restored_simulator_has_the_same_future(tmp_path: Path, kept: bool
         assert sim.price("AAPL") > 100
     assert futures[0] == futures[1] != before
     if kept:
-        assert sim._file is not None
         assert len(sim._file.entries()) == len(snapshot.entries)
         sim._file.close()
 

@@ -99,7 +99,6 @@ async def test_a_file_that_is_moved_while_an_entry_is_written_is_noticed(tmp_pat
     async with SqliteJournal(path) as journal:
         await journal.now()
         identity = journal._file._identity
-        assert identity is not None
         journal._file._identity = MovedMeanwhile(identity.subject, identity.files)
         with pytest.raises(JournalError, match="moved or deleted"):
             await journal.open(KEY, b"", owner="a", lease=30)

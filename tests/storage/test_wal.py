@@ -142,7 +142,6 @@ async def test_frames_of_the_log_before_are_no_damage(tmp_path: Path) -> None:
         for number in range(ENTRIES):
             await journal.open(key(number), b"x" * 100, owner="a", lease=30)
         connection = journal._file._connection
-        assert connection is not None
         connection.execute("PRAGMA wal_checkpoint(RESTART)")
         for number in range(ENTRIES, ENTRIES + 5):
             await journal.open(key(number), b"", owner="a", lease=30)

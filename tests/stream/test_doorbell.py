@@ -123,7 +123,6 @@ async def test_positions_balances_and_alerts_ring_too(sim: Simulator, client: Cl
 async def test_wait_for_one_order_uses_push(sim: Simulator, client: Client) -> None:
     account, loop = sim.account_numbers[0], asyncio.get_running_loop()
     placed = await client.orders.submit(account, buy())
-    assert placed.order is not None
     start = loop.time()
     order = await client.watch.order("me", account, str(placed.order.id), interval=600, push=True)
     assert order.status == "Filled"

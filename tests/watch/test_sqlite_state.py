@@ -154,7 +154,6 @@ async def test_full_disk_is_reported_and_nothing_is_half_written(tmp_path: Path)
     state = SqliteState(tmp_path / "watch.db")
     await state.open("orders")
     thread = state._thread
-    assert thread is not None
     pages = await thread.run(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
     await thread.run(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
     many = [attrs.evolve(ADDED, sequence=n, after=b"x" * 10_000) for n in range(1, 9)]

@@ -15,7 +15,6 @@ DECIMAL = {"format": "decimal", "pattern": r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]
 
 def written(component: str, key: str) -> Node:
     schemas = GARDEN.root("garden.yaml").get("schemas")
-    assert schemas is not None
     schema = schemas.get(component)
     properties = schema.unresolved("properties") if schema else None
     found = properties.unresolved(key) if properties else None

@@ -89,12 +89,10 @@ def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> 
     schemas = "schemas: {A: {type: string, description: old}}"
     root = document(tmp_path, 'a: {$ref: "common.yaml#/schemas/A", description: new}', common=schemas).root()
     node = root.get("a")
-    assert node is not None
     assert (node.file, node.json_path, node.component) == ("common.yaml", "$.schemas.A", "A")
     assert node.value == {"type": "string", "description": "new"}
     root = document(tmp_path, 'a: {$ref: "#/b"}\nb: {}').root()
     node = root.unresolved("a")
-    assert node is not None
     assert (node.reference(), node.component) == ("#/b", None)
     assert root.unresolved("c") is None
     assert root.get("c") is None
@@ -111,7 +109,6 @@ def test_node_get_resolves_a_reference_and_overlays_siblings(tmp_path: Path) -> 
 def test_node_dangling_reference_is_a_problem_at_its_place(reference: str, problem: str, tmp_path: Path) -> None:
     schema = document(tmp_path, f'schemas: {{A: {{}}}}\na: {{$ref: "{reference}"}}')
     node = schema.root().get("a")
-    assert node is not None
     assert node.members == {}
     [found] = schema.problems
     assert found.startswith("openapi.yaml: $.a: ")

@@ -106,7 +106,6 @@ class Database(SqlJournal):
         text = self._texts.get(statement)
         if text is None:
             text = self._texts[statement] = text_of(statement, table="entries", now=":now")
-        assert self._connection is not None
         return self._connection.execute(text, {**values, "now": self._clock()}).fetchall()
 
     async def aclose(self) -> None:

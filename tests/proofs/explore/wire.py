@@ -301,7 +301,6 @@ class Change(Exchange):
 
     def post(self) -> None:
         life, call = self.world.life, self.process.call_now()
-        assert life is not None
         assert call is not None
         self.place = len(life.sent)
         life.sent.append((call, False))
@@ -317,7 +316,6 @@ class Change(Exchange):
 
     def process_change(self) -> None:
         life = self.world.life
-        assert life is not None
         answer, is_refused = life.answer(self.name)
         call, _ = life.sent[self.place]
 

@@ -272,7 +272,6 @@ class World:
         process.observe("killed")
 
     def _move(self) -> None:
-        assert self.file is not None
         self.moves += 1
         self.file.move()
 

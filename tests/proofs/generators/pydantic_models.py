@@ -46,8 +46,6 @@ def generated(bundle: Path, folder: Path) -> ModuleType:
     )
     generate(bundle, config=config)
     spec = importlib.util.spec_from_file_location("generated_pydantic_models", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module  # where pydantic looks for the names in annotations
     spec.loader.exec_module(module)

@@ -50,7 +50,6 @@ class ClientRun:
 def first_future_option(simulator: Simulator) -> str:
     """Return the symbol of a future option that is listed."""
     chain = simulator.brokerage.state.catalogue.chain("ES")
-    assert chain is not None
     return chain.table.definitions[0].symbol
 
 

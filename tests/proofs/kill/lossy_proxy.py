@@ -62,7 +62,6 @@ class LossyProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._listener is not None
         self._listener.close()
         for link in self._links:
             link.cancel()
@@ -72,7 +71,6 @@ class LossyProxy:
     @property
     def dsn(self) -> str:
         """The connection string of the way through the proxy."""
-        assert self._listener is not None
         port = self._listener.sockets[0].getsockname()[1]
         return f"host=127.0.0.1 port={port} user=journal dbname=postgres sslmode=disable gssencmode=disable"
 

@@ -62,14 +62,12 @@ class ScriptedBrokerage:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._runner is not None
         await asyncio.gather(*self._late)
         await self._runner.cleanup()
 
     @property
     def base_url(self) -> str:
         """Where it listens."""
-        assert self._runner is not None
         return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def _answer(self, http: web.BaseRequest) -> web.StreamResponse:

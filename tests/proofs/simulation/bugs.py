@@ -92,7 +92,6 @@ def no_single_flight() -> Patches:
     async def get(self: TokenManager) -> str:
         grant = await self._exchange(self._credentials)
         await self._accept(grant, asyncio.get_running_loop().time())
-        assert self._lease is not None
         return self._lease.authorization
 
     return [patch.object(TokenManager, "get", get)]

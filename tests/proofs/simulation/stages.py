@@ -133,7 +133,6 @@ class TaggingTransport:
             if times > 1:
                 self._record.violate(f"send {tag} of call {self._calls[int(tag)]} arrived {times} times")
         runner = sim._server._runner  # only the server sees connections left open by the client
-        assert runner is not None
         assert runner.server is not None
         left = [connection for connection in runner.server.connections if connection.transport is not None]
         if left:

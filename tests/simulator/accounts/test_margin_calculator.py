@@ -43,7 +43,6 @@ def test_requirement_of_options_and_spreads(harness: Harness) -> None:
 
 def test_requirement_of_covered_calls(harness: Harness) -> None:
     share = harness.state.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
-    assert share is not None
     call, put = option("AAPL  260717C00210000", harness), option("AAPL  260717P00190000", harness)
     higher = option("AAPL  260717C00215000", harness)
     prices = {share.symbol: SPOT, call.symbol: Decimal(7), put.symbol: Decimal(6), higher.symbol: Decimal(5)}

@@ -40,7 +40,6 @@ def net(row: dict[str, str]) -> Decimal:
 def test_bookings_of_every_account_add_up(harness: Harness) -> None:
     for number in harness.accounts:
         account = harness.state.accounts.get(number)
-        assert account is not None
         assert account.cash == sum(map(net, harness.rows(f"/accounts/{number}/transactions")))
     (row,) = harness.rows(f"/accounts/{harness.account}/transactions")
     assert row["transaction-type"] == "Money Movement"
@@ -61,5 +60,4 @@ def test_trade_of_a_future_is_worth_the_gain_on_what_it_closes(harness: Harness)
         values[row["action"], row["value-effect"]] += Decimal(row["value"])
     assert values == {("Buy to Open", "None"): 0, ("Sell to Close", "Credit"): 2 * 50 * Decimal("10.25")}
     account = harness.state.accounts.get(harness.account)
-    assert account is not None
     assert account.cash == sum(map(net, [*closed, deposit]))

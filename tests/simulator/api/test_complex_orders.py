@@ -27,7 +27,6 @@ def test_list_live_and_single_complex_orders(harness: Harness) -> None:
     response = harness.ask("GET", f"/accounts/{account}/complex-orders")
     listed = codec.decode(OPERATIONS["complex_orders.list"], response.body, strict=True)
     assert [each.type for each in listed.value] == ["PAIRS", "OCO", "OTOCO"]
-    assert listed.pagination is not None
     assert listed.pagination.per_page == 10
     body = harness.ask("GET", f"/accounts/{account}/complex-orders/live").body
     assert codec.decode(OPERATIONS["complex_orders.live"], body, strict=True).value == listed.value

@@ -40,7 +40,6 @@ def test_holidays_and_half_days_match_the_exchange() -> None:
     assert sorted(half_days(2025)) == [date(2025, 7, 3), date(2025, 11, 28), date(2025, 12, 24)]
     assert sorted(half_days(2026)) == [date(2026, 11, 27), date(2026, 12, 24)]
     session = EQUITY.session(date(2026, 11, 27))
-    assert session is not None
     assert session.close == at("2026-11-27T18:00:00+00:00")
     first, last = date(2026, 1, 1), date(2027, 12, 31)
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
@@ -64,12 +63,9 @@ def test_offsets_agree_with_the_time_zone_database() -> None:
 
 def test_sessions_follow_daylight_saving_and_skip_days_without_one() -> None:
     before, after = EQUITY.session(date(2026, 3, 6)), EQUITY.session(date(2026, 3, 9))
-    assert before is not None
-    assert after is not None
     assert before.open == at("2026-03-06T14:30:00+00:00")
     assert after.open == at("2026-03-09T13:30:00+00:00")
     session = CALENDARS["CME"].current(at("2026-06-14T23:00:00+00:00"))
-    assert session is not None
     assert session.day == date(2026, 6, 15)
     assert EQUITY.following(date(2026, 7, 2)).day == date(2026, 7, 6)
     assert EQUITY.preceding(date(2026, 7, 6)).day == date(2026, 7, 2)
@@ -91,5 +87,4 @@ def test_sessions_follow_daylight_saving_and_skip_days_without_one() -> None:
 )
 def test_state_by_time_of_day(moment: str, state: str) -> None:
     session = EQUITY.session(date(2026, 6, 10))
-    assert session is not None
     assert session.state(at(moment)) == state

@@ -26,7 +26,6 @@ def test_events_are_past_ordered_and_announced() -> None:
     assert min(amounts) > Decimal(0)
     events = CompanyEvents(KeyedRandom(1))
     expected = events.next_report(EQUITIES["AAPL"], NOW)
-    assert expected is not None
     assert expected[0] > local_date(NOW)
     reported = events.earnings(EQUITIES["AAPL"], NOW + 200 * DAY)
     assert expected in reported

@@ -15,6 +15,5 @@ def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
     sol = CRYPTOCURRENCIES["SOL/USD"]
     row, precision = sol.row(), sol.precision()
     assert (row.symbol, row.streamer_symbol, row.description) == ("SOL/USD", "SOL/USD:CXTALP", "Solana to USD")
-    assert row.destination_venue_symbols is not None
     assert precision.value == row.destination_venue_symbols[0].max_quantity_precision == 8
     assert sol.instrument().collection is None

@@ -44,7 +44,6 @@ def test_chain_rows_are_complete_and_tradable(code: str) -> None:
     assert len({tuple(row) for row in rows}) == 1
     for row in rows[::50]:
         instrument = future_option_instrument(row["symbol"])
-        assert instrument is not None
         assert instrument.underlying == row["underlying-symbol"]
         assert instrument.strike == Decimal(row["strike-price"])
         assert str(instrument.expires) == row["expiration-date"]
@@ -58,11 +57,9 @@ def test_options_of_every_product_are_tradable_and_end_before_their_future() -> 
     for code, product in FUTURES.items():
         [option] = FutureOptionChain(product, 1, TODAY).table.definitions
         instrument = future_option_instrument(option.symbol)
-        assert instrument is not None
         assert instrument.underlying == f"/{code}M6"
     for expiration in FutureOptionChain(FUTURES["ES"], 20_000, TODAY).expirations:
         future = future_instrument(expiration.contract.symbol, TODAY)
-        assert future is not None
         assert future.expires is not None
         assert expiration.day <= future.expires
     assert len(option_products()) == 6 * len(FUTURES)

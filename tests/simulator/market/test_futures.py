@@ -14,7 +14,6 @@ TODAY = date(2026, 6, 10)
 @for_each("code", FUTURES)
 def test_future_of_every_product(code: str) -> None:
     instrument = future_instrument(f"/{code}Z6", TODAY)
-    assert instrument is not None
     assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", FUTURES[code].multiplier)
 
 
@@ -35,7 +34,6 @@ def test_invalid_future_symbol_is_none(symbol: str) -> None:
 )
 def test_year_of_a_future_is_at_most_one_before_today(symbol: str, expires: date) -> None:
     instrument = future_instrument(symbol, TODAY)
-    assert instrument is not None
     assert instrument.expires == expires
 
 
@@ -49,7 +47,6 @@ def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
         (False, False, False), (True, True, False), (True, False, True),
     ]  # fmt: skip
     assert (rows[1].symbol, rows[1].streamer_symbol, rows[1].roll_target_symbol) == ("/CLM6", "/CLM26:XCME", "/CLU6")
-    assert rows[1].future_product is not None
     assert rows[1].future_product.option_products is None
 
 

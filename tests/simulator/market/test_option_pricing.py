@@ -71,7 +71,6 @@ def test_quotes_are_the_ticks_around_the_value_and_follow_the_underlying() -> No
             for right in OptionType:
                 symbol = occ_symbol("AAPL", expires, right, Decimal(strike))
                 option = prices._catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
-                assert option is not None
                 quote, theory = prices.market(option, START), prices.theory(option, START)
                 worth = Decimal(theory.price).quantize(Decimal("0.00000001"))
                 assert option.is_on_tick(quote.bid)

@@ -25,7 +25,6 @@ def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harn
     harness.wait(10)
     views, account = views_of(harness)
     order = harness.state.order_store.get(account, identifier)
-    assert order is not None
     position = views.position(account, order.legs[0].instrument, order, harness.now)
     [listed] = harness.rows(f"/accounts/{harness.account}/positions")
     assert str(position["order-id"]) == identifier
@@ -34,7 +33,6 @@ def test_position_is_that_of_the_list_and_ends_with_direction_zero(harness: Harn
     harness.wait(10)
     views, account = views_of(harness)
     order = harness.state.order_store.get(account, identifier)
-    assert order is not None
     position = views.position(account, order.legs[0].instrument, order, harness.now)
     assert (float(position["quantity"]), position["quantity-direction"]) == (0, "Zero")
 

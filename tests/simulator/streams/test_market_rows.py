@@ -31,7 +31,6 @@ def option_of(harness: Harness) -> str:
 def test_row_has_every_column_that_a_client_asks_for(harness: Harness, rows: MarketRows, kind: str) -> None:
     symbol = option_of(harness) if kind in ("Greeks", "TheoPrice") else "AAPL"
     row = rows.row(kind, symbol, harness.now)
-    assert row is not None
     assert set(default_columns(kind)) <= set(row)
     assert (row["eventType"], row["eventSymbol"]) == (kind, symbol)
     assert ("index" in row) == (MARKET_EVENTS[kind] in INDEXED)
@@ -46,8 +45,6 @@ def test_only_options_have_greeks(harness: Harness, rows: MarketRows) -> None:
 def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, rows: MarketRows) -> None:
     harness.sim.set_price("AAPL", "123.40")
     quote, trade = rows.row("Quote", "AAPL", harness.now), rows.row("Trade", "AAPL", harness.now)
-    assert quote is not None
-    assert trade is not None
     assert quote["bidPrice"] < trade["price"] == 123.4 < quote["askPrice"]
     symbol = option_of(harness)
     assert rows.underlying(symbol) == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
@@ -92,7 +89,6 @@ def test_candles_are_a_snapshot_newest_first_with_a_marker_at_its_end(harness: H
     found = candles(rows, harness, MAX_CANDLES + 50)
     assert (len(found), found[-1]["eventFlags"]) == (MAX_CANDLES + 1, 16)
     present = rows.row("Candle", "AAPL{=m}", harness.now)
-    assert present is not None
     assert (present["index"], present["eventFlags"]) == (candles(rows, harness, 3)[0]["index"], 0)
 
 

@@ -38,7 +38,6 @@ def test_opening_costs_fees_and_gains_nothing(harness: Harness) -> None:
     assert gains(harness, later=YEAR) is None
     trade(harness, 4000)
     found = gains(harness)
-    assert found is not None
     assert (found.account_number, found.symbol, found.instrument_type) == (harness.account, "AAPL", "Equity")
     assert (found.yearly_realized_gain, found.realized_lot_gain) == (0, 0)
     assert found.fees is not None
@@ -53,6 +52,5 @@ def test_gain_is_realized_by_the_part_that_is_closed(harness: Harness, price: in
     harness.sim.set_price("AAPL", price)
     trade(harness, 3, "Sell to Close")
     found = gains(harness)
-    assert found is not None
     assert found.yearly_realized_gain == found.realized_lot_gain == Decimal(abs(gain))
     assert found.yearly_realized_gain_effect == ("Credit" if gain > 0 else "Debit")

@@ -82,7 +82,6 @@ def test_spread_is_filled_before_its_last_fills() -> None:
             harness.wait(0.02)
         assert [each["remaining-quantity"] for each in order["legs"]] == [0, open_at_first]
         account = harness.state.accounts.get(harness.account)
-        assert account is not None
         assert len(account.positions) == 2 - open_at_first
         before = order["updated-at"]
         harness.wait(21)
@@ -335,7 +334,6 @@ def test_histories_are_legal_and_quantities_balance(seed: int, plan: list[tuple[
     check_histories(harness)
     check_quantities(harness)
     account = harness.state.accounts.get(harness.account)
-    assert account is not None
     working = [order for order in harness.state.order_store.of([account]) if not order.is_terminal]
     assert account.reserved == sum((order.reserved for order in working), Decimal(0))
 

@@ -114,7 +114,6 @@ def test_option_on_a_future_delivers_it_unless_both_expire_together(harness: Har
     assert chain is not None
     weekly = next(one for one in chain.expirations if not one.is_regular and one.day > state.catalogue.today)
     option = future_option_instrument(f"{weekly.symbol_start}C6000")
-    assert option is not None
     state.bookkeeping.open_position(account, option, LegAction.BUY_TO_OPEN, Decimal(1), Decimal(9), harness.now)
     harness.sim.set_price(option.underlying, 6050)
     wait_for_end(harness, option)

@@ -145,7 +145,6 @@ def test_replacement_never_trades_beside_its_original() -> None:
         replaced(harness, old, price="260.00")
         harness.wait(30)
         account = harness.state.accounts.get(harness.account)
-        assert account is not None
         assert account.held("AAPL") == 7
 
 
