@@ -65,22 +65,25 @@ def manager(endpoint: Endpoint, credentials: Any = REFRESH, **options: Any) -> T
     return TokenManager(credentials, endpoint, policy=POLICY, **options)
 
 
+def managed(*failures: TokenError | None, **options: float) -> tuple[TokenManager, Endpoint]:
+    endpoint = Endpoint(*failures, **options)
+    return manager(endpoint), endpoint
+
+
 async def sleep_until(moment: float) -> None:
     await asyncio.sleep(moment - now())
 
 
 class TestSingleFlight:
     async def test_get_ten_thousand_waiters_share_one_request(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         found = await asyncio.gather(*(tokens.get() for _ in range(10_000)))
         assert set(found) == {Secret("Bearer t1")}
         assert len(endpoint.asked) == 1
         assert now() == 1
 
     async def test_refresh_survives_cancellation_of_its_starter(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         starter, other = asyncio.create_task(tokens.get()), asyncio.create_task(tokens.get())
         await asyncio.sleep(0.5)
         starter.cancel()
@@ -89,8 +92,7 @@ class TestSingleFlight:
         assert len(endpoint.asked) == 1
 
     async def test_refresh_survives_cancellation_of_all_waiters(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         only = asyncio.create_task(tokens.get())
         await asyncio.sleep(0.5)
         only.cancel()
@@ -107,8 +109,7 @@ class TestSingleFlight:
 
 class TestAheadOfExpiry:
     async def test_peek_old_token_serves_during_the_refresh(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         await tokens.get()
         await sleep_until(781)
         assert tokens.peek(now()) == Secret("Bearer t1")
@@ -118,23 +119,20 @@ class TestAheadOfExpiry:
         assert endpoint.asked == [0, 781]
 
     async def test_get_waits_only_for_an_expiring_token(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens = manager(Endpoint())
         await tokens.get()
         await sleep_until(891)
         assert tokens.peek(now()) is None
         assert await tokens.get() == Secret("Bearer t2")
 
     async def test_idle_manager_requests_nothing(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         await tokens.get()
         await asyncio.sleep(100_000)
         assert len(endpoint.asked) == 1
 
     async def test_get_transient_background_failure_is_hidden(self) -> None:
-        endpoint = Endpoint(None, *[transient() for _ in range(6)])
-        tokens = manager(endpoint)
+        tokens = manager(Endpoint(None, *[transient() for _ in range(6)]))
         await tokens.get()
         await sleep_until(785)
         for _ in range(200):
@@ -144,15 +142,13 @@ class TestAheadOfExpiry:
 
     @pytest.mark.parametrize("lifetime", [0.001, 0.5, 1.0])
     async def test_get_token_expired_on_arrival_is_used_once(self, lifetime: float) -> None:
-        endpoint = Endpoint(latency=1.0, lifetime=lifetime)
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(latency=1.0, lifetime=lifetime)
         found = await asyncio.gather(*(tokens.get() for _ in range(100)))
         assert set(found) == {Secret("Bearer t1")}  # the service has the last word on it
         assert len(endpoint.asked) == 1
 
     async def test_one_refresh_per_lifetime_under_load(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
 
         async def reader() -> None:
             while now() < 3600:
@@ -167,15 +163,13 @@ class TestAheadOfExpiry:
 
 class TestRejectedToken:
     async def test_invalidate_current_token_is_replaced(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens = manager(Endpoint())
         old = await tokens.get()
         assert tokens.invalidate(old)
         assert await tokens.get() == Secret("Bearer t2")
 
     async def test_invalidate_old_token_keeps_the_newer_one(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         old = await tokens.get()
         tokens.invalidate(old)
         newer = await tokens.get()
@@ -185,8 +179,7 @@ class TestRejectedToken:
         assert len(endpoint.asked) == 2
 
     async def test_invalidate_every_fresh_token_rejected_pauses(self) -> None:
-        endpoint = Endpoint(latency=0.1)
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(latency=0.1)
         used: list[str] = []
         while now() < 300:
             with contextlib.suppress(TokenError):
@@ -209,8 +202,7 @@ class TestRejectedToken:
         assert tokens.invalidate(Secret("Bearer t6")) is True
 
     async def test_invalidate_accepted_tokens_never_pauses(self) -> None:
-        endpoint = Endpoint(latency=0.0)
-        tokens = manager(endpoint)
+        tokens = manager(Endpoint(latency=0.0))
         for number in range(1, 101):
             assert await tokens.get() == Secret(f"Bearer t{number}")
             tokens.accept(Secret(f"Bearer t{number}"))
@@ -227,8 +219,7 @@ class TestRejectedToken:
 
     async def test_invalidate_after_suspension_replaces_the_token(self) -> None:
         """Simulate a monotonic clock that stood still while the token expired."""
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens = manager(Endpoint())
         old = await tokens.get()
         assert tokens.peek(now()) == old
         tokens.invalidate(old)
@@ -238,8 +229,7 @@ class TestRejectedToken:
         loop = VirtualLoop()
 
         async def scene() -> None:
-            endpoint = Endpoint()
-            tokens = manager(endpoint)
+            tokens = manager(Endpoint())
             await tokens.get()
             loop.jump(40_000)
             assert tokens.peek(now()) is None
@@ -263,8 +253,7 @@ class TestFailures:
         assert endpoint.asked == [0, 6, 67]
 
     async def test_get_after_all_retries_pauses(self) -> None:
-        endpoint = Endpoint(*[transient() for _ in range(3)])
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(*[transient() for _ in range(3)])
         with pytest.raises(TokenError) as caught:
             await tokens.get()
         assert caught.value.transient
@@ -276,8 +265,7 @@ class TestFailures:
         assert await tokens.get() == Secret("Bearer t4")
 
     async def test_get_during_an_outage_limits_requests(self) -> None:
-        endpoint = Endpoint(*[transient() for _ in range(1000)], latency=0.01)
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(*[transient() for _ in range(1000)], latency=0.01)
         while now() < 600:
             with pytest.raises(TokenError):
                 await tokens.get()
@@ -285,8 +273,7 @@ class TestFailures:
         assert len(endpoint.asked) < 50
 
     async def test_get_rejected_credentials_are_remembered(self) -> None:
-        endpoint = Endpoint(terminal(), terminal())
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(terminal(), terminal())
         while now() < 100:
             with pytest.raises(TokenError) as caught:
                 await tokens.get()
@@ -339,8 +326,7 @@ class TestClose:
         assert now() == 1
 
     async def test_close_does_not_return_an_expired_token(self) -> None:
-        endpoint = Endpoint(lifetime=10)
-        tokens = manager(endpoint)
+        tokens, endpoint = managed(lifetime=10)
         await tokens.get()
         await asyncio.sleep(20)
         endpoint.latency = 1000
@@ -351,8 +337,7 @@ class TestClose:
             await waiter
 
     async def test_get_after_close_raises(self) -> None:
-        endpoint = Endpoint()
-        tokens = manager(endpoint)
+        tokens, endpoint = managed()
         await tokens.close()
         await tokens.close()
         with pytest.raises(ConfigurationError, match="closed"):

@@ -300,9 +300,6 @@ async def test_orders_that_cannot_be_cancelled_are_named() -> None:
     assert [order.status for order in server.ledger.orders(account_number=server.account_numbers[0])] == ["Cancelled"]
 
 
-# The command
-
-
 async def exit_of(monkeypatch: pytest.MonkeyPatch, server: Simulator, orders: bool = False, **options: Any) -> int:
     """Return the exit code of the command that talks to a simulator as to a service."""
 

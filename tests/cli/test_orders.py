@@ -37,9 +37,6 @@ def placed(service: Simulator) -> int:
     return len(service.ledger.orders(account_number=service.account_numbers[0]))
 
 
-# --- on the embedded simulator
-
-
 def test_dry_run_shows_buying_power_and_fees() -> None:
     result = simulated("dry-run", *BUY)
     assert result.exit_code == 0, result.output
@@ -104,9 +101,6 @@ def test_place_unknown_action_names_the_known_ones() -> None:
     result = simulated("place", "fly", "AAPL", "--yes")
     assert result.exit_code == 1
     assert "buy-to-open" in result.stderr
-
-
-# --- on a service
 
 
 def test_orders_json_follows_an_order_to_its_end(service: Simulator) -> None:
@@ -345,9 +339,6 @@ def test_cancel_ctrl_c_says_that_it_may_have_been_sent(monkeypatch: pytest.Monke
     result = simulated("cancel", "7", "--yes")
     assert result.exit_code == INTERRUPTED
     assert "the cancellation of order 7 may have been sent" in result.stderr
-
-
-# --- names to journals
 
 
 def test_open_journal_folder_that_cannot_be_made_is_one_message(

@@ -104,9 +104,6 @@ async def test_closed_entry_cannot_be_claimed_and_keeps_its_first_outcome(journa
     assert await journal.claim(KEY, owner="a", lease=LONG) is None
 
 
-# --- claims
-
-
 async def state_of(journal: Journal, key: EntryKey = KEY) -> JournalEntry:
     entry = await journal.find(key)
     assert entry is not None
@@ -178,9 +175,6 @@ async def test_many_workers_at_once_share_entries_without_overlap(journal: Journ
     assert sorted(entry.key.external_identifier for entry in taken) == [key.external_identifier for key in keys]
 
 
-# --- outcomes are fenced by ownership
-
-
 async def test_a_repeated_close_recognises_its_own_work(journal: Journal) -> None:
     await opened(journal)
     assert await journal.close(KEY, owner="a", state=EntryState.PLACED, order_id="77", note="first")
@@ -246,9 +240,6 @@ async def test_abandoning_asks_for_no_ownership(journal: Journal) -> None:
     assert not await journal.abandon(OTHER, note="no such entry")
     assert not await journal.close(KEY, owner="a", state=EntryState.PLACED)
     assert await state_of(journal) == entry
-
-
-# --- origins
 
 
 ELSEWHERE = "http://127.0.0.1:8000"
@@ -363,9 +354,6 @@ def test_memory_and_sqlite_do_the_same(
         run_in(asyncio.new_event_loop(), run(folder))
 
 
-# --- the public door
-
-
 def test_the_names_are_there_and_errors_are_ours() -> None:
     assert {"SqliteJournal", "PostgresJournal", "MemoryJournal"} <= set(public.__all__)
     assert issubclass(JournalError, BrokerageError)
@@ -376,9 +364,6 @@ def test_the_names_are_there_and_errors_are_ours() -> None:
 def test_import_leaves_out_what_may_not_be_needed() -> None:
     program = "import sys, brokerage_async.journal; sys.exit('sqlite3' in sys.modules or 'psycopg' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
-
-
-# --- processes
 
 
 CLAIMER = """

@@ -201,9 +201,6 @@ def test_says_that_the_file_is_read_only() -> None:
     assert "readonly" in done.stdout or "unable to open" in done.stdout
 
 
-# --- in memory
-
-
 class Clock:
     def __init__(self) -> None:
         self.seconds = 1_000_000.0

@@ -205,9 +205,6 @@ async def test_abandon_closes_the_entry_of_the_origin_that_it_names(origin: str)
         assert (closed.key, closed.state, closed.note) == (named, EntryState.ABANDONED, "by hand")
 
 
-# --- rejected before anything is sent
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -76,8 +76,6 @@ async def status_of(here: Floor, order_id: str | None) -> str:
     return next(record.status for record in here.sim.ledger.orders() if record.order_id == order_id)
 
 
-# --- all changes under all faults
-
 REQUESTS = {
     "cancel": ("DELETE", ONE_ORDER),
     "replace": ("PUT", ONE_ORDER),
@@ -146,9 +144,6 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
             assert change.order.status in (("Cancel Requested", "Cancelled") if is_applied else ("Live",))
         if action is None and kind in ("replace", "edit"):
             assert (change.order.price, change.preview is not None) == (11, True)
-
-
-# --- cancelling
 
 
 async def test_order_that_has_ended_is_refused_and_shown() -> None:
@@ -223,9 +218,6 @@ async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str
         assert (change.outcome, change.order.id) == (outcome, placement.order.id)
 
 
-# --- replacing
-
-
 async def test_replacement_by_somebody_else_is_not_taken_for_ours(here: Floor) -> None:
     target = await working(here)
     here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
@@ -288,9 +280,6 @@ async def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool
         assert isinstance(change.error, PreflightError) is (not allowed)
 
 
-# --- editing a pair
-
-
 async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused(here: Floor) -> None:
     account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
     change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
@@ -311,9 +300,6 @@ def test_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
     assert change.outcome is outcome
     assert isinstance(change.error, PreflightError)
     assert change.preview is not None
-
-
-# --- orders on their way, and orders that are filled first
 
 
 def fills_of(change: OrderChange) -> list[int]:
@@ -539,9 +525,6 @@ async def test_replacement_carries_identifier_and_dry_run_no_rules(here: Floor, 
     assert checked | expected == checked
     assert done == checked | {"rules": {"cancel-at": "2026-06-10T19:00:00Z"}}
     assert here.wire.bodies["orders.get"].count(None) == (given is None)
-
-
-# --- cancelled callers
 
 
 @pytest.mark.parametrize("call", ["cancel", "replace", "edit"])

@@ -188,9 +188,6 @@ async def test_finish_waits_through_one_cancellation_and_no_second() -> None:
     await work
 
 
-# --- in order entry
-
-
 def turned_away(seconds: int) -> faults.Fault:
     """A 429 that asks to come back later."""
     answer = Response(status=429, headers={"retry-after": str(seconds)})

@@ -59,9 +59,6 @@ pytestmark = pytest.mark.virtual_time
 WARNED = b'{"data":{"warnings":[{"code":"tif_next_valid_sesssion","message":"The market is closed"}]},"context":"/"}'
 
 
-# --- reasons to stop an order
-
-
 async def test_an_order_that_fails_its_dry_run_is_refused_and_never_submitted(here: Floor) -> None:
     too_much = tickets.limit(tickets.buy_to_open("AAPL", 100_000_000), price="150")
     placement = await here.entry.place(here.account, too_much)
@@ -193,9 +190,6 @@ async def test_place_whose_client_is_closed_before_a_resubmission_is_unknown(her
     assert [entry.state for entry in await journal.entries()] == [EntryState.OPEN]
 
 
-# --- the journal
-
-
 class Watchful(MemoryJournal):
     """Records the requests that were sent before each order was journaled."""
 
@@ -225,9 +219,6 @@ async def test_an_order_that_cannot_be_written_down_is_not_sent(method: str) -> 
         assert here.sim.ledger.count("orders.submit") == 0
 
 
-# --- an unknown outcome
-
-
 async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     unknown = await place_unknown(here)
@@ -238,9 +229,6 @@ async def test_an_unknown_order_says_all_a_person_needs(here: Floor) -> None:
     (entry,) = await here.journaled()
     assert (entry.state, entry.owner, entry.looked_at is None) == (EntryState.OPEN, None, False)
     assert "not listed" in entry.note
-
-
-# --- an identifier is used once
 
 
 async def test_an_identifier_that_is_made_twice_is_not_taken_for_the_earlier_order(here: Floor) -> None:
@@ -351,9 +339,6 @@ async def test_an_abandoned_order_is_left_alone(here: Floor) -> None:
         await here.entry.place(here.account, order("mine"))
 
 
-# --- cancellation
-
-
 async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
     here.sim.faults.add("POST", SUBMIT, "hang_after")
     with pytest.raises(TimeoutError) as caught:
@@ -427,9 +412,6 @@ async def test_a_caller_cancelled_while_a_known_order_is_looked_up_learns_nothin
     assert caught.value.__notes__ == [f"order mine of account {here.account} is in the journal as placed"]
 
 
-# --- whose outcome it is
-
-
 class LostAcknowledgement(MemoryJournal):
     """A journal over a bad link: the acknowledgement of the first close is lost, and the close repeated later."""
 
@@ -495,9 +477,6 @@ async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_end
     with pytest.raises(OrderOutcomeUnknownError, match="the journal did not acknowledge this outcome") as caught:
         await entry.place(here.account, order("mine"))
     assert caught.value.code == "claim_lost"
-
-
-# --- a cancelled caller gets the true outcome
 
 
 class SlowClose(MemoryJournal):
@@ -681,9 +660,6 @@ async def _await(work: CancelledAt[Any]) -> None:
     assert not task.cancelling(), "the cancellation was swallowed"
 
 
-# --- journals belong to a service
-
-
 async def test_place_of_an_identifier_that_is_open_for_another_address_is_rejected(here: Floor) -> None:
     elsewhere = attrs.evolve(here.key("mine"), origin="https://old.example.com")
     await here.journal.open(elsewhere, b"{}", owner="dead", lease=1)
@@ -702,9 +678,6 @@ async def test_place_of_an_identifier_that_a_service_may_change_is_rejected(here
     with pytest.raises(InvalidRequestError, match="external_identifier must be a printable string of at most 64"):
         await here.entry.place(here.account, order(name))
     assert not here.sim.ledger.requests
-
-
-# --- require
 
 
 async def test_require_returns_the_placed_order_and_raises_otherwise() -> None:

@@ -355,9 +355,6 @@ async def test_recover_with_push_finds_an_order_as_soon_as_its_event_comes(here:
     assert asyncio.get_running_loop().time() - began < 2
 
 
-# --- another worker may read an account that this one cannot
-
-
 @pytest.mark.parametrize("trouble", [faults.status(403), "refuse", "drop_before"])
 async def test_recover_that_cannot_read_the_account_leaves_the_entry(here: Floor, trouble: faults.Fault | str) -> None:
     await here.client.orders.submit(here.account, order("mine"))
@@ -414,9 +411,6 @@ class Stand:
         self.paginate = paginate
 
 
-# --- other addresses
-
-
 async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -436,9 +430,6 @@ async def test_recover_names_the_orders_of_other_origins_and_adopt_brings_them_o
         assert await here.entry.adopt(here.account, "mine", origin=origin)
         (found,) = await here.entry.recover()
         assert found.outcome is Outcome.PLACED
-
-
-# --- cancellation
 
 
 async def test_recover_cancelled_at_any_suspension_ends_cancelled(here: Floor) -> None:

@@ -58,9 +58,6 @@ async def test_an_answer_that_shows_another_order_is_looked_into(here: Floor, sh
     assert [placement.order.id] == [record.order_id for record in here.orders("other")]
 
 
-# --- looking, and sending again
-
-
 async def test_an_order_counts_as_absent_after_the_settling_time_only(here: Floor) -> None:
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     began = asyncio.get_running_loop().time()
@@ -143,9 +140,6 @@ async def test_a_long_look_keeps_its_claim(here: Floor) -> None:
         await placing
 
 
-# --- other orders under the same identifier
-
-
 async def test_another_order_under_our_identifier_is_not_taken_for_ours(here: Floor) -> None:
     other = await here.client.orders.submit(here.account, order("mine", quantity=11))
     assert other.order is not None
@@ -209,9 +203,6 @@ async def test_the_replacement_of_another_order_is_another_order(here: Floor) ->
     await asyncio.sleep(30)
     here.sim.faults.add("POST", SUBMIT, "drop_before")
     assert (await place_unknown(here)).code == "identifier_conflict"
-
-
-# --- a journal that fails on the way
 
 
 async def test_outcome_that_cannot_be_journaled_is_reported(here: Floor, caplog: pytest.LogCaptureFixture) -> None:

@@ -156,8 +156,6 @@ async def test_refused_component_refuses_the_whole(here: Floor) -> None:
     assert (placed(here), await here.journaled()) == (0, [])
 
 
-# --- lists that show a complex order in part
-
 PARTIAL: dict[str, list[tuple[str, faults.Fault]]] = {
     "only the trigger is shown": [(r"/(complex-)?orders", hiding("oco-1-order"))],
     "only the exits are shown": [(r"/(complex-)?orders", hiding("trigger-order"))],
@@ -277,9 +275,6 @@ async def test_single_order_under_the_name_of_a_component_is_reported_by_its_id(
     assert placement.note.endswith(f"2 live orders carry this identifier: {single.order_id}, {placement.order_id}")
 
 
-# --- other complex orders that carry our identifiers
-
-
 def another(change: str) -> NewComplexOrder:
     """A complex order that shares its trigger order with ``mine``, but not everything."""
     ours = bracket_order("mine")
@@ -356,9 +351,6 @@ async def test_complex_order_whose_trigger_was_replaced_is_found(here: Floor, hi
     assert placement.complex_order.trigger_order.replaces_order_id == record.order_id
 
 
-# --- workers, processes, journals
-
-
 async def test_two_workers_with_different_exits_under_one_name_place_one(here: Floor) -> None:
     await here.entry.place_complex(here.account, bracket_order("mine"))
     with pytest.raises(InvalidRequestError) as caught:
@@ -388,8 +380,6 @@ async def test_recovery_finds_both_kinds_in_one_sweep(here: Floor) -> None:
     assert [one.complex_order is None for one in found] == [False, False, True]
     assert {entry.state for entry in await here.journaled()} == {EntryState.PLACED}
 
-
-# --- cancellation
 
 CANCEL = r"/complex-orders/\d+$"
 

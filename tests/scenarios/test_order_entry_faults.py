@@ -188,9 +188,6 @@ async def test_an_order_that_arrives_after_the_settling_time_is_unknown_and_reco
     assert (found.outcome, len(here.orders(NAME))) == (Outcome.PLACED, 1)
 
 
-# --- the caller is cancelled, at every await
-
-
 async def cancel_at(suspension: int, action: str | None, kind: Kind) -> bool:
     """Cancel the caller at its n-th suspension. Whether it got that far."""
     async with floor() as here:
@@ -248,9 +245,6 @@ def test_a_caller_that_is_cancelled_at_any_await_leaves_a_trace_that_recovers(ki
     while run_in(VirtualLoop(), cancel_at(suspension, action, kind)):
         suspension += 1
     assert suspension > 4  # dry-run, submit and the steps around them
-
-
-# --- the table in the documentation
 
 
 Cells = dict[tuple[str, str], str]

@@ -176,8 +176,6 @@ def test_a_new_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     assert mode_of(tmp_path / "j") == 0o600
 
 
-# --- one owner at a time
-
 OWNED = Subject(kind="thing", name="t.db", error=BrokerageError, in_use="another owner has it")
 
 

@@ -142,9 +142,6 @@ async def test_orders_inaccessible_ends_the_iteration(
     assert len(service.requests) == 1
 
 
-# One order until it is terminal
-
-
 async def test_order_terminal_is_returned(service: Service, client: Client) -> None:
     def at_ten(target: str) -> Any:
         return [row(7, "Filled" if service.times[-1] >= 10 else "Live"), row(8, "Filled")]
@@ -258,9 +255,6 @@ def test_is_terminal_agrees_with_the_status_table() -> None:
     assert not is_terminal(Order(status=OrderStatus("Busted")))
     assert not is_terminal(Order())
     assert not is_terminal(Order(status=OrderStatus.LIVE, terminal_at=NOON))
-
-
-# Quote alerts
 
 
 async def test_quote_alerts_kinds_come_from_timestamps(service: Service, client: Client) -> None:

@@ -246,9 +246,6 @@ async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) 
         await anext(watcher)
 
 
-# The function `poll` over a client
-
-
 async def watchlists(client: Client) -> list[str]:
     return [str(each.name) for each in await client.watchlists.list()]
 

@@ -137,9 +137,6 @@ async def test_until_terminal_cancelled_ends_the_polls() -> None:
         await waiting
 
 
-# Replaced orders
-
-
 async def test_until_terminal_follow_waits_for_the_last_replacement() -> None:
     orders = List(of("Live"))
     waiting = asyncio.create_task(orders.wait(follow=True))
