@@ -21,8 +21,6 @@ from brokerage_async._generated.converters import WIRES
 from brokerage_async._values import EMPTY, Extra
 from tests.tables import for_each
 
-# -- extra ------------------------------------------------------------------------------------------------------------
-
 
 @for_each(
     "change",
@@ -59,9 +57,6 @@ def test_extra_is_a_mapping_that_travels() -> None:
     assert copy.deepcopy(EMPTY) is EMPTY
     assert values.raw_object({}) is EMPTY
     assert values.raw_object(EMPTY) is EMPTY
-
-
-# -- reading and writing ----------------------------------------------------------------------------------------------
 
 
 def test_models_are_shared_up_to_a_length_of_their_values(monkeypatch: pytest.MonkeyPatch) -> None:

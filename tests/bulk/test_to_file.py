@@ -114,9 +114,6 @@ async def test_nested_chains_are_rows_and_are_encoded_off_the_loop(
         assert [line.count("C1") for line in lines] == [11, 11]
 
 
-# -- interruptions ----------------------------------------------------------------------------------------------------
-
-
 async def test_an_error_keeps_the_rows_and_the_next_call_requests_the_rest(service: Service, out: Path) -> None:
     expected = await whole(out)
     service.errors["K09"] = errors.TokenError("revoked")
@@ -227,9 +224,6 @@ async def test_killed_at_any_moment_no_row_is_lost_or_doubled(out: Path, suffix:
     assert content(out) == expected
 
 
-# -- failed keys ------------------------------------------------------------------------------------------------------
-
-
 async def test_failed_keys_leave_the_old_file_and_are_requested_again(service: Service, out: Path) -> None:
     expected = await whole(out)
     write(out, b"before")
@@ -260,9 +254,6 @@ async def test_many_failures_are_listed_in_part(service: Service, out: Path) -> 
     with pytest.raises(errors.IncompleteFetchError) as raised:
         await fetch_to_file(service.fetch(), out)
     assert (len(raised.value.failed), len(raised.value.errors)) == (20, 10)
-
-
-# -- fetches that are not this one ------------------------------------------------------------------------------------
 
 
 async def interrupted(service: Service, out: Path, **options: Any) -> None:
@@ -316,9 +307,6 @@ async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Pa
     )
     assert [type(result).__name__ for result in results] == ["FileResult", "ConfigurationError"]
     assert "in use by another run" in str(results[1])
-
-
-# -- arguments and the event loop -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

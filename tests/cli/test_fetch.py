@@ -61,9 +61,6 @@ def record_requests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-# -- results ----------------------------------------------------------------------------------------------------------
-
-
 def test_fetch_equities_as_json_lines(folder: Any) -> None:
     result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl", "--batch-size", "2")
     assert keys_of(folder / "out.jsonl") == FOUND
@@ -169,9 +166,6 @@ def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkey
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     output = fetch("equities", "--symbols", "symbols", "--out", "out.parquet", code=2).output
     assert "pip install" in output
-
-
-# -- interruptions -----------------------------------------------------------------------------------------------------
 
 
 def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:

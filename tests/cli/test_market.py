@@ -80,9 +80,6 @@ def test_price_of_takes_the_first_row_with_a_price() -> None:
     assert price_of([]) is None
 
 
-# -- chains of equities
-
-
 def test_chain_underlying_lists_its_expirations(service: Simulator) -> None:
     output = invoke("chain", "AAPL").stdout
     assert output.splitlines()[0].strip() == "Expirations"
@@ -119,9 +116,6 @@ def test_chain_json_of_strikes_and_prices_is_whole(service: Simulator) -> None:
 def test_chain_unknown_underlying_or_expiration_ends_with_1(service: Simulator) -> None:
     assert "NotFoundError" in invoke("chain", "NOPE", code=1).stderr
     assert "it lists" in invoke("chain", "AAPL", "--on", "2026-07-16", code=1).stderr
-
-
-# -- chains of futures
 
 
 def expiration(root: str, underlying: str, day: str, days: int) -> dict[str, Any]:

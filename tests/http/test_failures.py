@@ -87,9 +87,6 @@ def test_response_that_broke_off_has_the_status_that_had_arrived(error: Exceptio
     assert failure_of(REQUEST, error, True).status is None
 
 
-# -- http taken for https -------------------------------------------------------------------------------------------
-
-
 async def failure_at(url: str) -> BrokerageError:
     transport = AiohttpTransport()
     try:

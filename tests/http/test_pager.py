@@ -123,9 +123,6 @@ def now() -> Any:
     return asyncio.get_running_loop().time()
 
 
-# -- walking -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 20, 95])
 @pytest.mark.parametrize("ahead", [0, 1, 3, 50])
 async def test_all_items_come_once_and_in_order(count: int, ahead: int) -> None:
@@ -182,9 +179,6 @@ async def test_nothing_is_asked_before_it_is_needed() -> None:
     assert service.asked == []
 
 
-# -- collecting --------------------------------------------------------------------------------------------------------
-
-
 @given(st.integers(0, 60), st.none() | st.integers(0, 70), st.integers(1, 12), st.integers(0, 9))
 def test_no_page_is_fetched_that_is_not_needed(count: int, max_items: Any, per_page: int, ahead: int) -> None:
     async def main() -> None:
@@ -198,9 +192,6 @@ def test_no_page_is_fetched_that_is_not_needed(count: int, max_items: Any, per_p
         assert service.cancelled == 0
 
     asyncio.run(main())
-
-
-# -- ahead of the consumer ---------------------------------------------------------------------------------------------
 
 
 async def test_pages_ahead_hide_the_latency() -> None:
@@ -290,9 +281,6 @@ async def test_the_most_items_are_a_number(method: str, wrong: Any) -> None:
     with pytest.raises(errors.ConfigurationError, match="max_items"):
         await getattr(service.pager(), method)(wrong)
     assert service.asked == []
-
-
-# -- trouble -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ahead", [0, 4])

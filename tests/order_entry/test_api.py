@@ -25,8 +25,6 @@ from tests.trading import COMPLEX, POLICY, SINGLE, SUBMIT, Floor, Kind, bracket_
 
 pytestmark = pytest.mark.virtual_time
 
-# --- a good day
-
 
 async def test_an_order_is_dry_run_journaled_and_placed_once(here: Floor) -> None:
     placement = await here.entry.place(here.account, order())

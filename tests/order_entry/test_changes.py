@@ -22,11 +22,10 @@ from brokerage_async._generated.models import (
 )
 from brokerage_async.errors import (
     InvalidRequestError,
-    OrderNotCancellableError,
     OrderOutcomeUnknownError,
     PreflightError,
 )
-from brokerage_async.order_entry import ChangeOutcome, OrderChange, ReconcilePolicy
+from brokerage_async.order_entry import ChangeOutcome, OrderChange
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, on_virtual_time, run_in
@@ -146,23 +145,6 @@ def test_change_has_the_outcome_that_the_order_shows(kind: str, action: Any, out
             assert (change.order.price, change.preview is not None) == (11, True)
 
 
-async def test_order_that_has_ended_is_refused_and_shown() -> None:
-    for price, fault, status in ((None, None, "Cancelled"), ("9", "drop_before", "Filled")):
-        async with floor() as here:
-            number = str((await working(here)).id)
-            if price is None:
-                assert (await here.entry.cancel(here.account, number)).outcome is ChangeOutcome.APPLIED
-            else:
-                here.sim.set_price("AAPL", price)
-            await asyncio.sleep(60)
-            if fault is not None:
-                here.sim.faults.add("DELETE", ONE_ORDER, fault)
-            change = await here.entry.cancel(here.account, number)
-            assert change.outcome is ChangeOutcome.REFUSED
-            assert fault is not None or isinstance(change.error, OrderNotCancellableError)
-            assert change.order.status == status
-
-
 @for_each("action, outcome", [("drop_before", "UNKNOWN"), ("rate_limited", "NOT_SENT"), ("unauthorized", "NOT_SENT")])
 @on_virtual_time
 async def test_cancellation_is_sent_once_and_can_be_made_again(action: str, outcome: str) -> None:
@@ -174,16 +156,6 @@ async def test_cancellation_is_sent_once_and_can_be_made_again(action: str, outc
         assert action != "drop_before" or here.sim.ledger.count("orders.cancel") == 1
         here.sim.faults.clear()
         assert (await here.entry.cancel(here.account, number)).outcome is ChangeOutcome.APPLIED
-
-
-@for_each("shown", ['"status":"Filled"', '"status":"Live"', '"id":1,"status":"Cancel Requested"'])
-@for_each("done, outcome", [(True, ChangeOutcome.APPLIED), (False, ChangeOutcome.UNKNOWN)])
-def test_answer_that_does_not_show_the_order_cancelled_proves_nothing(
-    shown: str, done: bool, outcome: ChangeOutcome
-) -> None:
-    answer = faults.body(b'{"data":{' + shown.encode() + b"}}")
-    change, found = run_in(VirtualLoop(), changed("cancel", attrs.evolve(answer, processed=done)))
-    assert (change.outcome, found) == (outcome, done)
 
 
 @for_each("action", ["drop_before", faults.body(b'{"data":{"status":"Cancelled","replacing-order-id":9}}')])
@@ -216,16 +188,6 @@ async def test_order_that_was_not_touched_for_long_is_still_read_back(price: str
         here.sim.faults.add("DELETE", ONE_ORDER, "drop_before")
         change = await here.entry.cancel(here.account, str(placement.order.id))
         assert (change.outcome, change.order.id) == (outcome, placement.order.id)
-
-
-async def test_replacement_by_somebody_else_is_not_taken_for_ours(here: Floor) -> None:
-    target = await working(here)
-    here.sim.faults.add("PUT", ONE_ORDER, faults.delay(TIMEOUT + 5))
-    ours = asyncio.create_task(here.entry.replace(here.account, str(target.id), edit("11")))
-    await asyncio.sleep(1)
-    theirs = await here.client.orders.replace(here.account, str(target.id), edit("9"))
-    change = await ours
-    assert (change.outcome, change.order.id, change.order.price) == (ChangeOutcome.UNKNOWN, theirs.id, 9)
 
 
 @for_each(
@@ -268,18 +230,6 @@ async def test_replacement_that_fails_its_checks_is_never_sent(here: Floor) -> N
     assert here.sim.ledger.count("orders.replace") == 0
 
 
-@for_each("allowed, outcome", [(False, ChangeOutcome.REFUSED), (True, ChangeOutcome.APPLIED)])
-@on_virtual_time
-async def test_warnings_stop_a_replacement_unless_they_are_allowed(allowed: bool, outcome: ChangeOutcome) -> None:
-    async with floor() as here:
-        target = await working(here)
-        warned = b'{"data":{"warnings":[{"code":"w","message":"m"}]},"context":"/"}'
-        here.sim.faults.add("POST", r"/orders/\d+/dry-run$", faults.body(warned))
-        change = await here.entry.replace(here.account, str(target.id), edit(), allow_warnings=allowed)
-        assert (change.outcome, [w.code for w in change.warnings]) == (outcome, ["w"])
-        assert isinstance(change.error, PreflightError) is (not allowed)
-
-
 async def test_pair_that_cannot_be_read_back_is_unknown_and_another_type_is_refused(here: Floor) -> None:
     account, ids, ratio = here.sim.account_numbers[1], here.sim.complex_order_ids, Decimal(2)
     change = await here.entry.edit_pairs(account, ids["OCO"], ratio_price_threshold=ratio)
@@ -302,86 +252,11 @@ def test_edit_of_a_pair_that_is_answered_with_errors_is_not_applied(
     assert change.preview is not None
 
 
-def fills_of(change: OrderChange) -> list[int]:
-    return [int(fill.quantity or 0) for fill in change.fills]
-
-
 async def soon(here: Floor, *steps: Any, every: float = 1.5) -> None:
     for step in steps:
         await asyncio.sleep(every)
         step()
         here.sim.settle()
-
-
-@for_each("held", ["Routed", "In Flight"])
-@on_virtual_time
-async def test_change_of_an_order_on_its_way_waits_until_it_is_live(held: str) -> None:
-    async with floor() as here:
-        here.sim.hold_order("*", held)
-        first, second = [(await here.entry.place(here.account, order(name))).order_id for name in ("x", "y")]
-        releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order("*"), every=10))
-        cancelled, replaced = await asyncio.gather(
-            here.entry.cancel(here.account, first, wait=True), here.entry.replace(here.account, second, edit())
-        )
-        await releasing
-        assert (cancelled.outcome, await status_of(here, first)) == (ChangeOutcome.APPLIED, "Cancelled")
-        assert (replaced.outcome, await status_of(here, replaced.order_id)) == (ChangeOutcome.APPLIED, "Live")
-        assert len([each for each in here.sim.ledger.orders() if each.replaces_order_id == second]) == 1
-
-
-async def test_order_that_stays_on_its_way_is_refused_and_shown_working(here: Floor) -> None:
-    here.sim.hold_order("*", "Routed")
-    placed = await here.entry.place(here.account, order())
-    change = await here.entry.cancel(here.account, placed.order_id, reconcile=ReconcilePolicy(give_up=20.0))
-    assert change.outcome is ChangeOutcome.REFUSED
-    assert isinstance(change.error, OrderNotCancellableError)
-    assert change.order.status == "Routed"
-
-
-@for_each("quantity, outcome, fills", [(None, ChangeOutcome.FILLED, [10]), (4, ChangeOutcome.APPLIED, [4])])
-@on_virtual_time
-async def test_cancellation_that_waits_has_the_end_and_the_fills(
-    quantity: int | None, outcome: ChangeOutcome, fills: list[int]
-) -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Cancel Requested")
-        filling = asyncio.create_task(
-            soon(here, lambda: here.sim.fill_order(number, quantity), lambda: here.sim.release_order(number))
-        )
-        change = await here.entry.cancel(here.account, number, wait=True)
-        await filling
-        assert (change.outcome, fills_of(change)) == (outcome, fills)
-
-
-async def test_cancellation_of_a_bracket_whose_entry_is_filled_first_says_so(here: Floor) -> None:
-    placed = await here.entry.place_complex(here.account, bracket_order("mine"))
-    await asyncio.sleep(30)
-    number = str(placed.complex_order.trigger_order.id)
-    here.sim.hold_order(number, "Cancel Requested")
-    filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number)))
-    change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
-    await filling
-    assert (change.outcome, fills_of(change)) == (ChangeOutcome.FILLED, [10])
-
-
-@for_each("quantity", [None, 4])
-@for_each("action", [None, "drop_after"])
-@on_virtual_time
-async def test_replacement_ended_by_a_fill_of_its_original_says_so(quantity: int | None, action: str | None) -> None:
-    async with floor() as here:
-        target = await working(here)
-        number = str(target.id)
-        here.sim.hold_order(number, "Replace Requested")
-        if action is not None:
-            here.sim.faults.add("PUT", ONE_ORDER, action)
-        filling = asyncio.create_task(soon(here, lambda: here.sim.fill_order(number, quantity)))
-        change = await here.entry.replace(here.account, number, edit())
-        await filling
-        assert (change.outcome, change.order_id, fills_of(change)) == (ChangeOutcome.FILLED, number, [quantity or 10])
-        successors = [each for each in here.sim.ledger.orders() if each.replaces_order_id == number]
-        assert [each.status for each in successors] != ["Live"]
 
 
 @for_each("quantity", [None, 4])
@@ -479,19 +354,6 @@ async def test_original_that_cannot_be_read_is_said_in_the_log(here: Floor, capl
     assert "is sent without an external identifier" in caplog.text
 
 
-async def test_cancellation_of_an_order_that_is_being_cancelled_is_under_way(here: Floor) -> None:
-    target = await working(here)
-    number = str(target.id)
-    here.sim.hold_order(number, "Cancel Requested")
-    first, second = [await here.entry.cancel(here.account, number) for _ in range(2)]
-    assert (first.outcome, second.outcome) == (ChangeOutcome.APPLIED, ChangeOutcome.APPLIED)
-    assert len(here.wire.bodies["orders.cancel"]) == 2
-    releasing = asyncio.create_task(soon(here, lambda: here.sim.release_order(number), every=10))
-    last = await here.entry.cancel(here.account, number, wait=True)
-    await releasing
-    assert (last.outcome, last.order.status) == (ChangeOutcome.APPLIED, "Cancelled")
-
-
 async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_earlier_fill(here: Floor) -> None:
     placed = await here.entry.place_complex(here.account, bracket_order("mine"))
     await asyncio.sleep(30)
@@ -501,14 +363,6 @@ async def test_cancellation_of_a_bracket_that_could_not_be_read_first_blames_no_
     here.sim.faults.add("GET", r"/complex-orders/\d+$", "status(500)", times=4)
     change = await here.entry.cancel_complex(here.account, placed.order_id, wait=True)
     assert change.outcome is ChangeOutcome.APPLIED
-
-
-async def test_waiting_for_a_cancellation_ends_at_its_bound(here: Floor) -> None:
-    target = await working(here)
-    here.sim.hold_order(str(target.id), "Cancel Requested")
-    began = asyncio.get_running_loop().time()
-    await here.entry.cancel(here.account, str(target.id), wait=True, reconcile=ReconcilePolicy(give_up=2.0))
-    assert asyncio.get_running_loop().time() - began < 5
 
 
 @pytest.mark.parametrize("given", [None, "another"])

@@ -306,16 +306,6 @@ async def test_an_order_that_is_being_placed_is_not_placed_a_second_time(here: F
     assert here.sim.ledger.count("orders.submit") == 1
 
 
-async def test_two_that_place_the_same_order_in_the_same_moment_send_it_once(here: Floor) -> None:
-    results = await asyncio.gather(
-        *(here.entry.place(here.account, order("mine")) for _ in range(5)), return_exceptions=True
-    )
-    placed = [result for result in results if not isinstance(result, BaseException)]
-    assert len(placed) >= 1
-    assert all(isinstance(r, OrderOutcomeUnknownError) for r in results if isinstance(r, BaseException))
-    assert here.sim.ledger.count("orders.submit") == 1
-
-
 async def test_an_order_is_not_refused_while_somebody_else_places_it(here: Floor) -> None:
     """Both start with a dry-run. The second one runs when the first order has used up the buying power."""
     await here.client.authorize()

@@ -178,21 +178,6 @@ async def test_an_order_that_was_handled_just_before_it_is_claimed_is_given_back
     assert here.sim.ledger.count("orders.list_live") == 0
 
 
-async def test_two_workers_that_recover_at_once_handle_each_order_once(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after", times=10)
-    here.sim.faults.add("POST", SUBMIT, "drop_before", times=10)
-    here.sim.faults.add("GET", LISTS, faults.status(403), times=None)
-    for number in range(20):
-        with pytest.raises(OrderOutcomeUnknownError):
-            await here.entry.place(here.account, order(f"order-{number}"))
-    here.sim.faults.clear()
-    results = await asyncio.gather(*(here.another_entry().recover() for _ in range(3)))
-    handled = [placement.external_identifier for placements in results for placement in placements]
-    assert sorted(handled) == sorted(f"order-{number}" for number in range(20))
-    found = [p for placements in results for p in placements if p.outcome is Outcome.PLACED]
-    assert len(found) == 10
-
-
 async def test_recovery_waits_for_an_order_that_another_worker_is_placing(here: Floor) -> None:
     here.sim.faults.add("POST", SUBMIT, "hang_after")
     placing = asyncio.create_task(here.entry.place(here.account, order("mine")))

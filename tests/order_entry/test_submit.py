@@ -20,8 +20,6 @@ from tests.trading import LISTS, NOTHING_LISTED, POLICY, SUBMIT, FailingJournal,
 
 pytestmark = pytest.mark.virtual_time
 
-# --- answers to a submit
-
 
 async def test_an_error_beside_the_data_of_a_submit_is_looked_into(here: Floor) -> None:
     answer = b'{"data":{"order":{"id":"1"}},"error":{"code":"preflight_check_failure"}}'
@@ -69,14 +67,6 @@ async def test_an_order_counts_as_absent_after_the_settling_time_only(here: Floo
     with pytest.raises(OrderOutcomeUnknownError, match=r"not listed in [5-7] polls"):
         await here.entry.place(here.account, order("other"), reconcile=looks)
     assert 1 < asyncio.get_running_loop().time() - began < 10
-
-
-async def test_an_order_found_late_is_placed(here: Floor) -> None:
-    here.sim.faults.add("POST", SUBMIT, "drop_after")
-    here.sim.faults.add("GET", LISTS, faults.body(NOTHING_LISTED), times=9)
-    placement = await here.entry.place(here.account, order("mine"))
-    assert (placement.outcome, placement.attempts) == (Outcome.PLACED, 1)
-    assert placement.order is not None
 
 
 async def test_resubmitting_is_asked_for_bounded_and_journaled(here: Floor) -> None:

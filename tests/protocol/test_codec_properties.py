@@ -32,9 +32,6 @@ def _fresh_registry() -> Iterator[None]:
     REGISTRY.reset()
 
 
-# -- nothing is lost --------------------------------------------------------------------------------------------------
-
-
 def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path: str = "$") -> None:
     """Every leaf of ``raw`` is in ``written``, equal in value, under its key or under the one it is an alias of."""
     fields = wire_fields(wire)
@@ -111,9 +108,6 @@ def first_problem(operation: Operation[Any], body: bytes) -> str | None:
     except errors.ResponseDecodeError as error:
         return re.sub(r"\[\d+\]", "[]", error.json_path or "")
     return None
-
-
-# -- the properties ---------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])

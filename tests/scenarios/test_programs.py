@@ -29,9 +29,6 @@ async def brokerage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Simulator]
         yield simulator
 
 
-# -- the nightly fetch ------------------------------------------------------------------------------------------------
-
-
 async def nightly(folder: Path, *, kill_at: str | None = None) -> tuple[int, str]:
     """Run the program, and kill it when it prints a line."""
     process = await asyncio.create_subprocess_exec(
@@ -84,9 +81,6 @@ async def test_a_nightly_fetch_with_a_failed_symbol_fails_and_is_repaired(broker
     code, output = await nightly(tmp_path)
     assert (code, files(tmp_path)) == (0, [".parquet"])
     assert brokerage.ledger.count("market_metrics.dividends") == asked + 1
-
-
-# -- the web application ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

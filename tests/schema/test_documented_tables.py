@@ -26,7 +26,6 @@ TABLES: dict[str, list[list[str]]] = {
 ENUMS: dict[str, str] = DOCUMENTED["enumerations"]
 ENDPOINTS: dict[str, dict[str, Any]] = DOCUMENTED["endpoints"]
 
-# -- rules over request bodies and queries, without their messages
 
 OBSERVED = ["Index", "Bond", "Equity Offering", "Mutual Fund", "Currency Pair", "Future Product", "Unknown"]
 """Types of instruments that only answers showed: the document lists those of a leg, and of a margin estimate."""
@@ -70,7 +69,6 @@ SECTIONS = {
     "Pagination and sorting", "Authentication", "Errors",
 }  # fmt: skip
 
-# -- reading the tables and the schema
 
 WORDS = {"bool": "boolean", "int": "integer", "numeric": "decimal", "numeric-string": "string"}
 READINGS = {"decimal", "date-time"}  # readings of a documented string, besides enumerations
@@ -159,9 +157,6 @@ def bare(rule: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in rule.items() if key != "message"}
 
 
-# -- tests of resources and bodies
-
-
 def test_documented_components_are_those_of_the_tables() -> None:
     present = {name for name, schema in SCHEMAS.items() if is_documented(schema)}
     assert present == (set(TABLES) | set(ENUMS))
@@ -198,9 +193,6 @@ def test_values_that_a_request_may_carry(place: str, values: str) -> None:
     refusals = [rule["when"] for rule in rules_of(SCHEMAS[name]) if rule.get("forbid") == [field] and "when" in rule]
     refused = {value for when in refusals if list(when) == [field] for value in when[field]}
     assert set(enum) - refused == set(values.split(", "))
-
-
-# -- tests of endpoints
 
 
 def test_documented_operations_are_those_of_the_table() -> None:
@@ -245,9 +237,6 @@ def general_errors(name: str) -> set[int]:
 def test_margin_is_offered_in_production_only() -> None:
     restricted = {name for name, (_, operation) in OPERATIONS.items() if "x-environments" in operation}
     assert {name for name in restricted if name in ENDPOINTS} == {"margin.dry_run", "margin.requirements"}
-
-
-# -- tests of rules and sections
 
 
 def rules_of(holder: dict[str, Any]) -> list[dict[str, Any]]:

@@ -51,9 +51,6 @@ def test_personal_data_is_marked() -> None:
     }  # fmt: skip
 
 
-# -- rules of requests, applied
-
-
 def sent_by(operation: str, name: str) -> Any:
     """Return the model that a vector sends."""
     (found,) = [each.arguments[-1] for each in EXCHANGES if (each.operation, each.name) == (operation, name)]

@@ -94,9 +94,6 @@ def test_schema_is_valid_openapi() -> None:
     validate(content, base_uri=base_uri)
 
 
-# -- layout of the files
-
-
 def test_root_lists_the_components_and_paths_of_all_areas() -> None:
     listed = {name: reference["$ref"] for name, reference in ROOT["components"]["schemas"].items()}
     assert listed == {name: f"{file}#/schemas/{name}" for file, content in FILES.items() for name in content["schemas"]}
@@ -166,9 +163,6 @@ def test_objects_require_name_and_describe_properties_by_their_file(name: str) -
     assert "documented" not in provenances
 
 
-# -- names, descriptions and defaults
-
-
 KEYS = {
     "dashes": "[a-z]+(-[a-z0-9]+)*",
     "underscores": "[a-z]+(_[a-z0-9]+)*",
@@ -225,8 +219,6 @@ def test_error_responses_are_described(name: str) -> None:
 def test_no_defaults(file: str) -> None:
     assert [node for node in walk(FILES[file]) if "default" in node] == []
 
-
-# -- the x- vocabulary
 
 OPERATION_KEYS = {
     "x-effect", "x-scope", "x-section", "x-provenance", "x-paginated", "x-result", "x-environments", "x-body-name",
@@ -304,9 +296,6 @@ def test_aliases_are_not_fields_themselves(name: str, field: str) -> None:
     assert not set(PROPERTIES[name, field]["x-aliases"]) & set(SCHEMAS[name]["properties"])
 
 
-# -- operations
-
-
 @by_operation
 def test_parameters_give_a_python_signature(name: str) -> None:
     _, operation = OPERATIONS[name]
@@ -337,8 +326,6 @@ def test_pages_and_alternatives(name: str) -> None:
     assert ("oneOf" in responses) == ("x-result" in operation)
     assert operation.get("x-result", "one") in {"one", "many"}
 
-
-# -- rules
 
 SWITCHES = {"when", "unless"}
 DEMANDS = {

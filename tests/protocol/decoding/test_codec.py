@@ -177,9 +177,6 @@ def test_json_that_only_the_standard_library_reads() -> None:
     assert transaction.id == "12345678901234567890123"
 
 
-# -- requests ---------------------------------------------------------------------------------------------------------
-
-
 def new_order(**fields: Any) -> models.NewOrder:
     leg = models.NewOrderLeg(
         action=models.LegAction.BUY_TO_OPEN,

@@ -113,9 +113,6 @@ def _one(wire: Any) -> Operation[Any]:
     return operation_of(model, bare=True)
 
 
-# -- cost --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def untyped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The operations whose bodies were parsed as untyped JSON."""
