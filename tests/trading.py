@@ -228,6 +228,20 @@ class FailingJournal(MemoryJournal):
         raise JournalError("the journal cannot be used: database or disk is full")
 
 
+class SlowJournal(MemoryJournal):
+    """A journal that takes its time before one method."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__()
+        call = getattr(self, method)
+
+        async def slowly(*names: Any, **values: Any) -> Any:
+            await asyncio.sleep(seconds)
+            return await call(*names, **values)
+
+        setattr(self, method, slowly)
+
+
 def originals(records: list[OrderRecord]) -> list[OrderRecord]:
     """Return the orders that replace no other."""
     return [record for record in records if record.replaces_order_id is None]

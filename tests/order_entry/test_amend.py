@@ -60,21 +60,19 @@ class Desk:
     def __init__(self, **answers: Any) -> None:
         self._answers = {name.replace("__", "."): answer for name, answer in answers.items()}
         self.transport = FakeTransport(self._answer)
-        self.client = Client(
-            Environment.sandbox("https://a.example"),
-            StaticToken("t"),
-            transport=self.transport,
-            retry=RetryPolicy.none(),
-        )
+        environment, once = Environment.sandbox("https://a.example"), RetryPolicy.none()
+        self.client = Client(environment, StaticToken("t"), transport=self.transport, retry=once)
 
     def _answer(self, request: Request) -> Any:
         answer = self._answers.get(request.operation.name, listed())
         return (answer.pop(0) if len(answer) > 1 else answer[0]) if isinstance(answer, list) else answer
 
+    async def change(self, make: Any, *arguments: Any, policy: ReconcilePolicy | None = None, **options: Any) -> Any:
+        async with self.client as client:
+            return await make(context_of(client), *arguments, policy or POLICY, **options)
+
     def sent(self, name: str) -> int:
-        return sum(
-            request.operation is not None and request.operation.name == name for request in self.transport.requests
-        )
+        return sum(getattr(request.operation, "name", None) == name for request in self.transport.requests)
 
 
 class Bells:
@@ -126,10 +124,8 @@ class TestCancel:
     )
     async def test_outcome(self, answer: Any, lists: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__cancel=answer, orders__list_live=lists or listed(), orders__list=lists or listed())
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY)
-        assert change.outcome is expected
-        assert desk.sent("orders.cancel") == 1
+        change = await desk.change(cancel, "A1", "1")
+        assert (change.outcome, desk.sent("orders.cancel")) == (expected, 1)
         assert (change.error is None) is (isinstance(answer, Response) and answer.status == 200)
 
     async def test_lists_are_read_as_far_back_as_the_service_counts(self) -> None:
@@ -145,28 +141,23 @@ class TestCancel:
     async def test_lists_are_read_until_they_show_it(self) -> None:
         lists = [listed(order("Live")), listed(order("Live")), listed(order("Cancel Requested"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY)
-        assert change.outcome is APPLIED
-        assert change.order.status == "Cancel Requested"
-        assert desk.sent("orders.list_live") == 3
+        change = await desk.change(cancel, "A1", "1")
+        told = (change.outcome, change.order.status, desk.sent("orders.list_live"))
+        assert told == (APPLIED, "Cancel Requested", 3)
 
     async def test_order_that_leaves_the_live_list_is_read_back_from_further_away(self) -> None:
         """An old order works, is cancelled, and is not live any more on the next day of the service."""
         days = [listed()] * 3 + [listed(order("Cancelled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=[listed(order("Live")), listed()], orders__list=days)
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY)
-        assert change.outcome is APPLIED
-        assert change.order.status == "Cancelled"
-        assert desk.sent("orders.list") == 4
+        change = await desk.change(cancel, "A1", "1")
+        told = (change.outcome, change.order.status, desk.sent("orders.list"))
+        assert told == (APPLIED, "Cancelled", 4)
 
     @pytest.mark.parametrize("later", [listed(), fail(500)])
     async def test_order_that_was_seen_cancelled_too_early_and_never_again_settles_nothing(self, later: Any) -> None:
         lists = [listed(order("Cancelled")), later]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=later)
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY)
+        change = await desk.change(cancel, "A1", "1")
         assert change.outcome is UNKNOWN
 
     async def test_order_that_only_the_last_poll_could_read_settles_by_what_it_shows(self) -> None:
@@ -174,17 +165,14 @@ class TestCancel:
         policy = ReconcilePolicy(first=1.0, visibility_delay=1.0, max_interval=2.0, give_up=3.0)
         lists = [fail(500), fail(500), listed(order("Filled"))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists, orders__list=fail(500))
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", policy)
+        change = await desk.change(cancel, "A1", "1", policy=policy)
         assert (change.outcome, desk.sent("orders.list_live")) == (REFUSED, 3)
 
     async def test_order_that_names_its_successor_later_than_it_reads_cancelled_still_works(self) -> None:
         lists = [listed(order("Cancelled")), listed(order("Cancelled", replacing_order_id=2))]
         desk = Desk(orders__cancel=LOST, orders__list_live=lists)
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY)
-        assert change.outcome is REFUSED
-        assert change.order.replacing_order_id == "2"
+        change = await desk.change(cancel, "A1", "1")
+        assert (change.outcome, change.order.replacing_order_id) == (REFUSED, "2")
 
     async def test_what_cannot_be_sent_is_raised(self) -> None:
         desk = Desk()
@@ -200,15 +188,12 @@ PREVIEW = ok({"order": order("Received")})
 class TestReplace:
     @staticmethod
     async def made(desk: Desk, **options: Any) -> Any:
-        settings: dict[str, Any] = {"allow_warnings": False} | options
-        async with desk.client as client:
-            return await replace(context_of(client), ORDERS_REPLACE, PATH, BODY, BODY, POLICY, **settings)
+        return await desk.change(replace, ORDERS_REPLACE, PATH, BODY, BODY, **({"allow_warnings": False} | options))
 
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Live", 2, replaces_order_id=1)))
         change = await self.made(desk)
-        assert change.outcome is APPLIED
-        assert change.order.id == change.order_id == "2"
+        assert (change.outcome, change.order.id, change.order_id) == (APPLIED, "2", "2")
         assert [request.body for request in desk.transport.requests] == [BODY, BODY]
 
     @pytest.mark.parametrize(
@@ -225,10 +210,8 @@ class TestReplace:
     async def test_what_the_dry_run_objects_to_is_not_sent(self, preview: Any, expected: ChangeOutcome) -> None:
         desk = Desk(orders__edit_dry_run=preview)
         change = await self.made(desk)
-        assert change.outcome is expected
-        assert change.order_id == "1"
+        assert (change.outcome, change.order_id, desk.sent("orders.replace")) == (expected, "1", 0)
         assert change.error is not None
-        assert desk.sent("orders.replace") == 0
 
     @pytest.mark.parametrize("allowed", [True, ["w"]], ids=["all", "this one"])
     async def test_warnings_can_be_allowed(self, allowed: Any) -> None:
@@ -254,23 +237,13 @@ class TestReplace:
             (listed(order("Live")), UNKNOWN, "1", "1"),
             (listed(), UNKNOWN, None, "1"),
         ],
-        ids=[
-            "ours",
-            "somebody else's",
-            "successor not listed",
-            "filled, successor not listed",
-            "filled",
-            "cancelled",
-            "untouched",
-            "not listed",
-        ],
-    )
+        ids=["ours", "somebody else's", "successor not listed", "filled, successor not listed", "filled", "cancelled",
+             "untouched", "not listed"],
+    )  # fmt: skip
     async def test_without_an_answer_the_orders_tell(self, lists: Any, expected: Any, shown: Any, named: str) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=LOST, orders__list_live=lists, orders__list=lists)
         change = await self.made(desk)
-        assert change.outcome is expected
-        assert (change.order and change.order.id) == shown
-        assert change.order_id == named
+        assert (change.outcome, change.order and change.order.id, change.order_id) == (expected, shown, named)
         assert isinstance(change.error, ResponseLostError)
         assert desk.sent("orders.replace") == 1
 
@@ -306,9 +279,8 @@ class TestReplace:
             orders__edit_dry_run=PREVIEW, orders__replace=ok(answer), orders__list_live=lists, orders__list=lists
         )
         change = await self.made(desk)
-        assert change.outcome is expected
-        assert (change.order and change.order.id) == shown
-        assert desk.sent("orders.replace") == 1
+        told = (change.outcome, change.order and change.order.id, desk.sent("orders.replace"))
+        assert told == (expected, shown, 1)
 
 
 PAIR = PairsEdit(ratio_price_comparator=Comparator("gte"), ratio_price_threshold=Decimal("1.5"))
@@ -340,18 +312,14 @@ class TestEditPairs:
     )  # fmt: skip
     async def test_outcome(self, answer: Any, seen: Any, expected: ChangeOutcome) -> None:
         desk = Desk(complex_orders__edit_pairs=answer, complex_orders__get=seen)
-        async with desk.client as client:
-            change = await edit_pairs(context_of(client), "A1", "9", PAIR, POLICY)
-        assert change.outcome is expected
-        assert desk.sent("complex_orders.edit_pairs") == 1
+        change = await desk.change(edit_pairs, "A1", "9", PAIR)
+        assert (change.outcome, desk.sent("complex_orders.edit_pairs")) == (expected, 1)
 
     async def test_pair_that_may_not_be_read_is_read_once(self) -> None:
         """Polling again would be refused in the same way."""
         desk = Desk(complex_orders__edit_pairs=LOST, complex_orders__get=fail(403, "forbidden"))
-        async with desk.client as client:
-            change = await edit_pairs(context_of(client), "A1", "9", PAIR, POLICY)
-        assert change.outcome is UNKNOWN
-        assert desk.sent("complex_orders.get") == 1
+        change = await desk.change(edit_pairs, "A1", "9", PAIR)
+        assert (change.outcome, desk.sent("complex_orders.get")) == (UNKNOWN, 1)
 
 
 CANCELLED = {"id": 9, "type": "OCO", "orders": [order("Cancelled", 1), order("Cancelled", 2)]}
@@ -372,16 +340,14 @@ class TestCancelComplex:
     ) -> None:
         seen = CANCELLED | {"orders": [order(status, number) for number, status in enumerate(statuses, 1)]}
         desk = Desk(complex_orders__cancel=LOST, complex_orders__get=ok(seen))
-        async with desk.client as client:
-            change = await cancel_complex(context_of(client), "A1", "9", POLICY)
+        change = await desk.change(cancel_complex, "A1", "9")
         assert (change.outcome, desk.sent("complex_orders.get")) == (expected, polls)
         assert change.complex_order.id == "9"
         assert isinstance(change.error, ResponseLostError)
 
     async def test_answer_that_shows_it_cancelled_carries_no_error(self) -> None:
         desk = Desk(complex_orders__cancel=ok(CANCELLED))
-        async with desk.client as client:
-            change = await cancel_complex(context_of(client), "A1", "9", POLICY)
+        change = await desk.change(cancel_complex, "A1", "9")
         assert (change.outcome, change.error, desk.sent("complex_orders.get")) == (APPLIED, None, 0)
 
 
@@ -440,16 +406,11 @@ class TestNotNow:
     """The service answers ``cannot_update_order`` for an order that has ended, and for one that is not Live yet."""
 
     @staticmethod
-    async def change(desk: Desk, kind: str, policy: ReconcilePolicy = POLICY, **options: Any) -> Any:
-        async with desk.client as client:
-            context = context_of(client)
-            if kind == "cancel":
-                return await cancel(context, "A1", "1", policy, **options)
-            if kind == "cancel_complex":
-                return await cancel_complex(context, "A1", "9", policy, **options)
-            if kind == "edit_pairs":
-                return await edit_pairs(context, "A1", "9", PAIR, policy)
-            return await replace(context, ORDERS_REPLACE, PATH, BODY, BODY, policy, allow_warnings=False)
+    async def change(desk: Desk, kind: str) -> Any:
+        if kind == "replace":
+            return await TestReplace.made(desk)
+        arguments = {"cancel": (cancel, "A1", "1"), "cancel_complex": (cancel_complex, "A1", "9")}
+        return await desk.change(*arguments.get(kind, (edit_pairs, "A1", "9", PAIR)))
 
     @staticmethod
     def desk(answers: list[Any], live: Any, dry_run: Any = None) -> Desk:
@@ -567,8 +528,7 @@ class TestWait:
     ) -> None:
         lists = [listed(each) for each in seen] or fail(500)
         desk = Desk(orders__cancel=answer, orders__list_live=lists, orders__list=listed() if seen else fail(500))
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY, wait=True)
+        change = await desk.change(cancel, "A1", "1", wait=True)
         assert (change.outcome, fills_of(change)) == (expected, fills)
         if answer is not NOT_SENT:
             assert change.order is not None
@@ -577,8 +537,7 @@ class TestWait:
     async def test_order_without_an_end_is_waited_for_as_long_as_the_policy_says(self) -> None:
         loop = asyncio.get_running_loop()
         began, desk = loop.time(), Desk(orders__cancel=REQUEST, orders__list_live=listed(order("Cancel Requested")))
-        async with desk.client as client:
-            change = await cancel(context_of(client), "A1", "1", POLICY, wait=True)
+        change = await desk.change(cancel, "A1", "1", wait=True)
         assert change.outcome is UNKNOWN
         assert POLICY.give_up <= loop.time() - began <= POLICY.give_up + POLICY.max_interval
 
@@ -607,8 +566,7 @@ class TestWait:
         for answer in (ok(whole(("Cancel Requested", "Cancel Requested"), kind)), LOST):
             gets = [ok(whole(before, kind)), ok(whole(after, kind))]
             desk = Desk(complex_orders__cancel=answer, complex_orders__get=gets)
-            async with desk.client as client:
-                change = await cancel_complex(context_of(client), "A1", "9", POLICY, wait=True)
+            change = await desk.change(cancel_complex, "A1", "9", wait=True)
             assert (change.outcome, fills_of(change)) == (expected, fills)
 
 
@@ -616,16 +574,7 @@ class TestReplacementThatWaitsForItsOriginal:
     """A replacement is Contingent until the original is cancelled. A fill in between ends it (P4)."""
 
     def new(self, status: str, **fields: Any) -> dict[str, Any]:
-        return order(
-            status,
-            2,
-            replaces_order_id=1,
-            order_type="Limit",
-            time_in_force="Day",
-            price="11",
-            price_effect="Debit",
-            **fields,
-        )
+        return TestReplace.SUCCESSOR | order(status, 2, **fields)
 
     @for_each("is_lost", [False, True])
     @on_virtual_time

@@ -49,6 +49,7 @@ from tests.trading import (
     CancelledAt,
     FailingJournal,
     Floor,
+    SlowJournal,
     floor,
     order,
     place_unknown,
@@ -345,48 +346,22 @@ async def test_a_timeout_of_the_caller_names_the_order(here: Floor) -> None:
     assert found.outcome is Outcome.PLACED
 
 
-class Slow(MemoryJournal):
-    """A journal that takes its time."""
-
-    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
-        await asyncio.sleep(1)
-        return await super().open(key, body, owner=owner, lease=lease)
-
-
-async def test_a_caller_cancelled_while_the_order_is_written_down_leaves_it_unsent(here: Floor) -> None:
-    journal = Slow()
+@pytest.mark.parametrize(("method", "action"), [("open", None), ("find", None), ("now", "hang")])
+async def test_caller_cancelled_before_the_order_is_journaled_learns_that_it_was_not_sent(
+    here: Floor, method: str, action: str | None
+) -> None:
+    if action is not None:
+        here.sim.faults.add("POST", DRY_RUN, action)
+    journal = SlowJournal(method, 0 if action else 1)
     placing = asyncio.create_task(OrderEntry(here.client, journal).place(here.account, order("mine")))
     await asyncio.sleep(0.8)
     placing.cancel()
     with pytest.raises(asyncio.CancelledError) as caught:
         await placing
+    assert (caught.value.external_identifier, caught.value.account_number) == ("mine", here.account)  # type: ignore[attr-defined]
     assert "was not sent" in caught.value.__notes__[0]
-    assert [entry.state for entry in await journal.entries("sandbox")] == [EntryState.NOT_SENT]
-    assert here.sim.ledger.count("orders.submit") == 0
-
-
-class SlowFind(MemoryJournal):
-    """A journal that takes its time to look an order up."""
-
-    async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
-        await asyncio.sleep(1)
-        return await super().find(key, any_origin=any_origin)
-
-
-@pytest.mark.parametrize(("journal", "action"), [(SlowFind, None), (MemoryJournal, "hang")])
-async def test_a_caller_cancelled_before_the_order_is_written_down_learns_that_it_was_not_sent(
-    here: Floor, journal: type[MemoryJournal], action: str | None
-) -> None:
-    if action is not None:
-        here.sim.faults.add("POST", DRY_RUN, action)
-    placing = asyncio.create_task(OrderEntry(here.client, journal()).place(here.account, order("mine")))
-    await asyncio.sleep(0.8)
-    placing.cancel()
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await placing
-    assert caught.value.external_identifier == "mine"  # type: ignore[attr-defined]
-    assert caught.value.account_number == here.account  # type: ignore[attr-defined]
-    assert "was not sent" in caught.value.__notes__[0]
+    states = [entry.state for entry in await journal.entries("sandbox")]
+    assert states == ([EntryState.NOT_SENT] if method == "open" else [])
     assert here.sim.ledger.count("orders.submit") == 0
 
 
@@ -469,16 +444,6 @@ async def test_place_refused_without_a_journal_is_unknown_once_its_claim_has_end
     assert caught.value.code == "claim_lost"
 
 
-class SlowClose(MemoryJournal):
-    """A journal that takes its time to record an outcome."""
-
-    async def close(
-        self, key: EntryKey, *, owner: str, state: EntryState, order_id: str | None = None, note: str = ""
-    ) -> bool:
-        await asyncio.sleep(2)
-        return await super().close(key, owner=owner, state=state, order_id=order_id, note=note)
-
-
 @pytest.mark.parametrize(
     ("action", "outcome", "note"),
     [
@@ -493,7 +458,7 @@ async def test_place_cancelled_while_its_outcome_is_recorded_carries_it(
     async with floor(retry=RetryPolicy(max_attempts=1)) as here:
         if action is not None:
             here.sim.faults.add("POST", SUBMIT, action, times=None)
-        journal = SlowClose()
+        journal = SlowJournal("close", 2)
         entry = OrderEntry(here.client, journal, reconcile=POLICY)
         placing = asyncio.create_task(entry.place(here.account, order("mine")))
         await asyncio.sleep(1.5)
@@ -549,6 +514,12 @@ async def test_place_of_an_unknown_order_whose_journal_fails_says_that_it_may_ex
 class Threaded(MemoryJournal):
     """A journal that works in a thread: a cancelled caller leaves, and the statement still takes effect."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("open", "claim", "release", "close"):
+            statement = getattr(self, name)
+            setattr(self, name, lambda *names, call=statement, **values: self._in_thread(call(*names, **values)))
+
     async def _in_thread(self, statement: Coroutine[Any, Any, Any]) -> Any:
         loop = asyncio.get_running_loop()
         done = loop.create_future()
@@ -561,18 +532,6 @@ class Threaded(MemoryJournal):
 
         loop.call_later(0.01, run)
         return await done
-
-    async def open(self, *names: Any, **values: Any) -> Any:
-        return await self._in_thread(super().open(*names, **values))
-
-    async def claim(self, *names: Any, **values: Any) -> Any:
-        return await self._in_thread(super().claim(*names, **values))
-
-    async def release(self, *names: Any, **values: Any) -> Any:
-        return await self._in_thread(super().release(*names, **values))
-
-    async def close(self, *names: Any, **values: Any) -> Any:
-        return await self._in_thread(super().close(*names, **values))
 
 
 async def place_until_shutdown(here: Floor, journal: MemoryJournal, after: float) -> asyncio.CancelledError | None:

@@ -16,7 +16,18 @@ from brokerage_async.journal import EntryKey, EntryState, JournalEntry, JournalE
 from brokerage_async.operation import BoundCall
 from brokerage_async.order_entry import OrderEntry, Outcome
 from brokerage_async.simulator import faults
-from tests.trading import LISTS, POLICY, SUBMIT, CancelledAt, FailingJournal, Floor, floor, order, place_unknown
+from tests.trading import (
+    LISTS,
+    POLICY,
+    SUBMIT,
+    CancelledAt,
+    FailingJournal,
+    Floor,
+    SlowJournal,
+    floor,
+    order,
+    place_unknown,
+)
 
 pytestmark = pytest.mark.virtual_time
 
@@ -226,17 +237,9 @@ async def test_what_was_handled_before_a_recovery_ended_early_is_told(here: Floo
     assert told == [("listed", Outcome.PLACED), *missing]
 
 
-class SlowClose(MemoryJournal):
-    """A journal that takes its time to record an outcome."""
-
-    async def close(self, key: EntryKey, **outcome: Any) -> bool:
-        await asyncio.sleep(2)
-        return await super().close(key, **outcome)
-
-
 async def test_recover_cancelled_while_it_records_an_outcome_returns_what_the_journal_said(here: Floor) -> None:
     await here.client.orders.submit(here.account, order("mine"))
-    journal = SlowClose()
+    journal = SlowJournal("close", 2)
     await journal.open(here.key("mine"), b"{}", owner="dead", lease=0)
     recovering = asyncio.create_task(OrderEntry(here.client, journal, reconcile=POLICY).recover())
     await asyncio.sleep(2)
