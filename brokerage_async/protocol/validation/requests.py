@@ -56,8 +56,13 @@ def check(
     """
     found = _Problems(operation.name, strict)
     _check_parameters(found, operation, path or {}, query or {})
-    if body is not None or operation.body is not None:
-        _check_body(found, operation, body)
+    if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
+        if operation.body is not None and operation.body_required:
+            found.add("required", f"{with_article(operation.body.__name__)} is required as the body", "")
+    elif operation.body is None:
+        found.add("forbidden", "must not have a body", "")
+    elif not isinstance(body, bytes):
+        _check_model(found, operation.body, body, "")
     if found.problems:
         raise InvalidRequestError(
             "invalid request (nothing was sent)",
@@ -181,7 +186,13 @@ def _check_parameters(
     given = 0
     for parameter in operation.parameters:
         if parameter.location == "path":
-            _check_segment(found, parameter, path.get(parameter.wire))
+            value = path.get(parameter.wire)
+            if value is None:
+                found.add("unsafe_segment", "is required in the path", parameter.wire)
+            elif (problem := problem_of(parameter, value)) is not None:  # first: an array does not compare to a bool
+                found.add(*problem, parameter.wire)
+            elif value in ("", ".", ".."):
+                found.add("unsafe_segment", f"must not be {value!r}", parameter.wire)
             continue
         value = query.get(parameter.wire)
         given += parameter.wire in query
@@ -200,25 +211,6 @@ def _check_parameters(
 @functools.cache
 def _query_rules(operation: Operation[Any]) -> tuple[CompiledRule, ...]:
     return tuple(map(CompiledRule.of, operation.rules))
-
-
-def _check_segment(found: _Problems, parameter: Parameter, value: object) -> None:
-    if value is None:
-        found.add("unsafe_segment", "is required in the path", parameter.wire)
-    elif (problem := problem_of(parameter, value)) is not None:  # first: comparing an array does not yield a bool
-        found.add(*problem, parameter.wire)
-    elif value in ("", ".", ".."):
-        found.add("unsafe_segment", f"must not be {value!r}", parameter.wire)
-
-
-def _check_body(found: _Problems, operation: Operation[Any], body: object | None) -> None:
-    if body is None or (isinstance(body, bytes) and not body and operation.body is not None):
-        if operation.body is not None and operation.body_required:
-            found.add("required", f"{with_article(operation.body.__name__)} is required as the body", "")
-    elif operation.body is None:
-        found.add("forbidden", "must not have a body", "")
-    elif not isinstance(body, bytes):
-        _check_model(found, operation.body, body, "")
 
 
 # Models.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import attrs
@@ -38,16 +38,14 @@ class CompiledRule:
     _array: str | None
     _when_item: _Conditions
     _unless_item: _Conditions
-    _demands: tuple[Callable[[Rule, Values, int | None], Iterator[Broken]], ...]
 
     @classmethod
     def of(cls, rule: Rule) -> CompiledRule:
         """Compile a rule, whose conditions may concern the items of at most one array."""
         addresses = [address for address in (*rule.when, *rule.unless) if "[]." in address]
         array = addresses[0].partition("[].")[0] if addresses else None
-        demands = tuple(demand for name, demand in _DEMANDS.items() if getattr(rule, name))
         when, unless = rule.when, rule.unless
-        return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless), demands)
+        return cls(rule, _plain(when), _plain(unless), array, _inside(when), _inside(unless))
 
     def broken(self, values: Values) -> list[Broken]:
         """Return everything that breaks the rule.
@@ -57,8 +55,7 @@ class CompiledRule:
         places = self._places(values)
         found: list[Broken] = []
         for index in places:
-            for demand in self._demands:
-                found.extend(demand(self.rule, values, index))
+            found.extend(_unmet(self.rule, values, index))
         if places and self.rule.max_items is not None:
             array, most = self.rule.max_items
             if (len(_items(values, array)) if self._array is None else len(places)) > most:
@@ -111,89 +108,59 @@ def _field(item: object, wire: str) -> object | None:
     return item.get(wire) if isinstance(item, Mapping) else None
 
 
-def _fields(values: Values, address: str, index: int | None) -> list[tuple[str, object | None]]:
-    """Return place and value of each field at an address. With an index, of that item only."""
-    array, inside, leaf = address.partition("[].")
-    if not inside:
-        return [(address, values.get(address))]
-    return [
-        (f"{array}[{position}].{leaf}", _field(item, leaf))
-        for position, item in enumerate(_items(values, array))
-        if index is None or position == index
-    ]
+def _fields(values: Values, addresses: Iterable[str], index: int | None) -> Iterator[tuple[str, object | None]]:
+    """Yield place and value of each field at the addresses. With an index, of that item only."""
+    for address in addresses:
+        array, inside, leaf = address.partition("[].")
+        if not inside:
+            yield address, values.get(address)
+            continue
+        for position, item in enumerate(_items(values, array)):
+            if index is None or position == index:
+                yield f"{array}[{position}].{leaf}", _field(item, leaf)
 
 
-def _required(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    for address in rule.require:
-        for place, value in _fields(values, address, index):
-            if value is None:
-                yield "required", place
-
-
-def _required_any(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    if all(values.get(address) is None for address in rule.require_any):
+def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
+    """Yield the demands that are not met; ``max_items`` counts over all places and is checked separately."""
+    for place, value in _fields(values, rule.require, index):
+        if value is None:
+            yield "required", place
+    for place, value in _fields(values, rule.forbid, index):
+        if value is not None:
+            yield "forbidden", place
+    for address, allowed in rule.require_value.items():
+        for place, value in _fields(values, (address,), index):
+            if (text := _text(value)) is not None and text not in allowed:
+                yield "value_not_allowed", place
+    if rule.require_any and all(values.get(address) is None for address in rule.require_any):
         yield "required", rule.require_any[0]
-
-
-def _too_few(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     if rule.min_items is not None:
         array, least = rule.min_items
         if values.get(array) is not None and len(_items(values, array)) < least:
             yield "too_few_items", array
-
-
-def _too_many_in_total(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     if rule.max_total is not None:
         arrays, most = rule.max_total
         sizes = {array: len(_items(values, array)) for array in arrays}
         if sum(sizes.values()) > most:
             yield "too_many_items", [array for array, size in sizes.items() if size][-1]
-
-
-def _forbidden(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    for address in rule.forbid:
-        for place, value in _fields(values, address, index):
-            if value is not None:
-                yield "forbidden", place
-
-
-def _of_value(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    for address, allowed in rule.require_value.items():
-        for place, value in _fields(values, address, index):
-            text = _text(value)
-            if text is not None and text not in allowed:
-                yield "value_not_allowed", place
-
-
-def _exclusive(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    given = [address for address in rule.exclusive if values.get(address) is not None]
-    if len(given) > 1:
+    if len(given := [address for address in rule.exclusive if values.get(address) is not None]) > 1:
         yield "exclusive", given[-1]
-
-
-def _distinct(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     seen: set[str] = set()
-    for place, value in _fields(values, rule.distinct or "", index):
+    for place, value in _fields(values, (rule.distinct,) if rule.distinct else (), index):
         if isinstance(value, str):
             if value in seen:
                 yield "not_distinct", place
             seen.add(value)
-
-
-def _positive(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    for address in rule.positive:
-        for place, value in _fields(values, address, index):
-            number = _number(value)
-            if number is not None and number <= 0:
-                yield "out_of_range", place
-
-
-def _not_negative(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    for address in rule.not_negative:
-        for place, value in _fields(values, address, index):
-            number = _number(value)
-            if number is not None and number.is_signed():  # "-0" as well: its sign would be sent
-                yield "out_of_range", place
+    if rule.span is not None:
+        start, end, months = rule.span
+        if _exceeds(values.get(start), values.get(end), months):
+            yield "span_too_long", end
+    for place, value in _fields(values, rule.positive, index):
+        if (number := _number(value)) is not None and number <= 0:
+            yield "out_of_range", place
+    for place, value in _fields(values, rule.not_negative, index):
+        if (number := _number(value)) is not None and number.is_signed():  # "-0" as well: its sign would be sent
+            yield "out_of_range", place
 
 
 def _number(value: object) -> Decimal | None:
@@ -201,29 +168,6 @@ def _number(value: object) -> Decimal | None:
     if isinstance(value, Decimal):
         return value if value.is_finite() else None
     return Decimal(value) if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _span(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
-    if rule.span is not None:
-        start, end, months = rule.span
-        if _exceeds(values.get(start), values.get(end), months):
-            yield "span_too_long", end
-
-
-_DEMANDS = {
-    "require": _required,
-    "forbid": _forbidden,
-    "require_value": _of_value,
-    "require_any": _required_any,
-    "min_items": _too_few,
-    "max_total": _too_many_in_total,
-    "exclusive": _exclusive,
-    "distinct": _distinct,
-    "span": _span,
-    "positive": _positive,
-    "not_negative": _not_negative,
-}
-"""Demands by attribute of the rule; ``max_items`` counts over all places and is checked separately."""
 
 
 def _exceeds(start: object | None, end: object | None, months: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from ...operation import BodyField, Parameter
@@ -20,7 +20,7 @@ Problem = tuple[str, str]
 
 def problem_of(field: Parameter | BodyField, value: object) -> Problem | None:
     """Return the problem of a field's value, or of one item of an array. None if it is valid."""
-    problem = _CHECKS[field.kind](value)
+    problem = _problem_of(field.kind, value)
     if problem is None and isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
             return "out_of_range", f"must be at least {field.minimum}, got {value}"
@@ -51,28 +51,6 @@ def _integer_problem(value: object) -> Problem | None:
     return None if value.bit_length() <= _INTEGER_BITS else ("out_of_range", "must fit into 64 bits")
 
 
-def _identifier_problem(value: object) -> Problem | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return None if value.bit_length() <= _IDENTIFIER_BITS else ("out_of_range", "must fit into 128 bits")
-    return _string_problem(value) if isinstance(value, str) else wrong_type("a str or an int", value)
-
-
-def _boolean_problem(value: object) -> Problem | None:
-    return None if isinstance(value, bool) else wrong_type("True or False", value)
-
-
-def _date_problem(value: object) -> Problem | None:
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        return None
-    return wrong_type("a datetime.date", value)
-
-
-def _date_time_problem(value: object) -> Problem | None:
-    if not isinstance(value, dt.datetime):
-        return wrong_type("a datetime.datetime", value)
-    return None if value.utcoffset() is not None else ("naive_date_time", "must have a time zone (tzinfo)")
-
-
 def decimal_problem(value: object) -> Problem | None:
     """Return the problem of a number that is not exact, not finite or extreme, None for any other."""
     if not isinstance(value, Decimal):
@@ -87,17 +65,29 @@ def decimal_problem(value: object) -> Problem | None:
     return None
 
 
-def _object_problem(value: object) -> Problem | None:
-    return None if isinstance(value, Mapping) else wrong_type("a mapping", value)
-
-
-_CHECKS: Mapping[str, Callable[[object], Problem | None]] = {
-    "string": _string_problem,
-    "integer": _integer_problem,
-    "identifier": _identifier_problem,
-    "boolean": _boolean_problem,
-    "date": _date_problem,
-    "date-time": _date_time_problem,
-    "decimal": decimal_problem,
-    "object": _object_problem,
-}
+def _problem_of(kind: str, value: object) -> Problem | None:
+    match kind:
+        case "string":
+            return _string_problem(value)
+        case "integer":
+            return _integer_problem(value)
+        case "decimal":
+            return decimal_problem(value)
+        case "boolean":
+            return None if isinstance(value, bool) else wrong_type("True or False", value)
+        case "date":
+            is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+            return None if is_day else wrong_type("a datetime.date", value)
+        case "date-time" if isinstance(value, dt.datetime):
+            is_aware = value.utcoffset() is not None
+            return None if is_aware else ("naive_date_time", "must have a time zone (tzinfo)")
+        case "date-time":
+            return wrong_type("a datetime.datetime", value)
+        case "identifier" if isinstance(value, int) and not isinstance(value, bool):
+            fits = value.bit_length() <= _IDENTIFIER_BITS
+            return None if fits else ("out_of_range", "must fit into 128 bits")
+        case "identifier":
+            return _string_problem(value) if isinstance(value, str) else wrong_type("a str or an int", value)
+        case "object":
+            return None if isinstance(value, Mapping) else wrong_type("a mapping", value)
+    raise LookupError(f"unknown kind of field {kind!r}")
