@@ -186,7 +186,10 @@ class AuthorizationServer:
         grant = self._grants.get(requested.refresh_token or "")
         if grant is None or grant.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
-        return self._token_response(grant, self._granted_scopes(grant, requested.scope), now)
+        scopes = grant.scopes if requested.scope is None else frozenset(requested.scope.split())
+        if requested.scope is not None and (not scopes or not scopes <= grant.scopes):
+            raise RefusedError(400, "invalid_scope", "The requested scope was not granted")
+        return self._token_response(grant, scopes, now)
 
     def identify(self, token: str, now: float) -> Identity | None:
         """Return the identity behind a valid bearer token, else None."""
@@ -206,14 +209,6 @@ class AuthorizationServer:
             claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
             answer.id_token = self._sign(claims, now)
         return answer
-
-    def _granted_scopes(self, grant: AuthorizationGrant, scope: str | None) -> frozenset[str]:
-        if scope is None:
-            return grant.scopes
-        wanted = frozenset(scope.split())
-        if not wanted or not wanted <= grant.scopes:
-            raise RefusedError(400, "invalid_scope", "The requested scope was not granted")
-        return wanted
 
     def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}

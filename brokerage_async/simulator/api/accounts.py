@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,6 @@ from ...protocol.response import Response
 from ..accounts import accounts as books
 from ..accounts.accounts import Account, Position, Transaction, day_trade_count
 from ..market.calendar import CALENDARS, local_date
-from ..market.instrument import Instrument
 from ..state import State
 from ..trading.fees import amounts
 from .handlers import Handlers, ParsedRequest
@@ -144,26 +143,13 @@ class OAuth(Handlers):
 class Positions(Handlers):
     """Serves the positions of an account. Closed ones are purged at once."""
 
-    def _matching(self, request: ParsedRequest, account: Account) -> Iterator[Position]:
-        """Yield the positions that pass every filter of the query."""
-        query = request.query
-        underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
-        for position in account.positions.values():
-            instrument = position.instrument
-            if (
-                query.get("symbol") in (None, instrument.symbol)
-                and (underlyings is None or instrument.underlying in underlyings)
-                and query.get("instrument_type") in (None, instrument.instrument_type)
-                and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
-                and "partition_keys" not in query
-            ):
-                yield position
-
     def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
         """Return the wire form of a position."""
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
+        calendar = None if instrument.collection is None else CALENDARS[instrument.collection]
+        closed = now - _DAY if calendar is None else calendar.preceding(today).close  # None: trades around the clock
         booked = (each.executed_at for each in reversed(account.transactions) if each.wire.symbol == instrument.symbol)
         row = PositionWire(
             account_number=account.number,
@@ -172,7 +158,7 @@ class Positions(Handlers):
             underlying_symbol=instrument.underlying,
             quantity=self._dialect.quantity(quantity),
             average_open_price=money(position.average_price),
-            close_price=money(self._prices.price(instrument, _previous_close(instrument, now))),
+            close_price=money(self._prices.price(instrument, closed)),
             cost_effect=PriceEffect.CREDIT if is_long else PriceEffect.DEBIT,
             is_frozen=False,
             is_suppressed=False,
@@ -196,21 +182,21 @@ class Positions(Handlers):
         return row
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return the positions of an account, with marks if asked for."""
-        account = self._access.account(request)
-        with_mark = request.query.get("include_marks", False)
+        """Return the positions of an account that pass every filter of the query, with marks if asked for."""
+        account, query = self._access.account(request), request.query
+        with_mark = query.get("include_marks", False)
+        underlyings, product = query.get("underlying_symbols"), query.get("underlying_product_code")
         rows = (
             self.row(position, account, request.now, with_mark=with_mark)
-            for position in self._matching(request, account)
+            for position in account.positions.values()
+            for instrument in [position.instrument]
+            if query.get("symbol") in (None, instrument.symbol)
+            and (underlyings is None or instrument.underlying in underlyings)
+            and query.get("instrument_type") in (None, instrument.instrument_type)
+            and (product is None or (instrument.underlying[0] == "/" and instrument.underlying[1:-2] == product))
+            and "partition_keys" not in query
         )
         return items(map(dumps, rows), request.context)
-
-
-def _previous_close(instrument: Instrument, now: float) -> float:
-    """Return the time of the last close before ``now``: a day ago for instruments that trade around the clock."""
-    if instrument.collection is None:
-        return now - _DAY
-    return CALENDARS[instrument.collection].preceding(local_date(now)).close
 
 
 _FIELD_FILTERS = ("symbol", "underlying_symbol", "instrument_type", "action", "currency")
@@ -229,8 +215,15 @@ class Transactions(Handlers):
     def total_fees(self, request: ParsedRequest) -> Response:
         """Return the fees of one day, by default today."""
         day = request.query.get("date", local_date(request.now))
-        booked = self._access.account(request).transactions
-        paid = sum((_fees(each) for each in booked if each.wire.transaction_date == day), Decimal(0))
+        paid = Decimal(0)  # the differences between the amounts of bookings before and after fees
+        for each in self._access.account(request).transactions:
+            wire = each.wire
+            if wire.transaction_date == day:
+                for sign, amount, effect in (
+                    (1, wire.value, wire.value_effect),
+                    (-1, wire.net_value, wire.net_value_effect),
+                ):
+                    paid += Decimal(amount or 0) * (-sign if effect is PriceEffect.DEBIT else sign)
         return item(TotalFeesWire(**amounts(total_fees=-paid)), request.context)
 
     def list(self, request: ParsedRequest) -> Response:
@@ -243,16 +236,6 @@ class Transactions(Handlers):
             chosen.reverse()
         page = request.slice(len(chosen))
         return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
-
-
-def _fees(transaction: Transaction) -> Decimal:
-    """Return the fees of a booking: the difference between its amounts before and after them."""
-    wire = transaction.wire
-    before, after = (
-        -Decimal(amount or 0) if effect is PriceEffect.DEBIT else Decimal(amount or 0)
-        for amount, effect in ((wire.value, wire.value_effect), (wire.net_value, wire.net_value_effect))
-    )
-    return before - after
 
 
 def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:

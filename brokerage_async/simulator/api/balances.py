@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from operator import itemgetter
@@ -80,7 +80,14 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
     end = min(query.get("end_time", now), now)
     start = query.get("start_time")
     if start is None:
-        start = _start_of(query["time_back"], opened, end)
+        time_back = query["time_back"]
+        if time_back == NetLiqRange.ALL:
+            start = opened
+        elif time_back in _BACK:
+            start = end - _BACK[time_back]
+        else:
+            session = _CALENDAR.session(local_date(end))
+            start = (session if session and end >= session.open else _CALENDAR.preceding(local_date(end))).open
     # The length of an interval, and the time between two looks.
     length, step = _DAY, _HOUR
     if end - start <= 8 * _DAY:
@@ -94,21 +101,11 @@ def intervals(query: Mapping[str, Any], opened: float, now: float) -> Iterator[I
             at += length
 
 
-def _start_of(time_back: NetLiqRange, opened: float, end: float) -> float:
-    if time_back == NetLiqRange.ALL:
-        return opened
-    if time_back in _BACK:
-        return end - _BACK[time_back]
-    session = _CALENDAR.session(local_date(end))
-    if session is None or end < session.open:
-        session = _CALENDAR.preceding(local_date(end))
-    return session.open
-
-
 _ZERO = Decimal(0)
 _CENT = Decimal("0.01")
 _SNAPSHOT_FILTERS = frozenset({"snapshot_date", "time_of_day", "start_date", "end_date"})
 _CURRENCY = "USD"
+_OHLC = ("open", "high", "low", "close")
 
 _VALUE_NAMES = {
     InstrumentType.EQUITY: "equity",
@@ -164,17 +161,14 @@ class Balances(Handlers):
         looks = [(interval.start, at) for interval in chosen for at in interval.times()]
         states = replay(account, [at for _, at in looks])
         values = ((start, self._calculator.equity(past, at)) for (start, at), past in zip(looks, states, strict=True))
-        rows = (
-            self._ohlc(start, [value for _, value in own]) for start, own in itertools.groupby(values, itemgetter(0))
-        )
-        return items(map(dumps, rows), request.context)
-
-    def _ohlc(self, start: float, values: Sequence[Decimal]) -> NetLiqOhlcWire:
-        bars = values[0], max(values), min(values), values[-1]
-        names = ("open", "high", "low", "close")
-        figures = dict(zip(names, bars, strict=True)) | dict(zip((f"total_{n}" for n in names), bars, strict=True))
-        nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in names}
-        return NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **figures, **nothing)
+        rows: list[bytes] = []
+        nothing = {f"pending_cash_{name}": _ZERO.quantize(_CENT) for name in _OHLC}
+        for start, own in itertools.groupby(values, itemgetter(0)):
+            worths = [value for _, value in own]
+            bars = dict(zip(_OHLC, (worths[0], max(worths), min(worths), worths[-1]), strict=True))
+            totals = {f"total_{name}": value for name, value in bars.items()}
+            rows.append(dumps(NetLiqOhlcWire(time=self._dialect.short_timestamp(start), **bars, **totals, **nothing)))
+        return items(rows, request.context)
 
     def balance(self, account: Account, now: float) -> AccountBalanceWire:
         """Return the wire form of an account's balance."""

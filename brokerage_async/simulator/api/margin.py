@@ -23,11 +23,11 @@ from ..._generated.converters import (
 from ..._generated.models import InstrumentCollection, InstrumentType, MarginOrder
 from ...protocol.response import Response
 from ..accounts.accounts import Account
-from ..accounts.margin_calculator import UNCOVERED, BuyingPowerImpact, Holding, merged
+from ..accounts.margin_calculator import UNCOVERED, Holding, merged
 from ..market.calendar import CALENDARS
 from ..market.instrument import Instrument
 from ..trading.fees import Fees, amounts, fees_of
-from ..trading.orders import Leg, Order, Terms
+from ..trading.orders import Order, Terms
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
 from .handlers import Handlers, ParsedRequest
 from .order_wires import order_wire
@@ -104,9 +104,16 @@ class Margin(Handlers):
         problems += quantity_errors(legs)
         if problems:
             raise preflight_error(problems)
-        impact = self._impact(account, legs, terms, now)
+        is_agreed = len(legs) == 1 and terms.price is not None
+        agreed = {legs[0].instrument.symbol: terms.price} if is_agreed and terms.price is not None else {}
+        price_of = self._calculator.pricer(now, agreed)
+        fees = sum(
+            (fees_of(leg.instrument, leg.action, leg.quantity, price_of(leg.instrument)) for leg in legs), Fees()
+        )
+        trades = [(leg.instrument, leg.signed) for leg in legs]
+        impact = self._calculator.impact(account, trades, fees, agreed, now)
         before = self._calculator.by_underlying(account).get(requested.underlying_symbol, [])
-        after = merged(before, [(leg.instrument, leg.signed) for leg in legs])
+        after = merged(before, trades)
         base = self._result(account, requested, before, now)
         draft = [Order(number=0, account=account, legs=legs, terms=terms)] if legs else []
         report = MarginDryRunWire(
@@ -118,16 +125,6 @@ class Margin(Handlers):
             is_spread=impact.is_spread,
         )
         return item(report, request.context)
-
-    def _impact(self, account: Account, legs: Sequence[Leg], terms: Terms, now: float) -> BuyingPowerImpact:
-        agreed: dict[str, Decimal] = {}
-        if len(legs) == 1 and terms.price is not None:
-            agreed[legs[0].instrument.symbol] = terms.price
-        price_of = self._calculator.pricer(now, agreed)
-        fees = Fees()
-        for leg in legs:
-            fees += fees_of(leg.instrument, leg.action, leg.quantity, price_of(leg.instrument))
-        return self._calculator.impact(account, [(leg.instrument, leg.signed) for leg in legs], fees, agreed, now)
 
     def _result(
         self, account: Account, requested: MarginOrder, holdings: Sequence[Holding], now: float

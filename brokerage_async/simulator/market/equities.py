@@ -199,25 +199,21 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
     # AAA, AAB, …: three letters first, then four, then five.
     tickers = ("".join(each) for n in (3, 4, 5) for each in itertools.product(string.ascii_uppercase, repeat=n))
     free = (ticker for ticker in tickers if ticker not in known_equities())
-    made += [
-        _invented(number, symbol, random) for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False)
-    ]
+    for number, symbol in zip(range(len(made) + 1, count + 1), free, strict=False):
+        draw = random.bits(key_of(symbol))
+        invented = EquityDefinition(
+            number=number,
+            symbol=symbol,
+            price=Decimal(500 + draw % 40_000) / 100,
+            description=f"{symbol} Holdings, Inc. - Common Stock",
+            is_etf=draw >> 20 & 7 == 0,
+            is_index=False,
+            lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
+            halted=False,
+            closing_only=False,
+        )
+        made.append(invented)
     return made
-
-
-def _invented(number: int, symbol: str, random: KeyedRandom) -> EquityDefinition:
-    draw = random.bits(key_of(symbol))
-    return EquityDefinition(
-        number=number,
-        symbol=symbol,
-        price=Decimal(500 + draw % 40_000) / 100,
-        description=f"{symbol} Holdings, Inc. - Common Stock",
-        is_etf=draw >> 20 & 7 == 0,
-        is_index=False,
-        lendability=_LENDABILITY[0 if draw >> 24 & 7 else 1 + (draw >> 27 & 1)],
-        halted=False,
-        closing_only=False,
-    )
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:

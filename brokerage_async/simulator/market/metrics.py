@@ -130,7 +130,12 @@ class Metrics:
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the volatility implied by option prices, and the volatility of closing prices."""
         days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
-        closes = list(self._closes(equity.symbol, now, 91))
+        calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
+        closes = []  # newest first
+        for _ in range(91):
+            session = calendar.preceding(day)
+            day = session.day
+            closes.append(self._prices.underlying_price(equity.symbol, session.close))
         changes = [log(one / other) for one, other in pairwise(closes)]
         realized = {n: Decimal(stdev(changes[:n]) * sqrt(_TRADING_DAYS) * 100) for n in (30, 60, 90)}  # annual, percent
         surface = self._prices.surface(equity.symbol)
@@ -153,14 +158,6 @@ class Metrics:
             "iv_hv_30_day_difference": f"{implied - realized[30]:.2f}",
             **{f"historical_volatility_{days}_day": f"{value:.2f}" for days, value in realized.items()},
         }
-
-    def _closes(self, symbol: str, now: float, count: int) -> Iterator[Decimal]:
-        """Yield the closing prices of the last sessions, newest first."""
-        calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
-        for _ in range(count):
-            session = calendar.preceding(day)
-            day = session.day
-            yield self._prices.underlying_price(symbol, session.close)
 
     def _company(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the figures that follow from the earnings and dividends."""

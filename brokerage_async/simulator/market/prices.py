@@ -11,7 +11,6 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.models import OptionType
 from ..keyed_random import KeyedRandom, key_of
 from .catalogue import Catalogue
 from .equities import quarterly_dividend
@@ -177,7 +176,8 @@ class Prices:
 
     def intrinsic(self, instrument: Instrument, now: float) -> Decimal:
         """Return the value of an option at its expiration, per unit of the underlying; 0 out of the money."""
-        return max(Decimal(0), _inside(instrument, self.underlying_price(instrument.underlying, now)))
+        spot, strike = self.underlying_price(instrument.underlying, now), instrument.strike or Decimal(0)
+        return max(Decimal(0), spot - strike if instrument.is_call else strike - spot)
 
     def market(self, instrument: Instrument, now: float) -> Quote:
         """Return the quote of an instrument: of an option, the ticks below and above its theoretical value."""
@@ -220,12 +220,6 @@ class Prices:
                 symbol=symbol, level=level, start=self._start, random=self._random
             )
         return listing
-
-
-def _inside(instrument: Instrument, spot: Decimal) -> Decimal:
-    """Return how far an option is in the money, negative when it is out of it."""
-    strike = instrument.strike or Decimal(0)
-    return spot - strike if instrument.option_type is OptionType.CALL else strike - spot
 
 
 def _contracts(shares: Decimal | None) -> Decimal | None:

@@ -178,7 +178,11 @@ def check_complex(
     for number, order in enumerate(requested.orders, start=len(components)):
         components.append(_component(preflight, draft, order, number, now, tag_of(kind)))
         draft.orders.append(components[-1].order)
-    return ComplexPreflightResult(draft=draft, components=components, counted=_counted(draft, components))
+    first = components[: 0 if draft.trigger is None else 1]
+    rest = [result for result in components[len(first) :] if not first or result.order.opens]
+    if rest and draft.type in EXCLUSIVE:
+        rest = [min(rest, key=lambda result: result.impact.change)]
+    return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
 
 
 def _component(
@@ -192,14 +196,6 @@ def _component(
     order = Order(number=0, account=draft.account, legs=legs, terms=terms)
     order.complex_order, order.tag = draft, tag
     return preflight.check(order, now, deferred=draft.trigger is not None)
-
-
-def _counted(draft: ComplexOrder, components: Sequence[PreflightResult]) -> list[PreflightResult]:
-    first = [result for result in components if result.order is draft.trigger]
-    rest = [result for result in components[len(first) :] if not first or result.order.opens]
-    if rest and draft.type in EXCLUSIVE:
-        rest = [min(rest, key=lambda result: result.impact.change)]
-    return first + rest
 
 
 _HOLD = 0.1
@@ -356,15 +352,13 @@ class ComplexOrderDesk:
         """Release a pair once the ratio of its prices meets the threshold."""
         if parent.released or parent.terminal_at is not None or parent.threshold is None:
             return
-        first, second = (self._value(order, parent, now) for order in parent.orders[:2])
+        legs = [order.legs[0] for order in parent.orders[:2]]
+        amounts = [leg.quantity * leg.instrument.multiplier if parent.is_notional else 1 for leg in legs]
+        first, second = (
+            self._prices.price(leg.instrument, now) * amount for leg, amount in zip(legs, amounts, strict=True)
+        )
         ratio = first / second
         if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
             self._release(parent, now)
         else:
             self._event_queue.at(next_minute(now), functools.partial(self._watch_ratio, parent))
-
-    def _value(self, order: Order, parent: ComplexOrder, now: float) -> Decimal:
-        """Return the price of the first leg, or its amount in a ratio of amounts."""
-        leg = order.legs[0]
-        price = self._prices.price(leg.instrument, now)
-        return price * leg.quantity * leg.instrument.multiplier if parent.is_notional else price

@@ -258,7 +258,10 @@ class Exchange:
         if order.route_after is not None:
             order.routed_by_rule_at = now
         reason = reject_reason(order)
-        if reason is None and self._has("off_tick_rejected_at_routing") and _is_off_tick(order):
+        # The tick tables of spreads are unknown.
+        price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
+        is_off_tick = price is not None and not order.legs[0].instrument.is_on_tick(price)
+        if reason is None and is_off_tick and self._has("off_tick_rejected_at_routing"):
             reason = "The price is between two ticks (text of the simulator)"
         if reason is None and self._chances.is_offline(now):
             reason = "Session offline"
@@ -376,8 +379,11 @@ class Exchange:
         if not is_open or not self.is_marketable(order, now):
             self.evaluate(order, now)
             return
-        units = order.units
-        part = min(self._part(order, units), self._liquidity.units(order, now))
+        units, turn = order.units, len(order.legs[0].fills)
+        parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
+        is_last = units == 1 or turn + 1 >= parts
+        part = units if is_last else 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
+        part = min(part, self._liquidity.units(order, now))
         if part == 0:  # others took the size
             self.evaluate(order, now)
             return
@@ -409,14 +415,6 @@ class Exchange:
         for turn, action in enumerate(later):
             late = self._chances.delay("filled_with_fills_to_come", order) or self._delay(order, _LEG, turn)
             self._schedule(order, f"leg {turn}", now + late, action)
-
-    def _part(self, order: Order, units: int) -> int:
-        """Return how many of the remaining units are filled this time."""
-        turn = len(order.legs[0].fills)
-        parts = 1 + self._random.below(_MAX_FILLS, order.number, _FILL_COUNT)
-        if units == 1 or turn + 1 >= parts:
-            return units
-        return 1 + self._random.below(units - 1, order.number, _FILL_SIZE, turn)
 
     def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
         leg.remaining -= quantity
@@ -468,12 +466,6 @@ class Exchange:
             self.cancel(order, now, by_user=False)
         else:
             self.release(order, now)
-
-
-def _is_off_tick(order: Order) -> bool:
-    """Return whether the price of a single leg is between two ticks. The tick tables of spreads are unknown."""
-    price = order.terms.price if order.terms.is_limited and len(order.legs) == 1 else None
-    return price is not None and not order.legs[0].instrument.is_on_tick(price)
 
 
 def _left(amount: Decimal, part: int, units: int) -> Decimal:

@@ -67,7 +67,16 @@ class OrderDesk:
         """
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
-        terms = self._edited_terms(order, edit)
+        # Omitted terms are kept where they still apply (a guess). The external identifier is the one that was sent:
+        # nothing published says that the old one is inherited.
+        sent, old = Terms.of(edit), order.terms
+        terms = attrs.evolve(
+            sent,
+            price_effect=sent.price_effect or old.price_effect,
+            source=sent.source or old.source,
+            rules=sent.rules or old.rules,
+            advanced_instructions=old.advanced_instructions,
+        )
         legs = [Leg(leg.instrument, leg.action, leg.remaining, leg.remaining) for leg in order.legs]
         if isinstance(edit, OrderEditDryRun) and edit.legs:
             requested, problems = self._preflight.legs(edit.legs, terms, now)
@@ -95,21 +104,6 @@ class OrderDesk:
             self._exchange.hold(new, now)
         self._exchange.begin_replacement(order, now)
         return new
-
-    def _edited_terms(self, order: Order, edit: OrderEdit | OrderEditDryRun) -> Terms:
-        """Return the terms after an edit, with omitted fields kept where they still apply (a guess).
-
-        The external identifier is the one that was sent: nothing published says that the old one is inherited.
-        """
-        terms = Terms.of(edit)
-        old = order.terms
-        return attrs.evolve(
-            terms,
-            price_effect=terms.price_effect or old.price_effect,
-            source=terms.source or old.source,
-            rules=terms.rules or old.rules,
-            advanced_instructions=old.advanced_instructions,
-        )
 
     def _follow_replaced(self, order: Order, now: float) -> None:
         """Route the replacement once its original is cancelled. Hold it back if that was held back.
@@ -199,10 +193,13 @@ class Interventions:
             raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
         if paid is not None and len(order.legs) > 1:
             raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
-        units = _units_of(order, wanted)
+        remaining, units = order.legs[0].remaining, order.units
+        part = units if wanted is None else wanted * units / remaining
+        if not 0 < part <= units or part != int(part):
+            raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {wanted}")
         if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
             self._exchange.make_live(order, now)
-        self._exchange.fill(order, units, now, paid)
+        self._exchange.fill(order, int(part), now, paid)
         if not order.is_terminal:
             self._exchange.evaluate(order, now)
 
@@ -241,12 +238,3 @@ class Interventions:
         if not self.can_become(order, status):
             raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
         return order
-
-
-def _units_of(order: Order, quantity: Decimal | None) -> int:
-    """Return the units that a quantity of the first leg makes, all that remain for None."""
-    remaining, units = order.legs[0].remaining, order.units
-    part = units if quantity is None else quantity * units / remaining
-    if not 0 < part <= units or part != int(part):
-        raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {quantity}")
-    return int(part)

@@ -19,7 +19,6 @@ from ..._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
 from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money
@@ -222,14 +221,11 @@ class Preflight:
                 yield Message("cryptocurrency_orders_disabled", "Cryptocurrency orders are off since 2026-06-29")
             if instrument.closing_only and not leg.action.endswith("to Close"):
                 yield Message("instrument_closing_only", f"{symbol} can only be closed")
-            if strict_effects and not self._effect_is_valid(order.account, leg):
+            held = order.account.held(symbol) * leg.sign
+            closes = held < 0 and abs(held) >= leg.quantity
+            fits = closes if leg.action.endswith("to Close") else held >= 0 or not leg.action.endswith("to Open")
+            if strict_effects and not fits:
                 yield Message("invalid_position_effect", f"{leg.action} does not fit the position in {symbol}")
-
-    def _effect_is_valid(self, account: Account, leg: Leg) -> bool:
-        held = account.held(leg.instrument.symbol)
-        if leg.action.endswith("to Close"):
-            return held * leg.sign < 0 and abs(held) >= leg.quantity
-        return not leg.action.endswith("to Open") or held * leg.sign >= 0
 
     def _fraction_errors(self, order: Order, now: float) -> Iterator[Message]:
         """Yield errors of orders for an amount of money, and of those for parts of a share."""
