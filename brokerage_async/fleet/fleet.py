@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -33,6 +34,8 @@ logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 
 VERSION = 1
 """Version of the keys; those of another version have other names."""
+
+LUA = Path(__file__).with_name("lua")
 
 PROBE_INTERVAL = 0.5
 """Seconds after a failure in which no command is tried."""
@@ -67,6 +70,12 @@ class Script:
     """A Lua script, called by its hash once the engine has it."""
 
     source: str
+
+    @classmethod
+    def read(cls, *names: str, **constants: int) -> Script:
+        """Return the files ``lua/NAME.lua`` as one script, in which ``constants`` are known by their names."""
+        known = (f"local {name} = {value}\n" for name, value in constants.items())
+        return cls("".join([*known, *(LUA.joinpath(f"{name}.lua").read_text("utf-8") for name in names)]))
 
     @functools.cached_property
     def sha(self) -> str:

@@ -182,7 +182,16 @@ class AuthorizationServer:
         if requested.client_id not in (None, self.application.client_id):
             raise RefusedError(400, "invalid_client", "Client does not match the grant")
         if requested.grant_type is GrantType.AUTHORIZATION_CODE:
-            return self._exchange(requested, now)
+            code = self._codes.pop(requested.code or "", None)
+            if code is None or code.expires <= now or code.redirect_uri != requested.redirect_uri:
+                raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
+            grant = self.grant(code.customer, code.scopes)
+            answer = self._token_response(grant, grant.scopes, now)
+            answer.refresh_token = grant.refresh_token
+            if "openid" in grant.scopes:
+                claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
+                answer.id_token = self._sign(claims, now)
+            return answer
         grant = self._grants.get(requested.refresh_token or "")
         if grant is None or grant.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
@@ -197,18 +206,6 @@ class AuthorizationServer:
         if issued is None or now >= issued.expires or issued.grant.revoked or issued.generation != self._generation:
             return None
         return issued.identity
-
-    def _exchange(self, requested: TokenRequest, now: float) -> TokenResponseWire:
-        code = self._codes.pop(requested.code or "", None)
-        if code is None or code.expires <= now or code.redirect_uri != requested.redirect_uri:
-            raise RefusedError(400, "invalid_grant", "Authorization code is invalid or was used before")
-        grant = self.grant(code.customer, code.scopes)
-        answer = self._token_response(grant, grant.scopes, now)
-        answer.refresh_token = grant.refresh_token
-        if "openid" in grant.scopes:
-            claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
-            answer.id_token = self._sign(claims, now)
-        return answer
 
     def _token_response(self, grant: AuthorizationGrant, scopes: frozenset[str], now: float) -> TokenResponseWire:
         claims = {"sub": str(grant.customer.number), "scope": " ".join(sorted(scopes))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
@@ -80,43 +81,19 @@ class Ledger:
         self.requests.append(record)
         return record
 
-    def transition(
-        self,
-        *,
-        now: float,
-        order_id: str,
-        account_number: str,
-        external_identifier: str | None,
-        before: str | None,
-        after: str,
-        terminal: bool,
-        replaces_order_id: str | None = None,
-    ) -> None:
-        """Record that an order was created or changed its status."""
-        self.events.append(
-            OrderEvent(
-                seq=len(self.events) + 1,
-                at=now,
-                order_id=order_id,
-                account_number=account_number,
-                external_identifier=external_identifier,
-                before=before,
-                after=after,
-                terminal=terminal,
-            )
-        )
-        record = self._orders.get(order_id)
-        if record is not None:
-            self._orders[order_id] = attrs.evolve(record, status=after)
-            return
-        self._orders[order_id] = OrderRecord(
-            order_id=order_id,
-            account_number=account_number,
-            external_identifier=external_identifier,
-            status=after,
+    def transition(self, *, now: float, replaces_order_id: str | None = None, **facts: Any) -> None:
+        """Record that an order was created or changed its status; ``facts`` are the other fields of `OrderEvent`."""
+        event = OrderEvent(seq=len(self.events) + 1, at=now, **facts)
+        self.events.append(event)
+        record = self._orders.get(event.order_id) or OrderRecord(
+            order_id=event.order_id,
+            account_number=event.account_number,
+            external_identifier=event.external_identifier,
+            status=event.after,
             replaces_order_id=replaces_order_id,
             created_at=now,
         )
+        self._orders[event.order_id] = attrs.evolve(record, status=event.after)
 
     def history(self) -> str:
         """Return every request and transition as JSON lines, in order of time.

@@ -140,7 +140,16 @@ class StateFile:
         """
         try:
             rows = self._connection.execute("SELECT at, action, content, body FROM entries ORDER BY seq")
-            return [_entry(*row) for row in rows]
+            found: list[Entry] = []
+            for at, action, content, body in rows:
+                read = msgspec.json.decode(content, type=dict[str, Any])
+                if action is not None:
+                    found.append(ActionEntry(at=float(at), name=action, arguments=read))
+                    continue
+                kept = {key: tuple(each) if isinstance(each, list) else each for key, each in read["record"].items()}
+                url, headers = read.get("url"), read.get("headers", {})
+                found.append(RequestEntry(record=RequestRecord(**kept), url=url, headers=headers, body=body))
+            return found
         except (sqlite3.Error, msgspec.DecodeError, AttributeError, TypeError, KeyError, ValueError) as error:
             raise self._damaged(error) from None
 
@@ -176,13 +185,3 @@ def _row(entry: Entry) -> tuple[float, str | None, str, bytes | None]:
     if entry.url is not None:
         content |= {"url": entry.url, "headers": {name: str(value) for name, value in entry.headers.items()}}
     return entry.at, None, msgspec.json.encode(content).decode(), None if entry.body is None else bytes(entry.body)
-
-
-def _entry(at: float, action: str | None, content: str, body: bytes | None) -> Entry:
-    at, read = float(at), msgspec.json.decode(content, type=dict[str, Any])
-    if action is not None:
-        return ActionEntry(at=at, name=action, arguments=read)
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in read["record"].items()
-    }
-    return RequestEntry(record=RequestRecord(**fields), url=read.get("url"), headers=read.get("headers", {}), body=body)

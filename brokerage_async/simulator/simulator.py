@@ -179,31 +179,42 @@ class Simulator(Controls):
             redirect_uris=redirect_uris,
         )
         self.clock: Clock = Clock(start)
-        file = None if state is None else StateFile(state)
-        if file is not None:
-            options = {"seed": seed, "sizes": sizes, "cash": cash, "wire": wire, "without": sorted(left_out)}
-            options |= {"customers": customers, "redirect_uris": redirect_uris}
-            start = _continued(file, start, environment=environment, **options)
-            self.clock = Clock(start)
-        settings = Settings(
-            environment=environment,
-            seed=seed,
-            start=start.timestamp(),
-            sizes=sizes,
-            cash=Decimal(cash),
-            without=left_out,
-            customers=customers,
-            redirect_uris=redirect_uris,
-        )
-        self.brokerage: Brokerage = Brokerage(
-            settings,
-            wire=wire,
-            rate_limit=rate_limit,
-            sources=prices,
-            versions=versions,
-            withdrawn_versions=withdrawn_versions,
-        )
-        self._keep_to(file)
+        self._file = file = None if state is None else StateFile(state)
+        try:
+            if file is not None:
+                options = {"environment": environment, "seed": seed, "sizes": sizes, "cash": cash, "wire": wire}
+                options |= {"without": sorted(left_out), "customers": customers, "redirect_uris": redirect_uris}
+                shown = {name: str(value) for name, value in options.items()}
+                start = datetime.fromisoformat(file.check_settings({"start": start.isoformat(), **shown})["start"])
+                self.clock = Clock(start)
+            settings = Settings(
+                environment=environment,
+                seed=seed,
+                start=start.timestamp(),
+                sizes=sizes,
+                cash=Decimal(cash),
+                without=left_out,
+                customers=customers,
+                redirect_uris=redirect_uris,
+            )
+            self.brokerage: Brokerage = Brokerage(
+                settings,
+                wire=wire,
+                rate_limit=rate_limit,
+                sources=prices,
+                versions=versions,
+                withdrawn_versions=withdrawn_versions,
+            )
+            if file is not None:
+                entries = file.entries()
+                self.brokerage.replay(entries)
+                if entries:
+                    self.clock.restore(entries[-1].at)
+                self.brokerage.recording.on_entry = file.add
+        except BaseException:
+            if file is not None:
+                file.close()
+            raise
         self.control_token: str = secrets.token_urlsafe(24)
         api = ControlApi(self.brokerage, self.clock, self.control_token)
         self._control = None if control_port is None else ControlServer(api, control_port)
@@ -351,34 +362,9 @@ class Simulator(Controls):
         """Stop listening: connections are refused until `restart`."""
         await self._server.stop()
 
-    def _keep_to(self, file: StateFile | None) -> None:
-        """Repeat the entries of the state file, and write further ones to it."""
-        self._file = file
-        if file is None:
-            return
-        try:
-            entries = file.entries()
-            self.brokerage.replay(entries)
-        except BaseException:
-            file.close()
-            raise
-        if entries:
-            self.clock.restore(entries[-1].at)
-        self.brokerage.recording.on_entry = file.add
-
     def _set_stream_urls(self) -> None:
         self.brokerage.state.quote_tokens.url = f"ws{self.base_url.removeprefix('http')}{MARKET_PATH}"
 
     def _latency_of(self, request: Request) -> float:
         latency: float | Callable[[Request], float] = self.latency
         return latency(request) if callable(latency) else latency
-
-
-def _continued(file: StateFile, start: datetime, **options: object) -> datetime:
-    """Return the start of the simulation that a state file keeps, ``start`` for a new file."""
-    settings = {"start": start.isoformat(), **{name: str(value) for name, value in options.items()}}
-    try:
-        return datetime.fromisoformat(file.check_settings(settings)["start"])
-    except BaseException:
-        file.close()
-        raise

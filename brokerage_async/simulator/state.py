@@ -20,7 +20,7 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .accounts.accounts import Account, Accounts, Customer
+from .accounts.accounts import Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
 from .api.wire import Dialect
 from .authorization_server import AuthorizationServer, QuoteTokens
@@ -142,22 +142,18 @@ class State:
         for month in range(12, 0, -1):
             interest = Decimal(self.random.below(5000, 5, month)) / 100
             self.bookkeeping.move_cash(second, "Credit Interest", interest, start - month * 30 * _DAY)
-        self._open_positions(second)
-
-    def _open_positions(self, account: Account) -> None:
-        """Buy shares, and sell a call against them."""
+        # Shares, and a call that was sold against them.
         shares = self.catalogue.instrument(InstrumentType.EQUITY, "AAPL")
         if shares is None:
             return
-        start = self.settings.start
         price, book, today = self.catalogue.base_price("AAPL"), self.bookkeeping.open_position, self.catalogue.today
         # A call about five weeks out and slightly above the price.
         expires = next(day for day in monthly_expirations(today, 4) if (day - today).days > 30)
         symbol = occ_symbol("AAPL", expires, OptionType.CALL, (price * Decimal("1.05") // 5) * 5)
         call = self.catalogue.instrument(InstrumentType.EQUITY_OPTION, symbol)
         assert call is not None
-        book(account, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
-        book(account, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
+        book(second, shares, LegAction.BUY_TO_OPEN, Decimal(100), price, start)
+        book(second, call, LegAction.SELL_TO_OPEN, Decimal(1), self.prices.price(call, start), start)
 
     def _place_complex_orders(self) -> None:
         """Place one complex order of each type in the owner's second account.

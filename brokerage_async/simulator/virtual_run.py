@@ -221,19 +221,16 @@ async def _run(
         try:
             if end is None:
                 return await program
-            return await _until(program, simulator, end.timestamp())
+            while not program.done() and (left := end.timestamp() - simulator.clock.now()) > 0:
+                await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
+            if program.done():
+                return await program
+            program.cancel()
+            await asyncio.wait({program}, timeout=_GRACE)
+            if not program.done():
+                late = f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time"
+                raise VirtualTimeError(late)
+            return None if program.cancelled() else program.result()
         finally:
             program.cancel()
             simulator.settle()
-
-
-async def _until(program: asyncio.Future[T], simulator: Simulator, end: float) -> T | None:
-    while not program.done() and (left := end - simulator.clock.now()) > 0:
-        await asyncio.wait({program}, timeout=min(left, _CHECK_INTERVAL))
-    if program.done():
-        return await program
-    program.cancel()
-    await asyncio.wait({program}, timeout=_GRACE)
-    if not program.done():
-        raise VirtualTimeError(f"main still runs {_GRACE:g} virtual seconds after it was cancelled at the end of time")
-    return None if program.cancelled() else program.result()

@@ -25,6 +25,7 @@ DATA = (
     f"{PACKAGE}/_generated/openapi.json",
     *(f"{PACKAGE}/simulator/control/{name}" for name in ("page.css", "page.html", "page.js")),
     *(f"{PACKAGE}/simulator/control/{name}" for name in ("reference.html", "reference.js")),
+    *(f"{PACKAGE}/fleet/lua/{path.name}" for path in sorted((ROOT / PACKAGE / "fleet" / "lua").glob("*.lua"))),
     f"{PACKAGE}/simulator/api/customer.json",
     f"{PACKAGE}/simulator/market/listed.txt",
 )

@@ -20,7 +20,7 @@ from ..._generated.converters import (
 from ..._generated.models import AuthorityLevel, PriceEffect, QuantityDirection
 from ...protocol.response import Response
 from ..accounts import accounts as books
-from ..accounts.accounts import Account, Position, Transaction, day_trade_count
+from ..accounts.accounts import Account, Position, day_trade_count
 from ..market.calendar import CALENDARS, local_date
 from ..state import State
 from ..trading.fees import amounts
@@ -230,24 +230,21 @@ class Transactions(Handlers):
         """Return a page of transactions, newest first by default."""
         query = request.query
         types = frozenset(query.get("types", ())) | ({query["type"]} if "type" in query else frozenset())
-        booked = self._access.account(request).transactions
-        chosen = [transaction for transaction in booked if _passes(transaction, query, types)]
+        chosen = []
+        for transaction in self._access.account(request).transactions:
+            wire, at, day = transaction.wire, transaction.executed_at, transaction.wire.transaction_date
+            futures = [each for each in (wire.symbol, wire.underlying_symbol) if each and each.startswith("/")]
+            if (
+                query.get("start_date", day) <= day <= query.get("end_date", day)
+                and query.get("start_at", at) <= at <= query.get("end_at", at)
+                and (not types or wire.transaction_type in types)
+                and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
+                and query.get("futures_symbol") in (None, *futures)
+                and "partition_key" not in query
+                and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
+            ):
+                chosen.append(transaction)
         if not request.ascending:
             chosen.reverse()
         page = request.slice(len(chosen))
         return items((transaction.row for transaction in chosen[page.start : page.stop]), request.context, page)
-
-
-def _passes(transaction: Transaction, query: Mapping[str, Any], types: frozenset[str]) -> bool:
-    wire, at = transaction.wire, transaction.executed_at
-    day = wire.transaction_date
-    futures = [each for each in (wire.symbol, wire.underlying_symbol) if each is not None and each.startswith("/")]
-    return (
-        query.get("start_date", day) <= day <= query.get("end_date", day)
-        and query.get("start_at", at) <= at <= query.get("end_at", at)
-        and (not types or wire.transaction_type in types)
-        and ("sub_types" not in query or wire.transaction_sub_type in query["sub_types"])
-        and query.get("futures_symbol") in (None, *futures)
-        and "partition_key" not in query
-        and all(query.get(name) in (None, getattr(wire, name)) for name in _FIELD_FILTERS)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from math import gcd
 from typing import Any
@@ -105,19 +105,23 @@ class BacktestHandlers(Handlers):
         first = max(earliest, asked)
         if last < first:
             self._refuse([("startTime", "must be before now, endTime and the first expiration")])
-        return bare([self._price(trade.underlying, legs, at) for at in _times(first, last)])
-
-    def _price(self, underlying: str, legs: Sequence[HeldLeg], at: float) -> SimulatedPriceWire:
-        """Return the price of one unit of a trade: of the smallest trade with the same ratio of its legs."""
-        number = gcd(*(leg.units for leg in legs))
-        worth = self._strategies.worth(legs, at) / number
-        sent: Any = format(abs(worth), "f")
-        spot: Any = format(self._prices.underlying_price(underlying, at), "f")
-        delta: Any = f"{self._strategies.delta(legs, at) / number:.4f}"
-        effect = SimulatedEffect.CREDIT if worth < 0 else SimulatedEffect.DEBIT
-        return SimulatedPriceWire(
-            date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
-        )
+        number = gcd(*(leg.units for leg in legs))  # the smallest trade with the same ratio of its legs
+        prices = []
+        for session in CALENDARS[InstrumentCollection.EQUITY].between(local_date(first), local_date(last)):
+            in_steps = last - first <= _MAX_DAYS_IN_STEPS * _DAY
+            steps = int((session.close - session.open) // _STEP) if in_steps else 0
+            for at in (session.close - step * _STEP for step in range(steps, -1, -1)):
+                if first <= at <= last:
+                    worth = self._strategies.worth(legs, at) / number
+                    sent: Any = format(abs(worth), "f")
+                    spot: Any = format(self._prices.underlying_price(trade.underlying, at), "f")
+                    delta: Any = f"{self._strategies.delta(legs, at) / number:.4f}"
+                    effect = SimulatedEffect.CREDIT if worth < 0 else SimulatedEffect.DEBIT
+                    price = SimulatedPriceWire(
+                        date_time=timestamp(at), price=sent, effect=effect, underlying_price=spot, delta=delta
+                    )
+                    prices.append(price)
+        return bare(prices)
 
     def _trade_problems(self, trade: SimulatedTrade) -> Iterator[tuple[str, str]]:
         if trade.underlying not in self._backtests.symbols:
@@ -177,11 +181,3 @@ class BacktestHandlers(Handlers):
     def list(self, request: ParsedRequest) -> Response:
         """Return the identifiers of the user's backtests."""
         return bare([backtest.identifier for backtest in self._backtests.of(request.customer)])
-
-
-def _times(first: float, last: float) -> Iterator[float]:
-    """Yield the times of prices within trading hours."""
-    for session in CALENDARS[InstrumentCollection.EQUITY].between(local_date(first), local_date(last)):
-        in_steps = last - first <= _MAX_DAYS_IN_STEPS * _DAY
-        steps = int((session.close - session.open) // _STEP) if in_steps else 0
-        yield from (at for at in (session.close - step * _STEP for step in range(steps, -1, -1)) if first <= at <= last)

@@ -128,11 +128,17 @@ class Balances(Handlers):
 
     def snapshots(self, request: ParsedRequest) -> Response:
         """Return a page of snapshots, oldest first: by default the newest one and the current balance."""
-        account, now = self._access.account(request), request.now
-        in_dollars = request.query.get("currency", _CURRENCY) == _CURRENCY
-        chosen = self._chosen(request, account) if in_dollars else []
+        account, query, now = self._access.account(request), request.query, request.now
+        in_dollars = query.get("currency", _CURRENCY) == _CURRENCY
+        if in_dollars and "snapshot_date" in query and "time_of_day" not in query:
+            raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
+        first = query.get("snapshot_date", query.get("start_date", date.min))
+        last = query.get("snapshot_date", query.get("end_date", date.max))
+        taken = snapshots(first, last, opened_at(account), now) if in_dollars else ()
+        chosen = [one for one in taken if query.get("time_of_day") in (None, one.time_of_day)]
+        is_default = in_dollars and not _SNAPSHOT_FILTERS & query.keys()
+        chosen = chosen[-1:] if is_default else chosen
         times = [snapshot.at for snapshot in chosen]
-        is_default = in_dollars and not _SNAPSHOT_FILTERS & request.query.keys()
         page = request.slice(len(chosen) + is_default)
         rows: list[bytes] = []
         for snapshot, past in zip(chosen[page.start : page.stop], replay(account, times[page.start :]), strict=False):
@@ -142,17 +148,6 @@ class Balances(Handlers):
         if is_default and page.start <= len(chosen) < page.stop:
             rows.append(dumps(self.balance(account, now)))
         return items(rows, request.context, page)
-
-    def _chosen(self, request: ParsedRequest, account: Account) -> list[Snapshot]:
-        """Return the snapshots that pass the filters of the query: without filters only the newest."""
-        query, now = request.query, request.now
-        if "snapshot_date" in query and "time_of_day" not in query:
-            raise RefusedError.invalid([request.problem("time_of_day", "time-of-day is required with snapshot-date")])
-        first = query.get("snapshot_date", query.get("start_date", date.min))
-        last = query.get("snapshot_date", query.get("end_date", date.max))
-        taken = snapshots(first, last, opened_at(account), now)
-        chosen = [one for one in taken if query.get("time_of_day") in (None, one.time_of_day)]
-        return chosen if _SNAPSHOT_FILTERS & query.keys() else chosen[-1:]
 
     def net_liq_history(self, request: ParsedRequest) -> Response:
         """Return the net liquidating value of the past, from the bookings and the prices of those times."""

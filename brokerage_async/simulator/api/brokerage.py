@@ -203,7 +203,18 @@ class Brokerage:
         try:
             for entry in entries:
                 if isinstance(entry, RequestEntry):
-                    self._repeat(entry)
+                    old = entry.record
+                    record = self.ledger.record_request(old.at, old.method, old.target)
+                    if entry.url is not None:
+                        request = Request(method=old.method, url=entry.url, headers=entry.headers, body=entry.body)
+                        self._process(request, old.at, record)
+                        if record.order_ids != old.order_ids:
+                            raise StateError(
+                                f"{old.method} {old.target} created other orders than before: use the same version"
+                            )
+                    for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
+                        setattr(record, name, getattr(old, name))
+                    self.recording.add(attrs.evolve(entry, record=record))
                     continue
                 try:
                     self.act(entry.name, entry.at, **entry.arguments)
@@ -211,18 +222,6 @@ class Brokerage:
                     raise StateError(f"{entry.name} cannot be repeated: {error}; use the same version") from None
         finally:
             self.rate_limit, self.versions = rate_limit, versions
-
-    def _repeat(self, entry: RequestEntry) -> None:
-        old = entry.record
-        record = self.ledger.record_request(old.at, old.method, old.target)
-        if entry.url is not None:
-            request = Request(method=old.method, url=entry.url, headers=entry.headers, body=entry.body)
-            self._process(request, old.at, record)
-            if record.order_ids != old.order_ids:
-                raise StateError(f"{old.method} {old.target} created other orders than before: use the same version")
-        for name in ("operation", "effect", "processed", "status", "delivered", "fault", "elapsed"):
-            setattr(record, name, getattr(old, name))
-        self.recording.add(attrs.evolve(entry, record=record))
 
     def _keep(self, request: Request, record: RequestRecord) -> None:
         """Record a request, whole if it may have changed the state."""
@@ -272,28 +271,16 @@ class Brokerage:
         if not is_open:
             customer = self._authenticate(operation, authorization, arrival.now).customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
-            raise self._not_served(arrival)
-        parsed = self._parse(arrival, operation, customer, version)
-        parsed.asked_version = asked
-        arrival.record.processed = True
-        return self._handlers[operation.name](parsed)
-
-    def _not_served(self, arrival: _Arrival) -> RefusedError:
-        """Return the error for an address that is unknown, or known but not with this method."""
-        methods = [] if arrival.operation is not None else self._router.methods(arrival.path)
-        if not methods:
-            return RefusedError.not_found("the address")
-        allowed = ", ".join(methods)
-        return RefusedError(
-            405, "method_not_allowed", f"This address supports {allowed} only", headers={"allow": allowed}
-        )
-
-    def _parse(self, arrival: _Arrival, operation: Operation[Any], customer: Customer, version: str) -> ParsedRequest:
-        """Return the request with its query and body validated."""
+            methods = [] if operation is not None else self._router.methods(arrival.path)
+            if not methods:
+                raise RefusedError.not_found("the address")
+            allowed = {"allow": ", ".join(methods)}
+            text = f"This address supports {allowed['allow']} only"
+            raise RefusedError(405, "method_not_allowed", text, headers=allowed)
         body, broken_rules = self._request_parser.body(operation, arrival.request.body)
         if broken_rules:
             raise broken_rules_error(self._request_parser, broken_rules)
-        return ParsedRequest(
+        parsed = ParsedRequest(
             operation=operation,
             now=arrival.now,
             context=arrival.path,
@@ -303,7 +290,10 @@ class Brokerage:
             customer=customer,
             behaviours=self.versions.behaviours(version),
             record=arrival.record,
+            asked_version=asked,
         )
+        arrival.record.processed = True
+        return self._handlers[operation.name](parsed)
 
     def _authenticate(self, operation: Operation[Any] | None, authorization: str | None, now: float) -> Identity:
         scheme, _, token = (authorization or "").partition(" ")

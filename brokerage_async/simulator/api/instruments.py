@@ -405,7 +405,9 @@ def _compact(options: list[EquityOptionWire]) -> CompactOptionChainWire:
 
 
 def _nested(options: list[EquityOptionWire]) -> NestedOptionChainWire:
-    first = options[0]
+    first, by_day = options[0], dict[date | None, list[EquityOptionWire]]()
+    for option in options:
+        by_day.setdefault(option.expiration_date, []).append(option)
     return NestedOptionChainWire(
         underlying_symbol=first.underlying_symbol,
         root_symbol=first.root_symbol,
@@ -421,16 +423,9 @@ def _nested(options: list[EquityOptionWire]) -> NestedOptionChainWire:
                 settlement_type=first.settlement_type,
                 strikes=list(_strikes(expiring)),
             )
-            for day, expiring in _by_day(options)
+            for day, expiring in by_day.items()
         ],
     )
-
-
-def _by_day(options: Iterable[EquityOptionWire]) -> Iterator[tuple[date | None, list[EquityOptionWire]]]:
-    by_day: dict[date | None, list[EquityOptionWire]] = {}
-    for option in options:
-        by_day.setdefault(option.expiration_date, []).append(option)
-    yield from by_day.items()
 
 
 def _strikes(options: Iterable[EquityOptionWire]) -> Iterator[OptionStrikeWire]:

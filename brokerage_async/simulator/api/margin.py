@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import date
+from collections.abc import Sequence
 from decimal import Decimal
 
 import attrs
@@ -25,7 +24,6 @@ from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import UNCOVERED, Holding, merged
 from ..market.calendar import CALENDARS
-from ..market.instrument import Instrument
 from ..trading.fees import Fees, amounts, fees_of
 from ..trading.orders import Order, Terms
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
@@ -158,7 +156,21 @@ class Margin(Handlers):
             maintenance_requirement=-self._calculator.maintenance(required),
             buying_power=-required,
         )
-        entries = [self._entry(account, instrument, now) for instrument, _ in holdings]
+        entries = [
+            MarginPositionEntryWire(
+                instrument_symbol=instrument.symbol,
+                instrument_type=instrument.instrument_type,
+                quantity=format(position.quantity, "f"),
+                average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
+                close_price=money(self._prices.price(instrument, now)),
+                fixing_price="NaN",
+                strike_price=money(instrument.strike),
+                option_type=instrument.option_type,
+                expiration_date=instrument.expires,
+            )
+            for instrument, _ in holdings
+            for position in [account.positions[instrument.symbol]]
+        ]
         positions = MarginPositionGroupWire(
             description="SPREAD" if len(entries) > 1 else "LONG_UNDERLYING",
             **figures,
@@ -176,20 +188,6 @@ class Margin(Handlers):
             groups=[positions],
             price_increase_percent="0.5",
             price_decrease_percent="-0.5",
-        )
-
-    def _entry(self, account: Account, instrument: Instrument, now: float) -> MarginPositionEntryWire:
-        position = account.positions[instrument.symbol]
-        return MarginPositionEntryWire(
-            instrument_symbol=instrument.symbol,
-            instrument_type=instrument.instrument_type,
-            quantity=format(position.quantity, "f"),
-            average_open_price=money(position.average_price.quantize(Decimal("0.0001"))),
-            close_price=money(self._prices.price(instrument, now)),
-            fixing_price="NaN",
-            strike_price=money(instrument.strike),
-            option_type=instrument.option_type,
-            expiration_date=instrument.expires,
         )
 
 
@@ -221,20 +219,19 @@ class Risk(Handlers):
         if exchange not in _EXCHANGES:
             raise RefusedError.invalid([request.problem("exchange", "exchange must be CME or CFE")])
         session = CALENDARS[_EXCHANGES[exchange]].session(day)
-        lines = list(self._lines(exchange, day, session.close)) if session and session.close <= request.now else []
+        lines = []  # a header, then the settlement price of every future
+        if session and session.close <= request.now:
+            lines.append(f"0 {exchange:<6}{day:%Y%m%d}S".ljust(_WIDTH))
+            for contract in self._catalogue.futures(day).definitions:
+                product = contract.product
+                if product.exchange == exchange and contract.expires >= day:
+                    price = self._prices.underlying_price(contract.symbol, session.close)
+                    month = f"{contract.year}{contract.month:02d}"
+                    line = f"82{exchange:<6}{product.code:<10}{product.code:<10}FUT{month}{price:>20f}"
+                    lines.append(line.ljust(_WIDTH))
         page = request.slice(len(lines))
         rows = (
             SpanRowWire(file_date=day, row_index=number, exchange=exchange, row_data=lines[number])
             for number in range(page.start, page.stop)
         )
         return items(map(dumps, rows), request.context, page)
-
-    def _lines(self, exchange: str, day: date, close: float) -> Iterator[str]:
-        """Yield the header of a file, then the settlement price of every future."""
-        yield f"0 {exchange:<6}{day:%Y%m%d}S".ljust(_WIDTH)
-        for contract in self._catalogue.futures(day).definitions:
-            product = contract.product
-            if product.exchange == exchange and contract.expires >= day:
-                price = self._prices.underlying_price(contract.symbol, close)
-                month = f"{contract.year}{contract.month:02d}"
-                yield f"82{exchange:<6}{product.code:<10}{product.code:<10}FUT{month}{price:>20f}".ljust(_WIDTH)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from typing import cast
@@ -218,7 +217,13 @@ class MarketData(Handlers):
 
     def by_type(self, request: ParsedRequest) -> Response:
         """Return the prices of the requested instruments, without the unknown ones."""
-        return items(map(dumps, self._rows(request)), request.context)
+        rows = (
+            self._row(InstrumentType(parameter.name.replace("_", " ").title()), symbol, request.now)
+            for parameter in request.operation.parameters
+            if parameter.array
+            for symbol in dict.fromkeys(request.query.get(parameter.name, ()))
+        )
+        return items((dumps(row) for row in rows if row is not None), request.context)
 
     def get(self, request: ParsedRequest) -> Response:
         """Return the prices of one instrument."""
@@ -226,15 +231,6 @@ class MarketData(Handlers):
         if row is None:
             raise RefusedError.not_found("instrument")
         return item(row, request.context)
-
-    def _rows(self, request: ParsedRequest) -> Iterator[MarketDataSnapshotWire]:
-        for parameter in request.operation.parameters:
-            if parameter.array:
-                instrument_type = InstrumentType(parameter.name.replace("_", " ").title())
-                for symbol in dict.fromkeys(request.query.get(parameter.name, ())):
-                    row = self._row(instrument_type, symbol, request.now)
-                    if row is not None:
-                        yield row
 
     def _row(self, instrument_type: InstrumentType, symbol: str, now: float) -> MarketDataSnapshotWire | None:
         """Return the prices of an instrument, None for an unknown one. Indices have no bid and ask."""

@@ -8,7 +8,7 @@ import attrs
 import msgspec
 
 from ..._generated.converters import NewOrderConditionWire, OrderConditionWire, OrderLegWire, OrderRuleWire, OrderWire
-from ..._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
+from ..._generated.models import OrderStatus
 from ..trading.orders import Order, number_of
 from .wire import Dialect, dumps, money, timestamp
 
@@ -78,7 +78,26 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
     if order.status is OrderStatus.CANCELLED:
         wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
     if terms.rules is not None:
-        _write_rules(wire, terms.rules, order, dialect)
+        # Under the keys of recordings or of the document. The schema declares these as aliases.
+        rules = OrderRuleWire(
+            cancel_at=None if terms.rules.cancel_at is None else timestamp(terms.rules.cancel_at.timestamp()),
+            route_after=None if terms.rules.route_after is None else timestamp(terms.rules.route_after.timestamp()),
+            routed_at=timestamp(order.routed_by_rule_at),
+            cancelled_at=timestamp(order.cancelled_by_rule_at),
+        )
+        conditions = []
+        for position, one in enumerate(order.conditions):
+            known = NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
+            condition = msgspec.convert(known, OrderConditionWire, from_attributes=True)
+            condition.id = dialect.identifier(position + 1)
+            if position in order.condition_hits:
+                at, value = order.condition_hits[position]
+                condition.triggered_at, condition.triggered_value = timestamp(at), money(value)
+            conditions.append(condition)
+        if dialect.form == "documented":
+            wire.order_rule, rules.order_conditions = rules, conditions
+        else:
+            wire.order_rule__alias1, rules.order_conditions__alias1 = rules, conditions
     if order.complex_order is not None:
         number, transient = order.complex_order.number, terms.preflight_id
         wire.complex_order_id = dialect.identifier(number or None)
@@ -91,30 +110,4 @@ def order_wire(order: Order, dialect: Dialect) -> OrderWire:
     if order.cancelled_by_user:
         wire.cancel_user_id = str(customer.number)
         wire.cancel_username = customer.username
-    return wire
-
-
-def _write_rules(wire: OrderWire, requested: NewOrderRules, order: Order, dialect: Dialect) -> None:
-    """Write the rules under the keys of recordings or of the document. The schema declares these as aliases."""
-    rules = OrderRuleWire(
-        cancel_at=None if requested.cancel_at is None else timestamp(requested.cancel_at.timestamp()),
-        route_after=None if requested.route_after is None else timestamp(requested.route_after.timestamp()),
-        routed_at=timestamp(order.routed_by_rule_at),
-        cancelled_at=timestamp(order.cancelled_by_rule_at),
-    )
-    conditions = [_condition(position, one, order, dialect) for position, one in enumerate(order.conditions)]
-    if dialect.form == "documented":
-        wire.order_rule, rules.order_conditions = rules, conditions
-    else:
-        wire.order_rule__alias1, rules.order_conditions__alias1 = rules, conditions
-
-
-def _condition(position: int, requested: NewOrderCondition, order: Order, dialect: Dialect) -> OrderConditionWire:
-    """Return a condition of the order, and when it was met."""
-    known = attrs.evolve(requested, extra={})  # Unknown keys are ignored.
-    wire = msgspec.convert(NewOrderConditionWire.of(known), OrderConditionWire, from_attributes=True)
-    wire.id = dialect.identifier(position + 1)
-    if position in order.condition_hits:
-        at, value = order.condition_hits[position]
-        wire.triggered_at, wire.triggered_value = timestamp(at), money(value)
     return wire

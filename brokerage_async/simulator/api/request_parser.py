@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -41,23 +42,6 @@ def request_target(url: str) -> str:
     return f"{path}?{query}" if query else path
 
 
-@attrs.frozen
-class _Route:
-    """Path with its variables, and its operations by method."""
-
-    segments: tuple[str, ...]
-    names: tuple[tuple[int, str], ...]
-    operations: dict[str, Operation[Any]] = attrs.field(factory=dict)
-
-    @classmethod
-    def of(cls, path: str) -> _Route:
-        segments = tuple(path.strip("/").split("/"))
-        return cls(segments, tuple((n, name[1:-1]) for n, name in enumerate(segments) if name.startswith("{")))
-
-    def matches(self, segments: list[str]) -> bool:
-        return all(own == given or own.startswith("{") for own, given in zip(self.segments, segments, strict=True))
-
-
 class Router:
     """Operations by path and method.
 
@@ -66,32 +50,27 @@ class Router:
     """
 
     def __init__(self, operations: Iterable[Operation[Any]]) -> None:
-        self._routes: dict[int, list[_Route]] = {}
-        found: dict[str, _Route] = {}
+        by_path: dict[str, dict[str, Operation[Any]]] = {}
         for operation in operations:
             path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
-            if path not in found:
-                found[path] = route = _Route.of(path)
-                self._routes.setdefault(len(route.segments), []).append(route)
-            found[path].operations[operation.method] = operation
-        for routes in self._routes.values():
-            routes.sort(key=lambda route: [segment.startswith("{") for segment in route.segments])
+            by_path.setdefault(path.strip("/"), {})[operation.method] = operation
+        fixed_first = sorted(by_path, key=lambda path: [part.startswith("{") for part in path.split("/")])
+        self._routes = [
+            (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]*)", re.escape(path))), by_path[path])
+            for path in fixed_first
+        ]
 
     def find(self, method: str, path: str) -> tuple[Operation[Any], Mapping[str, str]] | None:
         """Return the operation of an encoded path and its decoded path values, or None."""
-        segments = path.strip("/").split("/")
-        for route in self._routes.get(len(segments), ()):
-            if method in route.operations and route.matches(segments):
-                return route.operations[method], {name: unquote(segments[n]) for n, name in route.names}
+        for pattern, operations in self._routes:
+            if method in operations and (found := pattern.fullmatch(path.strip("/"))):
+                return operations[method], {name: unquote(value) for name, value in found.groupdict().items()}
         return None
 
     def methods(self, path: str) -> list[str]:
         """Return the methods of the path that fits best, sorted. None for an unknown path."""
-        segments = path.strip("/").split("/")
-        for route in self._routes.get(len(segments), ()):
-            if route.matches(segments):
-                return sorted(route.operations)
-        return []
+        fitting = (operations for pattern, operations in self._routes if pattern.fullmatch(path.strip("/")))
+        return sorted(next(fitting, ()))
 
 
 _BOOLEANS = {"true": True, "false": False}
@@ -284,33 +263,28 @@ class RequestParser:
             if key not in fields and (wire := meant.get(_uncased(key))) is not None:
                 yield RequestProblem("unexpected", f"is wrongly cased, the field is {wire}", f"{prefix}{key}")
         for wire, field in fields.items():
-            if wire in value:  # null is a value of the wrong type, as any other
-                yield from self._field(field, value[wire], f"{prefix}{wire}")
-            elif field.required:
-                yield RequestProblem("required", "is missing", f"{prefix}{wire}")
-
-    def _field(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
-        if not field.array:
-            yield from self._value(field, value, place)
-        elif not isinstance(value, list):
-            yield RequestProblem("invalid", "must be an array", place)
-        else:
-            if field.min_items is not None and len(value) < field.min_items:
-                yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", place)
-            for position, entry in enumerate(value):
-                yield from self._value(field, entry, f"{place}[{position}]")
+            found = value.get(wire)  # null is a value of the wrong type, as any other
+            if wire not in value:
+                if field.required:
+                    yield RequestProblem("required", "is missing", f"{prefix}{wire}")
+            elif not field.array:
+                yield from self._value(field, found, f"{prefix}{wire}")
+            elif not isinstance(found, list):
+                yield RequestProblem("invalid", "must be an array", f"{prefix}{wire}")
+            else:
+                if field.min_items is not None and len(found) < field.min_items:
+                    yield RequestProblem("too_few_items", f"must hold at least {field.min_items}", f"{prefix}{wire}")
+                for position, entry in enumerate(found):
+                    yield from self._value(field, entry, f"{prefix}{wire}[{position}]")
 
     def _value(self, field: BodyField, value: object, place: str) -> Iterator[RequestProblem]:
         if field.model is not None:
             yield from self._object(field.model, value, place)
             return
-        message = _problem_of("number" if field.number else field.kind, value)
-        if message is None and isinstance(value, int):
-            message = _bounds_problem(field, value)
-        if message is None and field.choices is not None and value not in _values(field.choices):
-            message = "does not have a valid value"
-        if message is not None:
-            yield RequestProblem("invalid", message, place)
+        try:
+            _read(field, value)
+        except ValueError as error:
+            yield RequestProblem("invalid", str(error), place)
 
     def _rules(self, model: type[Any], value: Mapping[str, Any]) -> Iterator[RequestProblem]:
         yield from _broken_rules(self._rules_of[model], value)
@@ -328,74 +302,51 @@ def _uncased(key: str) -> str:
 
 def _parse(parameter: Parameter, raw: str) -> Any:
     """Return the value of a query parameter. Raise ValueError with the problem."""
-    match parameter.kind:
-        case "integer":
-            if _INTEGER.fullmatch(raw) is None:
-                raise ValueError("must be an integer")
-            if len(raw) > _MAX_INTEGER_LENGTH:
-                raise ValueError("is out of range")
-            value = int(raw)
-            problem = _bounds_problem(parameter, value)
-            if problem is not None:
-                raise ValueError(problem)
-            return value
-        case "boolean":
-            if raw not in _BOOLEANS:
-                raise ValueError("must be true or false")
-            return _BOOLEANS[raw]
+    value: object = raw
+    if parameter.kind == "boolean":
+        value = _BOOLEANS.get(raw)
+    elif parameter.kind == "integer":
+        if _INTEGER.fullmatch(raw) is None:
+            raise ValueError("must be an integer")
+        if len(raw) > _MAX_INTEGER_LENGTH:
+            raise ValueError("is out of range")
+        value = int(raw)
+    return _read(parameter, value)
+
+
+def _read(field: Parameter | BodyField, value: object) -> Any:
+    """Return what a JSON value stands for, such as the epoch seconds of a date-time. Raise ValueError if it is none."""
+    match "number" if isinstance(field, BodyField) and field.number else field.kind:
         case "decimal":
-            return decimal_of(raw)
+            return decimal_of(value)
+        case "number" if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError("must be a number")
+        case "number" if abs(value) >= 10**_MAX_DIGITS:  # type: ignore[arg-type]
+            raise ValueError("is out of range")
+        case "integer" if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError("must be an integer")
+        case "boolean" if not isinstance(value, bool):
+            raise ValueError("must be true or false")
+        case "object" if not isinstance(value, dict):
+            raise ValueError("must be an object")
+        case "identifier" if not isinstance(value, str | int):
+            raise ValueError("must be an identifier")
+        case "number" | "integer" | "boolean" | "object" | "identifier":
+            pass
+        case _ if not isinstance(value, str):
+            raise ValueError("must be a string")
         case "date":
-            return _date(raw)
+            if len(value) == 10 and value[4] == value[7] == "-":
+                with suppress(ValueError):
+                    return date.fromisoformat(value)
+            raise ValueError("must be a date of the form YYYY-MM-DD")
         case "date-time":
-            return epoch_of(raw)
-    if parameter.choices is not None and raw not in _values(parameter.choices):
+            return epoch_of(value)
+    if isinstance(value, int):
+        if field.minimum is not None and value < field.minimum:
+            raise ValueError(f"must be at least {field.minimum}")
+        if field.maximum is not None and value > field.maximum:
+            raise ValueError(f"must be at most {field.maximum}")
+    if field.choices is not None and value not in _values(field.choices):
         raise ValueError("does not have a valid value")
-    return raw
-
-
-def _bounds_problem(place: Parameter | BodyField, value: int) -> str | None:
-    """Return the problem of an integer outside of the bounds of the schema, None if it is within them."""
-    if place.minimum is not None and value < place.minimum:
-        return f"must be at least {place.minimum}"
-    if place.maximum is not None and value > place.maximum:
-        return f"must be at most {place.maximum}"
-    return None
-
-
-def _date(raw: str) -> date:
-    try:
-        if len(raw) == 10 and raw[4] == raw[7] == "-":
-            return date.fromisoformat(raw)
-    except ValueError:
-        pass
-    raise ValueError("must be a date of the form YYYY-MM-DD")
-
-
-def _problem_of(kind: str, value: object) -> str | None:
-    """Return the problem of a JSON value, None if it is valid."""
-    try:
-        match kind:
-            case "decimal":
-                decimal_of(value)
-            case "number":
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    return "must be a number"
-                return None if abs(value) < 10**_MAX_DIGITS else "is out of range"
-            case "integer":
-                return None if isinstance(value, int) and not isinstance(value, bool) else "must be an integer"
-            case "boolean":
-                return None if isinstance(value, bool) else "must be true or false"
-            case "object":
-                return None if isinstance(value, dict) else "must be an object"
-            case "identifier":
-                return None if isinstance(value, str | int) else "must be an identifier"
-            case _ if not isinstance(value, str):
-                return "must be a string"
-            case "date":
-                _date(value)
-            case "date-time":
-                epoch_of(value)
-    except ValueError as error:
-        return str(error)
-    return None
+    return value

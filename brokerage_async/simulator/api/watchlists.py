@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 
 import attrs
 
@@ -66,7 +66,10 @@ class Watchlists(Handlers):
                 for one in self._state.public_watchlists.all()
             )
             return items(map(dumps, counts), request.context)
-        rows = (public_row(one, self._listed_entry) for one in self._state.public_watchlists.all())
+        rows = [public_row(one) for one in self._state.public_watchlists.all()]
+        if self._dialect.form == "observed":  # recordings of the full list have another key than the document
+            for entry in (entry for row in rows for entry in row.watchlist_entries or ()):
+                entry.instrument_type, entry.instrument_type__alias1 = None, entry.instrument_type
         return items(map(dumps, rows), request.context)
 
     def get_public(self, request: ParsedRequest) -> Response:
@@ -86,12 +89,6 @@ class Watchlists(Handlers):
             if one.name == request.path["pairs_watchlist_name"]:
                 return item(one, request.context)
         raise RefusedError.not_found("watchlist")
-
-    def _listed_entry(self, symbol: str, kind: InstrumentType) -> WatchlistEntryWire:
-        """Return an entry of the full list, whose recordings have another key than the document."""
-        if self._dialect.form == "documented":
-            return _entry(symbol, kind)
-        return WatchlistEntryWire(symbol=symbol, instrument_type__alias1=kind)
 
     def _own(self, request: ParsedRequest) -> dict[str, bytes]:
         """Return the watchlists of the user, which include the one in the path."""
@@ -118,11 +115,11 @@ def _entry(symbol: str, kind: InstrumentType | None) -> WatchlistEntryWire:
     return WatchlistEntryWire(symbol=symbol, instrument_type=kind)
 
 
-def public_row(one: PublicWatchlist, entry: Callable[..., WatchlistEntryWire] = _entry) -> WatchlistWire:
+def public_row(one: PublicWatchlist) -> WatchlistWire:
     """Return a public watchlist as a wire struct."""
     return WatchlistWire(
         name=one.name,
-        watchlist_entries=[entry(*parts) for parts in one.entries],
+        watchlist_entries=[_entry(*parts) for parts in one.entries],
         group_name=one.group,
         order_index=_PUBLIC_INDEX,
         cms_id=f"public-{one.number}",

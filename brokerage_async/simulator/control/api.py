@@ -158,19 +158,16 @@ class ControlApi:
         try:
             body = None if route.body is None else msgspec.json.decode(content or b"{}", type=route.body)
             self._brokerage.advance(self._clock.now())
-            return 200, msgspec.json.encode(self._operate(route.name, body, values))
+            method: Callable[..., Any] | None = getattr(self, f"_do_{route.name}", None)
+            if method is not None:
+                return 200, msgspec.json.encode(method(**values) if body is None else method(body, **values))
+            # an action of that name, with the fields of the body
+            self._act(route.name, **values, **({} if body is None else msgspec.structs.asdict(body)))
+            return 200, msgspec.json.encode(self._do_orders() if "order_id" in values else None)
         except (ValueError, re.error) as error:  # also of msgspec
             return _error(422, "invalid", str(error))
         except LookupError as error:
             return _error(404, "not_found", str(error.args[0] if error.args else error))
-
-    def _operate(self, name: str, body: views.Body | None, values: Mapping[str, str]) -> Any:
-        """Do an operation: a method of this class, else an action of that name with the fields of the body."""
-        method: Callable[..., Any] | None = getattr(self, f"_do_{name}", None)
-        if method is not None:
-            return method(**values) if body is None else method(body, **values)
-        self._act(name, **values, **({} if body is None else msgspec.structs.asdict(body)))
-        return self._do_orders() if "order_id" in values else None
 
     # Operations
 

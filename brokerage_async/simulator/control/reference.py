@@ -187,7 +187,7 @@ def _parameter_row(parameter: Mapping[str, Any], operation: Mapping[str, Any]) -
     joined = ' data-joined="1"' if is_array and parameter.get("explode") is False else ""
     marks = f"{joined}{' data-array=1' if is_array else ''}{' required' if parameter.get('required') else ''}"
     field = f'<input name="{name}" data-in="{parameter["in"]}" value="{escape(value)}" aria-label="{name}"{marks}>'
-    needed = " <small>required</small>" if parameter.get("required") else ""
+    needed = _needed(parameter.get("required"))
     return (
         f"<tr><td><code>{name}</code>{needed}</td><td>{field}</td><td>{type_text(schema)}</td>"
         f'<td class="quiet">{provenance(parameter, operation)}</td>'
@@ -202,19 +202,18 @@ def _component(name: str) -> str:
         rows = " ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
     else:
         head = "<tr><th>Field</th><th>Type</th><th>Provenance</th><th>Meaning</th></tr>"
-        rows = f'<div class="scroll whole" tabindex="0"><table>{head}{"".join(_field_rows(schema))}</table></div>'
+        fields = [
+            f"<tr><td><code>{escape(field)}</code>{_needed(field in schema.get('required', ()))}</td>"
+            f'<td>{type_text(about_it)}</td><td class="quiet">{provenance(about_it, schema)}</td>'
+            f'<td class="fill">{prose(str(about_it.get("description", "")))}</td></tr>'
+            for field, about_it in schema.get("properties", {}).items()
+        ]
+        rows = f'<div class="scroll whole" tabindex="0"><table>{head}{"".join(fields)}</table></div>'
     return f'<section class="wide" id="{name}"><h2>{name}</h2>{about}{rows}</section>'
 
 
-def _field_rows(schema: Mapping[str, Any]) -> Iterator[str]:
-    required = schema.get("required", ())
-    for name, field in schema.get("properties", {}).items():
-        needed = " <small>required</small>" if name in required else ""
-        yield (
-            f"<tr><td><code>{escape(name)}</code>{needed}</td><td>{type_text(field)}</td>"
-            f'<td class="quiet">{provenance(field, schema)}</td>'
-            f'<td class="fill">{prose(str(field.get("description", "")))}</td></tr>'
-        )
+def _needed(required: object) -> str:
+    return " <small>required</small>" if required else ""
 
 
 def _schema_of(holder: Mapping[str, Any]) -> dict[str, Any] | None:

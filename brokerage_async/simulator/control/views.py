@@ -7,14 +7,12 @@ from decimal import Decimal
 import msgspec
 
 from ..._generated.models import OrderStatus
-from ..accounts.accounts import Account
 from ..api.brokerage import Brokerage
 from ..api.wire import timestamp
 from ..faults import FaultPlan
 from ..ledger import Ledger
 from ..market.prices import Prices
 from ..state import State
-from ..trading.order_desk import Interventions
 from ..trading.orders import Order
 
 
@@ -238,14 +236,46 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
     state = brokerage.state
     symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
     alerts = (state.alert_monitor.of(customer) for customer in (*state.customers, state.other_customer))
+    fills = [
+        FillView(
+            at=str(fill.filled_at),
+            order_id=str(order.number),
+            account_number=order.account.number,
+            action=str(leg.action),
+            symbol=leg.instrument.symbol,
+            quantity=str(fill.quantity),
+            price=str(fill.fill_price),
+        )
+        for order in _newest(state)
+        for leg in order.legs
+        for fill in leg.fills
+    ]
     return StateView(
         clock=ClockView(time=timestamp(now), speed=speed),
         rate_limit=brokerage.rate_limit,
         faults=fault_views(brokerage.faults),
         prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_PRICES]],
         orders=order_views(state),
-        fills=_fills(state),
-        accounts=[_account(state, account, now) for account in state.own_accounts],
+        fills=sorted(fills, key=lambda fill: fill.at, reverse=True)[:MAX_ROWS],
+        accounts=[
+            AccountView(
+                number=account.number,
+                kind=account.kind,
+                cash=f"{account.cash:.2f}",
+                equity=f"{state.margin_calculator.equity(account, now):.2f}",
+                buying_power=f"{state.margin_calculator.buying_power(account, now):.2f}",
+                positions=[
+                    PositionView(
+                        symbol=symbol,
+                        quantity=f"{position.quantity.normalize():f}",
+                        average_price=f"{position.average_price:.4f}",
+                        price=str(state.prices.price(position.instrument, now)),
+                    )
+                    for symbol, position in account.positions.items()
+                ],
+            )
+            for account in state.own_accounts
+        ],
         alerts=[
             AlertView(
                 symbol=alert.symbol,
@@ -275,72 +305,33 @@ def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
 
 def order_views(state: State) -> list[OrderView]:
     """Return the newest orders of the owner, newest first."""
-    return [_order(order, state.interventions) for order in reversed(_newest(state))]
+    views, can = [], state.interventions
+    for order in reversed(_newest(state)):
+        legs = ", ".join(f"{leg.action} {leg.quantity.normalize():f} {leg.instrument.symbol}" for leg in order.legs)
+        filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
+        price = "" if order.terms.price is None else f" at {order.terms.price}"
+        view = OrderView(
+            id=str(order.number),
+            account_number=order.account.number,
+            description=f"{order.terms.order_type}{price}, {order.terms.time_in_force}: {legs}",
+            status=order.status,
+            size=f"{order.size.normalize():f}",
+            filled=f"{filled.normalize():f}",
+            is_terminal=order.is_terminal,
+            can_fill=can.can_fill(order),
+            can_reject=can.can_become(order, OrderStatus.REJECTED),
+            can_expire=can.can_become(order, OrderStatus.EXPIRED),
+            can_remove=can.can_become(order, can.removal(order)),
+            is_held=can.is_held(order),
+            received_at=timestamp(order.received_at),
+            external_identifier=order.terms.external_identifier,
+        )
+        views.append(view)
+    return views
 
 
 def _newest(state: State) -> list[Order]:
     return state.order_store.of(state.own_accounts)[-MAX_ROWS:]
-
-
-def _fills(state: State) -> list[FillView]:
-    """Return the newest fills of the owner, newest first."""
-    found = [
-        FillView(
-            at=str(fill.filled_at),
-            order_id=str(order.number),
-            account_number=order.account.number,
-            action=str(leg.action),
-            symbol=leg.instrument.symbol,
-            quantity=str(fill.quantity),
-            price=str(fill.fill_price),
-        )
-        for order in _newest(state)
-        for leg in order.legs
-        for fill in leg.fills
-    ]
-    return sorted(found, key=lambda fill: fill.at, reverse=True)[:MAX_ROWS]
-
-
-def _order(order: Order, interventions: Interventions) -> OrderView:
-    legs = ", ".join(f"{leg.action} {leg.quantity.normalize():f} {leg.instrument.symbol}" for leg in order.legs)
-    filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
-    price = "" if order.terms.price is None else f" at {order.terms.price}"
-    return OrderView(
-        id=str(order.number),
-        account_number=order.account.number,
-        description=f"{order.terms.order_type}{price}, {order.terms.time_in_force}: {legs}",
-        status=order.status,
-        size=f"{order.size.normalize():f}",
-        filled=f"{filled.normalize():f}",
-        is_terminal=order.is_terminal,
-        can_fill=interventions.can_fill(order),
-        can_reject=interventions.can_become(order, OrderStatus.REJECTED),
-        can_expire=interventions.can_become(order, OrderStatus.EXPIRED),
-        can_remove=interventions.can_become(order, interventions.removal(order)),
-        is_held=interventions.is_held(order),
-        received_at=timestamp(order.received_at),
-        external_identifier=order.terms.external_identifier,
-    )
-
-
-def _account(state: State, account: Account, now: float) -> AccountView:
-    calculator = state.margin_calculator
-    return AccountView(
-        number=account.number,
-        kind=account.kind,
-        cash=f"{account.cash:.2f}",
-        equity=f"{calculator.equity(account, now):.2f}",
-        buying_power=f"{calculator.buying_power(account, now):.2f}",
-        positions=[
-            PositionView(
-                symbol=symbol,
-                quantity=f"{position.quantity.normalize():f}",
-                average_price=f"{position.average_price:.4f}",
-                price=str(state.prices.price(position.instrument, now)),
-            )
-            for symbol, position in account.positions.items()
-        ],
-    )
 
 
 def fault_views(plan: FaultPlan) -> list[FaultRule]:

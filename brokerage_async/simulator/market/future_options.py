@@ -145,11 +145,19 @@ class FutureOptionChain:
         """Rows of the options. Fields shared within one expiration are rendered once."""
         shared = dumps(_of_product(self.product))
         common = {one: _joined(dumps(self._of_expiration(one)), shared) for one in self.expirations}
-        return RowTable(
-            self._options,
-            lambda option: option.symbol,
-            lambda option: msgspec.Raw(_joined(dumps(_option(option)), common[option.expiration])),
-        )
+
+        def rendered(option: ListedOption) -> msgspec.Raw:
+            own = FutureOptionWire(
+                symbol=option.symbol,
+                strike_price=option.strike,
+                option_type=option.option_type,
+                streamer_symbol=option.streamer_symbol,
+                exchange_symbol=f"{option.expiration.option_contract} {option.code}",
+                security_id=option.security_id,
+            )
+            return msgspec.Raw(_joined(dumps(own), common[option.expiration]))
+
+        return RowTable(self._options, lambda option: option.symbol, rendered)
 
     def _of_expiration(self, expiration: Expiration) -> FutureOptionWire:
         day, expires_at = expiration.day, expiration.expires_at
@@ -226,17 +234,6 @@ def _tick(product: FutureProduct) -> Decimal:
 
 def _notional(product: FutureProduct) -> str:
     return f"{product.tick * product.multiplier:f}"
-
-
-def _option(option: ListedOption) -> FutureOptionWire:
-    return FutureOptionWire(
-        symbol=option.symbol,
-        strike_price=option.strike,
-        option_type=option.option_type,
-        streamer_symbol=option.streamer_symbol,
-        exchange_symbol=f"{option.expiration.option_contract} {option.code}",
-        security_id=option.security_id,
-    )
 
 
 def _of_product(product: FutureProduct) -> FutureOptionWire:

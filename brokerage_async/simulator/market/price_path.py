@@ -86,19 +86,16 @@ def _row(number: int, row: tuple[Any, Any] | Mapping[str, Any]) -> _Row:
     bid, ask = (price if fields.get(name) is None else _price(number, name, fields[name]) for name in ("bid", "ask"))
     if bid > ask:
         raise ValueError(f"bid of row {number} must not be above the ask, got {bid} and {ask}")
-    sizes = {name: _size(number, name, fields.get(name)) for name in ("bid_size", "ask_size", "volume")}
+    given = [name for name in ("bid_size", "ask_size", "volume") if fields.get(name) is not None]
+    sizes = {name: _decimal(number, name, fields[name]) for name in given}
+    for name, size in sizes.items():
+        if not (size.is_finite() and size >= 0):
+            raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
     return _Row(at, Quote(since=at, last=price, bid=bid, ask=ask, **sizes), not isinstance(time, datetime))
 
 
 def _price(number: int, name: str, value: object) -> Decimal:
     return check_price(f"{name} of row {number}", _decimal(number, name, value))
-
-
-def _size(number: int, name: str, value: object) -> Decimal | None:
-    size = None if value is None else _decimal(number, name, value)
-    if size is not None and not (size.is_finite() and size >= 0):
-        raise ValueError(f"{name} of row {number} must be at least 0, got {size}")
-    return size
 
 
 def _decimal(number: int, name: str, value: object) -> Decimal:

@@ -129,6 +129,8 @@ class RandomWalk:
         swing = max(-_MAX_SWING, self.volatility * moved)
         last = max(tick * 2, Decimal(round(float(level) * (1 + swing), places)).quantize(tick))
         half = max(tick, (last * Decimal(str(self.spread)) / 2).quantize(tick))
+        day = local_date(now)  # the volume grows with each minute since midnight in New York
+        pace = listing.random.between(0.5, 1.5, key, _VOLUME, day.toordinal())
         return Quote(
             since=minute * 60.0,
             last=last,
@@ -136,7 +138,7 @@ class RandomWalk:
             ask=last + half,
             bid_size=self._size(listing, minute, 0),
             ask_size=self._size(listing, minute, 1),
-            volume=self._volume(listing, now),
+            volume=Decimal(int(max(0.0, now - local_epoch(day, 0)) // 60 * self.size * pace)),
         )
 
     def next_change(self, listing: Listing, now: float) -> float:
@@ -147,12 +149,6 @@ class RandomWalk:
         """Return the size at a side of the market, from a fifth to nine fifths of the mean, in lots of 100."""
         part = listing.random.between(0.2, 1.8, key_of(listing.symbol), _SIZE, minute, side)
         return Decimal(max(1, round(self.size * part / 100)) * 100)
-
-    def _volume(self, listing: Listing, now: float) -> Decimal:
-        """Return the quantity traded since midnight in New York. It grows with each minute."""
-        day = local_date(now)
-        pace = listing.random.between(0.5, 1.5, key_of(listing.symbol), _VOLUME, day.toordinal())
-        return Decimal(int(max(0.0, now - local_epoch(day, 0)) // 60 * self.size * pace))
 
 
 @lru_cache(maxsize=4096)  # every quote asks for the height at the start, every order for a minute's height

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from math import inf
 
 import attrs
 
@@ -15,7 +16,6 @@ from ..._generated.models import (
     BacktestLeg,
     BacktestLegType,
     BacktestSide,
-    EntryConditions,
     EntryFrequency,
     ExitConditions,
     InstrumentCollection,
@@ -282,6 +282,9 @@ class TrialRun:
         entry, exit_ = requested.entry_conditions, requested.exit_conditions
         closes_oldest = entry.maximum_active_trials_behavior == MaximumTrialsBehavior.CLOSE_OLDEST
         limit = min(entry.maximum_active_trials or _MAX_ACTIVE, _MAX_ACTIVE)
+        on_some_days = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
+        least = -inf if entry.minimum_vix is None else entry.minimum_vix
+        most = inf if entry.maximum_vix is None else entry.maximum_vix
         trials: list[Trial] = []
         active: list[Trial] = []
         snapshots: list[Snapshot] = []
@@ -292,7 +295,8 @@ class TrialRun:
                 trial.profit = self._strategies.worth(trial.legs, session.close) - trial.cost
             active = [trial for trial in active if not self._ends(trial, exit_, session)]
             has_room = closes_oldest or len(active) < limit
-            if has_room and session is not sessions[-1] and self._enters(entry, session):
+            is_day = not on_some_days or session.day.isoweekday() in (entry.specific_days or ())
+            if has_room and is_day and session is not sessions[-1] and least <= self._volatility(session) <= most:
                 exact = entry.frequency == EntryFrequency.ON_EXACT_DAYS_TO_EXPIRATION_MATCH
                 legs = self._strategies.enter(requested.symbol, requested.legs, session.close, exact=exact)
                 if legs is not None:  # its instruments are listed
@@ -306,14 +310,6 @@ class TrialRun:
         if limit != entry.maximum_active_trials:
             notices.append(f"Trials that are active at a time are limited to {limit}.")
         return Results(trials, snapshots, notices)
-
-    def _enters(self, entry: EntryConditions, session: TradingSession) -> bool:
-        is_bound = entry.frequency == EntryFrequency.ON_SPECIFIC_DAYS_OF_THE_WEEK
-        if is_bound and session.day.isoweekday() not in (entry.specific_days or ()):
-            return False
-        volatility = self._volatility(session)
-        least, most = entry.minimum_vix, entry.maximum_vix
-        return (least is None or volatility >= least) and (most is None or volatility <= most)
 
     def _ends(self, trial: Trial, exit_: ExitConditions, session: TradingSession) -> bool:
         """Return whether a trial ends by a condition, or by an expiration."""

@@ -90,14 +90,28 @@ def order_chain(account: Account, underlying: str) -> OrderChainWire | None:
         if isinstance(execution, Execution) and execution.instrument.underlying == underlying:
             if not scratch.positions:
                 steps, scratch.cash = [], _ZERO
-            steps.append(_step(scratch, execution, transaction.executed_at))
+            at, instrument = transaction.executed_at, execution.instrument
+            is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
+            value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
+            entries = tuple(
+                OrderChainEntryWire(
+                    symbol=held.instrument.symbol,
+                    instrument_type=held.instrument.instrument_type,
+                    quantity=_plain(abs(held.quantity)),
+                    quantity_type="Long" if held.quantity > 0 else "Short",
+                    quantity_numeric=_plain(held.quantity),
+                )
+                for held in scratch.positions.values()
+            )
+            steps.append(_Step(at, execution, value, is_opening, entries))
     if not steps:
         return None
     first, last = steps[0], steps[-1]
     nodes = [_node(list(some)) for _, some in groupby(steps, key=lambda step: step.execution.order_number)]
     if scratch.positions:
-        held = OrderChainNodeWire(node_type="open-positions", occurred_at=_time(last.at), entries=list(last.entries))
-        nodes.append(held)
+        entries_held = list(last.entries)
+        still_open = OrderChainNodeWire(node_type="open-positions", occurred_at=_time(last.at), entries=entries_held)
+        nodes.append(still_open)
     return OrderChainWire(
         id=first.execution.order_number or first.execution.identifier,
         description=f"{underlying} {'spread' if len(last.entries) > 1 else 'position'}",
@@ -109,24 +123,6 @@ def order_chain(account: Account, underlying: str) -> OrderChainWire | None:
         lite_nodes_sizes=len(nodes),
         lite_nodes=nodes,
     )
-
-
-def _step(scratch: Account, execution: Execution, at: float) -> _Step:
-    """Book an execution on a copy of the account."""
-    instrument = execution.instrument
-    is_opening = scratch.held(instrument.symbol) * execution.signed >= 0
-    value = scratch.trade(instrument, execution.signed, execution.price, execution.fees.total, at)
-    entries = tuple(
-        OrderChainEntryWire(
-            symbol=held.instrument.symbol,
-            instrument_type=held.instrument.instrument_type,
-            quantity=_plain(abs(held.quantity)),
-            quantity_type="Long" if held.quantity > 0 else "Short",
-            quantity_numeric=_plain(held.quantity),
-        )
-        for held in scratch.positions.values()
-    )
-    return _Step(at, execution, value, is_opening, entries)
 
 
 def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:

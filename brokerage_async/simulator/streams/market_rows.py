@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -36,17 +36,6 @@ class MarketRows:
     def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
         self._catalogue = catalogue
         self._prices = prices
-        self._makers: Mapping[str, Callable[[Instrument, float], dict[str, Any]]] = {
-            "Quote": self._quote,
-            "Trade": self._trade,
-            "TradeETH": self._trade,
-            "Summary": self._summary,
-            "Profile": self._profile,
-            "Greeks": self._greeks,
-            "TimeAndSale": self._sale,
-            "TheoPrice": self._theo_price,
-            "Underlying": self._underlying,
-        }
 
     def underlying(self, streamer_symbol: str) -> str | None:
         """Return the underlying whose price moves the events of a symbol."""
@@ -74,10 +63,10 @@ class MarketRows:
         if kind == "Candle":
             return next(self._candles(symbol, None, now), None)
         instrument = self._instrument(symbol)
-        if instrument is None or kind not in self._makers or (kind in _OF_OPTIONS and not instrument.is_option):
+        if instrument is None or (kind in _OF_OPTIONS and not instrument.is_option):
             return None
-        values: dict[str, Any] = {"eventType": kind, "eventSymbol": symbol, "eventTime": 0}
-        return values | self._makers[kind](instrument, now)
+        values = self._values(kind, instrument, now)
+        return None if values is None else {"eventType": kind, "eventSymbol": symbol, "eventTime": 0} | values
 
     def _instrument(self, symbol: str) -> Instrument | None:
         find = self._catalogue.instrument
@@ -95,76 +84,71 @@ class MarketRows:
         is_index = equity is not None and equity.is_index
         return equity.instrument() if equity is not None and is_index else find(InstrumentType.EQUITY, symbol)
 
-    def _quote(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        quote = self._prices.market(instrument, now)
-        equity = self._catalogue.equity(instrument.symbol)
-        is_index = equity is not None and equity.is_index  # not traded, so its quote has no sizes
-        bid_size, ask_size = (_NAN, _NAN) if is_index else (float(quote.bid_size or 100), float(quote.ask_size or 200))
-        return {
-            "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q", "bidPrice": float(quote.bid),
-            "bidSize": bid_size, "askTime": 0, "askExchangeCode": "Q", "askPrice": float(quote.ask),
-            "askSize": ask_size,
+    def _values(self, kind: str, instrument: Instrument, now: float) -> dict[str, Any] | None:
+        """Return the values of an event, None for a type that is not served."""
+        index: dict[str, Any] = {
+            "eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0,
         }  # fmt: skip
-
-    def _trade(self, instrument: Instrument, now: float) -> dict[str, Any]:
         price, day = self._prices.price(instrument, now), local_date(now).toordinal() - _EPOCH_ORDINAL
-        return {
-            "time": round(now * 1000), "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q", "price": float(price),
-            "change": 0.0, "size": 100, "dayId": day, "dayVolume": 10_000, "dayTurnover": float(price * 10_000),
-            "tickDirection": "ZERO_UP", "extendedTradingHours": False,
-        }  # fmt: skip
-
-    def _summary(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        day = local_date(now).toordinal() - _EPOCH_ORDINAL
-        price = float(self._prices.price(instrument, now))
-        close = float(self._prices.price(instrument, now - 86400))
-        return {
-            "dayId": day, "dayOpenPrice": price, "dayHighPrice": price, "dayLowPrice": price, "dayClosePrice": _NAN,
-            "dayClosePriceType": "REGULAR", "prevDayId": day - 1, "prevDayClosePrice": close,
-            "prevDayClosePriceType": "FINAL", "prevDayVolume": 1_000_000, "openInterest": 0,
-        }  # fmt: skip
-
-    def _profile(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        price = float(self._prices.price(instrument, now))
-        return {
-            "description": instrument.symbol, "shortSaleRestriction": "INACTIVE", "tradingStatus": "ACTIVE",
-            "statusReason": None, "haltStartTime": 0, "haltEndTime": 0, "highLimitPrice": _NAN, "lowLimitPrice": _NAN,
-            "high52WeekPrice": price * 1.2, "low52WeekPrice": price * 0.8, "beta": 1.0, "earningsPerShare": _NAN,
-            "dividendFrequency": _NAN, "exDividendAmount": _NAN, "exDividendDayId": 0, "shares": 1_000_000.0,
-            "freeFloat": _NAN,
-        }  # fmt: skip
-
-    def _greeks(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        return self._indexed(now) | attrs.asdict(self._prices.theory(instrument, now))
-
-    def _sale(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        quote = self._quote(instrument, now)
-        return self._indexed(now) | {
-            "timeNanoPart": 0, "exchangeCode": "Q", "price": float(self._prices.price(instrument, now)), "size": 100,
-            "bidPrice": quote["bidPrice"], "askPrice": quote["askPrice"], "exchangeSaleConditions": "@",
-            "tradeThroughExempt": "", "aggressorSide": "BUY", "spreadLeg": False, "extendedTradingHours": False,
-            "validTick": True, "type": "NEW", "buyer": None, "seller": None,
-        }  # fmt: skip
-
-    def _theo_price(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        theory = self._prices.theory(instrument, now)
-        return self._indexed(now) | {
-            "price": theory.price,
-            "underlyingPrice": float(self._prices.underlying_price(instrument.underlying, now)),
-            "delta": theory.delta, "gamma": theory.gamma,
-            "dividend": self._prices.surface(instrument.underlying).dividend or 0.0, "interest": RATE,
-        }  # fmt: skip
-
-    def _underlying(self, instrument: Instrument, now: float) -> dict[str, Any]:
-        surface = self._prices.surface(instrument.underlying)
-        month, front, back = (surface.volatility(1, 1, days / 365) for days in (30, 7, 60))
-        return self._indexed(now) | {
-            "volatility": month, "frontVolatility": front, "backVolatility": back, "callVolume": 1000.0,
-            "putVolume": 800.0, "putCallRatio": 0.8, "optionVolume": 1800,
-        }  # fmt: skip
-
-    def _indexed(self, now: float) -> dict[str, Any]:
-        return {"eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0}
+        match kind:
+            case "Quote":
+                quote = self._prices.market(instrument, now)
+                equity = self._catalogue.equity(instrument.symbol)
+                is_index = equity is not None and equity.is_index  # not traded, so its quote has no sizes
+                return {
+                    "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q",
+                    "bidPrice": float(quote.bid), "bidSize": _NAN if is_index else float(quote.bid_size or 100),
+                    "askTime": 0, "askExchangeCode": "Q", "askPrice": float(quote.ask),
+                    "askSize": _NAN if is_index else float(quote.ask_size or 200),
+                }  # fmt: skip
+            case "Trade" | "TradeETH":
+                return {
+                    "time": round(now * 1000), "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q",
+                    "price": float(price), "change": 0.0, "size": 100, "dayId": day, "dayVolume": 10_000,
+                    "dayTurnover": float(price * 10_000), "tickDirection": "ZERO_UP", "extendedTradingHours": False,
+                }  # fmt: skip
+            case "Summary":
+                close, price = float(self._prices.price(instrument, now - 86400)), float(price)
+                return {
+                    "dayId": day, "dayOpenPrice": price, "dayHighPrice": price, "dayLowPrice": price,
+                    "dayClosePrice": _NAN, "dayClosePriceType": "REGULAR", "prevDayId": day - 1,
+                    "prevDayClosePrice": close, "prevDayClosePriceType": "FINAL", "prevDayVolume": 1_000_000,
+                    "openInterest": 0,
+                }  # fmt: skip
+            case "Profile":
+                return {
+                    "description": instrument.symbol, "shortSaleRestriction": "INACTIVE", "tradingStatus": "ACTIVE",
+                    "statusReason": None, "haltStartTime": 0, "haltEndTime": 0, "highLimitPrice": _NAN,
+                    "lowLimitPrice": _NAN, "high52WeekPrice": float(price) * 1.2, "low52WeekPrice": float(price) * 0.8,
+                    "beta": 1.0, "earningsPerShare": _NAN, "dividendFrequency": _NAN, "exDividendAmount": _NAN,
+                    "exDividendDayId": 0, "shares": 1_000_000.0, "freeFloat": _NAN,
+                }  # fmt: skip
+            case "Greeks":
+                return index | attrs.asdict(self._prices.theory(instrument, now))
+            case "TimeAndSale":
+                quote = self._prices.market(instrument, now)
+                return index | {
+                    "timeNanoPart": 0, "exchangeCode": "Q", "price": float(price), "size": 100,
+                    "bidPrice": float(quote.bid), "askPrice": float(quote.ask), "exchangeSaleConditions": "@",
+                    "tradeThroughExempt": "", "aggressorSide": "BUY", "spreadLeg": False,
+                    "extendedTradingHours": False, "validTick": True, "type": "NEW", "buyer": None, "seller": None,
+                }  # fmt: skip
+            case "TheoPrice":
+                theory = self._prices.theory(instrument, now)
+                return index | {
+                    "price": theory.price,
+                    "underlyingPrice": float(self._prices.underlying_price(instrument.underlying, now)),
+                    "delta": theory.delta, "gamma": theory.gamma,
+                    "dividend": self._prices.surface(instrument.underlying).dividend or 0.0, "interest": RATE,
+                }  # fmt: skip
+            case "Underlying":
+                surface = self._prices.surface(instrument.underlying)
+                month, front, back = (surface.volatility(1, 1, days / 365) for days in (30, 7, 60))
+                return index | {
+                    "volatility": month, "frontVolatility": front, "backVolatility": back, "callVolume": 1000.0,
+                    "putVolume": 800.0, "putCallRatio": 0.8, "optionVolume": 1800,
+                }  # fmt: skip
+        return None
 
     def _candles(self, symbol: str, from_time: int | None, now: float) -> Iterator[dict[str, Any]]:
         """Yield candles, newest first. Without a start only the present one, else a snapshot with its marker.

@@ -141,17 +141,12 @@ class Expirations:
         if not instrument.is_option:
             return book(account, instrument, -held, self._prices.price(instrument, now), now, "Futures Settlement")
         worth, way = self._prices.intrinsic(instrument, now), "Exercise" if held > 0 else "Assignment"
-        delivered = self._delivered(instrument, now)
+        delivered = self._catalogue.instrument(instrument.underlying_type, instrument.underlying)
+        is_over = delivered is not None and delivered.expires_at is not None and delivered.expires_at <= now
         if not worth:
             return book(account, instrument, -held, worth, now, "Expiration")
-        if delivered is None:
+        if delivered is None or is_over or not self._has("options_deliver"):
             return book(account, instrument, -held, worth, now, f"Cash Settled {way}")
         book(account, instrument, -held, Decimal(0), now, way)
         units = held * instrument.multiplier / delivered.multiplier * (1 if instrument.is_call else -1)
         return book(account, delivered, units, instrument.strike or worth, now)
-
-    def _delivered(self, option: Instrument, now: float) -> Instrument | None:
-        """Return what an option delivers, None where it is settled in cash."""
-        found = self._catalogue.instrument(option.underlying_type, option.underlying)
-        is_over = found is not None and found.expires_at is not None and found.expires_at <= now
-        return None if is_over or not self._has("options_deliver") else found

@@ -9,7 +9,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import ComplexOrderWire, PlacedOrderResponseWire, RelatedOrderWire
-from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderStatus
+from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, OrderStatus
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.order_wires import order_wire
@@ -158,46 +158,6 @@ def placed_wire(shown: ComplexOrder, impact: BuyingPowerImpact, dialect: Dialect
     )
 
 
-def check_complex(
-    preflight: Preflight, account: Account, requested: NewComplexOrder, now: float
-) -> ComplexPreflightResult:
-    """Check a whole complex order. Raise RefusedError for an instrument that is not served."""
-    kind = requested.type
-    draft = ComplexOrder(
-        number=0,
-        account=account,
-        type=kind,
-        comparator=requested.ratio_price_comparator,
-        threshold=requested.ratio_price_threshold,
-        is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
-    )
-    components = list[PreflightResult]()
-    if requested.trigger_order is not None:
-        components.append(_component(preflight, draft, requested.trigger_order, 0, now, tag_of(kind, trigger=True)))
-        draft.trigger = components[0].order
-    for number, order in enumerate(requested.orders, start=len(components)):
-        components.append(_component(preflight, draft, order, number, now, tag_of(kind)))
-        draft.orders.append(components[-1].order)
-    first = components[: 0 if draft.trigger is None else 1]
-    rest = [result for result in components[len(first) :] if not first or result.order.opens]
-    if rest and draft.type in EXCLUSIVE:
-        rest = [min(rest, key=lambda result: result.impact.change)]
-    return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
-
-
-def _component(
-    preflight: Preflight, draft: ComplexOrder, requested: NewOrder, number: int, now: float, tag: str
-) -> PreflightResult:
-    """Check one component. One that waits for the trigger order is not held against the positions of today."""
-    terms = attrs.evolve(Terms.of(requested), preflight_id=str(number))
-    legs, problems = preflight.legs(requested.legs, terms, now)
-    if problems:
-        raise preflight_error(problems)
-    order = Order(number=0, account=draft.account, legs=legs, terms=terms)
-    order.complex_order, order.tag = draft, tag
-    return preflight.check(order, now, deferred=draft.trigger is not None)
-
-
 _HOLD = 0.1
 """Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
 
@@ -230,8 +190,35 @@ class ComplexOrderDesk:
     # Requests
 
     def check(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
-        """Check a new complex order."""
-        return check_complex(self._preflight, account, requested, now)
+        """Check a new complex order. Raise RefusedError for an instrument that is not served."""
+        kind, trigger = requested.type, requested.trigger_order
+        draft = ComplexOrder(
+            number=0,
+            account=account,
+            type=kind,
+            comparator=requested.ratio_price_comparator,
+            threshold=requested.ratio_price_threshold,
+            is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
+        )
+        components = list[PreflightResult]()
+        for number, one in enumerate([*([] if trigger is None else [trigger]), *requested.orders]):
+            terms = attrs.evolve(Terms.of(one), preflight_id=str(number))
+            legs, problems = self._preflight.legs(one.legs, terms, now)
+            if problems:
+                raise preflight_error(problems)
+            order = Order(number=0, account=account, legs=legs, terms=terms)
+            order.complex_order, order.tag = draft, tag_of(kind, trigger=one is trigger)
+            # One that waits for the trigger order is not held against the positions of today.
+            components.append(self._preflight.check(order, now, deferred=draft.trigger is not None))
+            if one is trigger:
+                draft.trigger = order
+            else:
+                draft.orders.append(order)
+        first = components[: 0 if draft.trigger is None else 1]
+        rest = [result for result in components[len(first) :] if not first or result.order.opens]
+        if rest and draft.type in EXCLUSIVE:
+            rest = [min(rest, key=lambda result: result.impact.change)]
+        return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
 
     def dry_run(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
         """Check a new complex order. Raise RefusedError if it cannot be accepted."""

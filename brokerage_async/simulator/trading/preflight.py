@@ -48,20 +48,6 @@ LIMITS: Mapping[InstrumentType, SizeLimit] = {
 """Limits by instrument type; others have none."""
 
 
-def exceeded_limits(order: Order) -> Iterator[str]:
-    """Yield the limits that the opening legs of an order exceed. A position can always be closed."""
-    for leg in order.legs:
-        instrument = leg.instrument
-        limit = LIMITS.get(instrument.instrument_type)
-        if limit is None or leg.action.endswith("to Close"):
-            continue
-        if leg.quantity > limit.order:
-            yield f"An order may have at most {limit.order} of {instrument.symbol}"
-        held = abs(order.account.held(instrument.symbol) + leg.signed)
-        if held > limit.position:
-            yield f"A position in {instrument.symbol} may have at most {limit.position}"
-
-
 _HORIZON = timedelta(days=3 * 366)
 _NOTIONAL_PLACES = Decimal("0.00001")
 _MIN_NOTIONAL = Decimal(5)
@@ -177,12 +163,20 @@ class Preflight:
         # An order that takes no buying power, such as one that closes a position, is always possible.
         if impact.new < 0 and impact.change < 0 and not deferred:
             errors.append(Message("margin_check_failed", "Insufficient buying power for this order"))
+        warnings = reopened
+        if (reason := reject_reason(order)) is not None:
+            warnings = [*warnings, Message("order_would_be_rejected", reason)]
+        if not self._is_open(order, now):
+            code = PreflightCode.TIF_NEXT_VALID_SESSION
+            if not self._has("next_session_warning_is_dotted"):
+                code = PreflightCode.TIF_NEXT_VALID_SESSSION
+            warnings = [*warnings, Message(code, "Your order will begin working during next valid session.")]
         return PreflightResult(
             order=order,
             impact=impact,
             closing_fees=self._fees(order, agreed, now, closing=True),
             errors=tuple(errors),
-            warnings=(*reopened, *self._warnings(order, now)),
+            warnings=tuple(warnings),
         )
 
     def reopen(self, order: Order) -> list[Message]:
@@ -211,9 +205,16 @@ class Preflight:
         if len({leg.instrument.underlying for leg in order.legs}) > 1:
             yield Message("legs_underlying_mismatch", "All legs must have the same underlying")
         yield from quantity_errors(order.legs)
-        yield from (Message("size_limit_exceeded", reason) for reason in exceeded_limits(order))
         for leg in order.legs:
             instrument, symbol = leg.instrument, leg.instrument.symbol
+            limit = LIMITS.get(instrument.instrument_type)
+            if limit is not None and not leg.action.endswith("to Close"):  # a position can always be closed
+                if leg.quantity > limit.order:
+                    text = f"An order may have at most {limit.order} of {symbol}"
+                    yield Message("size_limit_exceeded", text)
+                if abs(order.account.held(symbol) + leg.signed) > limit.position:
+                    text = f"A position in {symbol} may have at most {limit.position}"
+                    yield Message("size_limit_exceeded", text)
             if instrument.expires_at is not None and instrument.expires_at <= now:
                 yield Message("instrument_expired", f"{symbol} has expired")
             is_coin = instrument.instrument_type is InstrumentType.CRYPTOCURRENCY
@@ -293,16 +294,6 @@ class Preflight:
         times = () if terms.rules is None else (terms.rules.route_after, terms.rules.cancel_at)
         if any(time is not None and time.timestamp() > now + _HORIZON.total_seconds() for time in times):
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
-
-    def _warnings(self, order: Order, now: float) -> Iterator[Message]:
-        reason = reject_reason(order)
-        if reason is not None:
-            yield Message("order_would_be_rejected", reason)
-        if not self._is_open(order, now):
-            code = PreflightCode.TIF_NEXT_VALID_SESSION
-            if not self._has("next_session_warning_is_dotted"):
-                code = PreflightCode.TIF_NEXT_VALID_SESSSION
-            yield Message(code, "Your order will begin working during next valid session.")
 
     def _is_open(self, order: Order, now: float) -> bool:
         hours = trading_hours.hours_of(order.terms.time_in_force, self._has)

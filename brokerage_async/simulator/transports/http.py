@@ -12,7 +12,6 @@ from aiohttp import WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ...protocol.request import Request
-from ...protocol.response import Response
 from ..api.brokerage import Brokerage, ServedRequest
 from ..api.request_parser import request_target
 from ..api.wire import RefusedError, dated
@@ -40,14 +39,6 @@ def _is_loopback(name: str) -> bool:
         return name == "localhost" or name.endswith(".localhost")
 
 
-def _name_of(host: str) -> str:
-    """Return the name in a ``Host`` header, in lower case, without port and brackets."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
 def page_behind(host: str | None, origin: str | None, bound: str, names: Container[str] = frozenset()) -> str | None:
     """Return what shows that a request comes from a web page, None for a request of a program.
 
@@ -59,7 +50,10 @@ def page_behind(host: str | None, origin: str | None, bound: str, names: Contain
         names: further names of the server, in lower case.
     """
     if host is not None and _is_loopback(bound):
-        name = _name_of(host)
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        except ValueError:
+            name = ""
         if name != bound.lower() and name not in names and not _is_loopback(name):
             return f"Host must name this simulator, got {host}"
     if origin is not None and origin.lower() not in {f"{scheme}://{host}".lower() for scheme in ("http", "https")}:
@@ -86,24 +80,20 @@ async def serve_socket(
     pump.start()
     writer = loop.create_task(_write(socket, outgoing))
     try:
-        await _read(socket, brokerage, clock, session)
+        async for message in socket:
+            now = clock.now()
+            if message.type == WSMsgType.PING:
+                session.hear(now)
+                await socket.pong(message.data)
+            elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                brokerage.advance(now)
+                session.receive(message.data, now)
     finally:
         brokerage.streams.forget(session)
         pump.check()
         writer.cancel()
         await asyncio.wait({writer})
     return socket
-
-
-async def _read(socket: web.WebSocketResponse, brokerage: Brokerage, clock: Clock, session: Session) -> None:
-    async for message in socket:
-        now = clock.now()
-        if message.type == WSMsgType.PING:
-            session.hear(now)
-            await socket.pong(message.data)
-        elif message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-            brokerage.advance(now)
-            session.receive(message.data, now)
 
 
 async def _write(socket: web.WebSocketResponse, outgoing: asyncio.Queue[str | None]) -> None:
@@ -252,7 +242,13 @@ class LoopbackServer:
         now = self._clock.now()
         try:
             if served.connection_action is ConnectionAction.TRUNCATE:
-                return await _truncated(http, response, now)
+                half = web.StreamResponse(status=response.status, headers=dated(response, now).headers)
+                half.content_length = max(2, len(response.body))  # announced, but not sent
+                await half.prepare(http)
+                await half.write(response.body[: len(response.body) // 2])
+                if http.transport is not None:
+                    http.transport.close()
+                return half
             answer = web.Response(
                 status=response.status, body=response.body or None, headers=dated(response, now).headers
             )
@@ -269,14 +265,3 @@ def _drop(http: web.BaseRequest) -> None:
     """Reset the connection."""
     if http.transport is not None:
         http.transport.abort()
-
-
-async def _truncated(http: web.BaseRequest, response: Response, now: float) -> web.StreamResponse:
-    """Announce the whole body, send half of it, and close the connection."""
-    answer = web.StreamResponse(status=response.status, headers=dated(response, now).headers)
-    answer.content_length = max(2, len(response.body))
-    await answer.prepare(http)
-    await answer.write(response.body[: len(response.body) // 2])
-    if http.transport is not None:
-        http.transport.close()
-    return answer

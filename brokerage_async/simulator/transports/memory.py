@@ -141,10 +141,25 @@ class InMemoryTransport:
         time = asyncio.get_running_loop().time
         sent = time()
         served = await self._arrive(request, fault, before)
+        served.record.delivered = False
+        left = None if request.timeout is None else request.timeout - before
         try:
-            return await self._leave(request, served, before, after)
+            if served.connection_action is ConnectionAction.HANG or (left is not None and left <= after):
+                if left is None:
+                    await asyncio.get_running_loop().create_future()
+                await asyncio.sleep(max(0.0, left or 0.0))
+                raise ResponseLostError("simulated: no response in time")
+            if after > 0:
+                await asyncio.sleep(after)
         finally:
             served.record.elapsed = time() - sent
+        response = served.response
+        if served.connection_action is ConnectionAction.DROP or response is None:
+            raise ResponseLostError("simulated: connection dropped")
+        if served.connection_action is ConnectionAction.TRUNCATE:
+            raise ResponseLostError("simulated: connection dropped within the response body")
+        served.record.delivered = True
+        return dated(response, self._clock.now())
 
     async def open_socket(self, url: str, *, user_agent: str, timeout: float) -> MemorySocket:
         """Open a stream.
@@ -182,23 +197,3 @@ class InMemoryTransport:
                 arrived.cancel()
             raise ResponseLostError("simulated: no response in time")
         return await arrived
-
-    async def _leave(self, request: Request, served: ServedRequest, before: float, after: float) -> Response:
-        """Return the response to the sender, or fail as the fault demands."""
-        record = served.record
-        record.delivered = False
-        left = None if request.timeout is None else request.timeout - before
-        if served.connection_action is ConnectionAction.HANG or (left is not None and left <= after):
-            if left is None:
-                await asyncio.get_running_loop().create_future()
-            await asyncio.sleep(max(0.0, left or 0.0))
-            raise ResponseLostError("simulated: no response in time")
-        if after > 0:
-            await asyncio.sleep(after)
-        response = served.response
-        if served.connection_action is ConnectionAction.DROP or response is None:
-            raise ResponseLostError("simulated: connection dropped")
-        if served.connection_action is ConnectionAction.TRUNCATE:
-            raise ResponseLostError("simulated: connection dropped within the response body")
-        record.delivered = True
-        return dated(response, self._clock.now())
