@@ -192,13 +192,13 @@ class AuthorizationServer:
                 claims = {"sub": str(code.customer.number), "preferred_username": code.customer.username}
                 answer.id_token = self._sign(claims, now)
             return answer
-        grant = self._grants.get(requested.refresh_token or "")
-        if grant is None or grant.revoked:
+        known = self._grants.get(requested.refresh_token or "")
+        if known is None or known.revoked:
             raise RefusedError(400, "invalid_grant", "Grant revoked")
-        scopes = grant.scopes if requested.scope is None else frozenset(requested.scope.split())
-        if requested.scope is not None and (not scopes or not scopes <= grant.scopes):
+        scopes = known.scopes if requested.scope is None else frozenset(requested.scope.split())
+        if requested.scope is not None and (not scopes or not scopes <= known.scopes):
             raise RefusedError(400, "invalid_scope", "The requested scope was not granted")
-        return self._token_response(grant, scopes, now)
+        return self._token_response(known, scopes, now)
 
     def identify(self, token: str, now: float) -> Identity | None:
         """Return the identity behind a valid bearer token, else None."""

@@ -146,7 +146,9 @@ class StateFile:
                 if action is not None:
                     found.append(ActionEntry(at=float(at), name=action, arguments=read))
                     continue
-                kept = {key: tuple(each) if isinstance(each, list) else each for key, each in read["record"].items()}
+                kept: Any = {
+                    key: tuple(each) if isinstance(each, list) else each for key, each in read["record"].items()
+                }
                 url, headers = read.get("url"), read.get("headers", {})
                 found.append(RequestEntry(record=RequestRecord(**kept), url=url, headers=headers, body=body))
             return found

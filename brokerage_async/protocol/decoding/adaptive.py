@@ -78,15 +78,17 @@ class DecoderRegistry:
         self._adapts = adapts
         self._lock = threading.RLock()
         self._learned: dict[type[Wire], list[str]] = {}
-        self._widened: dict[WireField, bool] = {}
+        self._widened: set[WireField] = set()
         self._plans: dict[type[Wire], Plan] = {}
         self._warned: set[tuple[str, str]] = set()
 
     def reset(self) -> None:
         """Return to the schema, with no warning given yet."""
         with self._lock:
-            for state in (self._learned, self._widened, self._plans, self._warned):
-                state.clear()
+            self._learned.clear()
+            self._widened.clear()
+            self._plans.clear()
+            self._warned.clear()
 
     def plan(self, wire: type[Wire]) -> Plan:
         """Return how a generated wire struct is decoded at present."""
@@ -109,11 +111,11 @@ class DecoderRegistry:
                 self._plans.clear()
         return grown
 
-    def widen(self, field: WireField, *, untyped: bool = False) -> None:
-        """Take any form of a field from now on; ``untyped``: its nested models are not decoded in C either."""
-        if self._adapts and self._widened.get(field) not in (True, untyped):
+    def widen(self, field: WireField) -> None:
+        """Take any form of a field from now on."""
+        if self._adapts and field not in self._widened:
             with self._lock:
-                self._widened[field] = untyped
+                self._widened.add(field)
                 self._plans.clear()
 
     def is_first_warning(self, operation: str, path: str) -> bool:
@@ -141,9 +143,7 @@ class DecoderRegistry:
             ]
             variant = wire
             if learned or widened or early or any(plan.variant is not field.child for field, plan in plans.items()):
-                types = [
-                    (field, _annotation(field, plans.get(field), untyped=self._widened.get(field))) for field in fields
-                ]
+                types = [(field, Any if field in widened else _annotation(field, plans.get(field))) for field in fields]
                 variant = _define(wire, types, learned, widened, early)
             below = [(field, plan) for field, plan in plans.items() if not plan.is_typed]
             loose = tuple((field, plans.get(field)) for field in widened)
@@ -174,20 +174,12 @@ def _collect_keys(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, 
                 _collect_keys(field.child, child, found)
 
 
-def _annotation(field: WireField, plan: Plan | None, *, untyped: bool | None) -> Any:
-    """Return the type of a field in a variant; ``untyped`` is None for a field that was not widened.
-
-    Nested models stay typed next to other forms, so that they are still decoded in C. Untyped are those that such a
-    type would change (numbers with a fraction) or hide (lists with other items).
-    """
-    if plan is None or untyped:
-        return field.type if untyped is None else Any
-    if untyped is None and plan.variant is field.child:
+def _annotation(field: WireField, plan: Plan | None) -> Any:
+    """Return the type of a field in a variant that was not widened."""
+    if plan is None or plan.variant is field.child:
         return field.type
     kind: Any = list[plan.variant] if field.many else plan.variant  # type: ignore[name-defined]
-    if untyped is None:
-        return kind | str | None if "str" in field.scalars else kind | None
-    return kind | (dict[str, Any] if field.many else list[Any]) | str | int | bool | None
+    return kind | str | None if "str" in field.scalars else kind | None
 
 
 def _define(

@@ -24,6 +24,17 @@ def make_converter() -> cattrs.Converter:
     A value that does not fit is kept in ``extra`` and reported once, as in bodies. A value that is not an object
     raises ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
     """
+
+    def structure_list(value: Any, kind: Any) -> list[Any]:  # in one piece, which is faster than model by model
+        (model,) = get_args(kind)
+        rows = value if isinstance(value, list) else list(as_tuple(value))
+        return structure_rows(model, rows, "$", Issues(model.__name__))
+
+    def structure_decimal(value: Any, _: Any) -> Decimal:  # a float has the digits of its repr, as in fields of models
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+            raise TypeError(f"expected a decimal, got {type(value).__name__}")
+        return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))
+
     converter = cattrs.Converter()
     converter.register_structure_hook_func(
         _is_model, lambda value, model: structure_one(model, value, "$", Issues(model.__name__))
@@ -31,8 +42,10 @@ def make_converter() -> cattrs.Converter:
     converter.register_unstructure_hook_func(
         _is_model, lambda model: msgspec.to_builtins(wires()[type(model)].of(model), builtin_types=(Decimal,))
     )
-    converter.register_structure_hook_func(_is_list_of_models, _structure_list)
-    converter.register_structure_hook(Decimal, _structure_decimal)
+    converter.register_structure_hook_func(
+        lambda kind: get_origin(kind) is list and get_args(kind)[0] in wires(), structure_list
+    )
+    converter.register_structure_hook(Decimal, structure_decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_func(
         lambda kind: isinstance(kind, type) and issubclass(kind, OpenStrEnum), lambda value, enum: enum(value)
@@ -42,21 +55,3 @@ def make_converter() -> cattrs.Converter:
 
 def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and kind in wires()  # also of packages that are imported later
-
-
-def _is_list_of_models(kind: Any) -> bool:
-    return get_origin(kind) is list and get_args(kind)[0] in wires()
-
-
-def _structure_list(value: Any, kind: Any) -> list[Any]:
-    """Structure a list in one piece, which is faster than model by model."""
-    (model,) = get_args(kind)
-    rows = value if isinstance(value, list) else list(as_tuple(value))
-    return structure_rows(model, rows, "$", Issues(model.__name__))
-
-
-def _structure_decimal(value: Any, _: Any) -> Decimal:
-    """Return a decimal from a JSON value. A float has the digits of its repr, as in the fields of models."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
-        raise TypeError(f"expected a decimal, got {type(value).__name__}")
-    return finite(value) if isinstance(value, Decimal) else read_decimal(str(value))

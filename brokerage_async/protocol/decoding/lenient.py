@@ -124,13 +124,10 @@ def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> No
 
 def _read_nested(field: WireField, child: type[Wire], raw: Any) -> Any:
     """Return the structs of a field that holds nested models, or a `Kept` when ``raw`` does not fit as a whole."""
-    if raw.__class__ is child:
-        return raw
     if field.many and raw.__class__ is list:
-        if all(item.__class__ is child for item in raw):
-            return raw
-        structs = msgspec.convert([item for item in raw if isinstance(item, dict)], list[child])  # type: ignore[valid-type]
         others = tuple([index for index, item in enumerate(raw) if not isinstance(item, dict)])
+        fitting = [item for item in raw if isinstance(item, dict)] if others else raw
+        structs = msgspec.convert(fitting, list[child])  # type: ignore[valid-type]
         return keep(field, raw, structs, others) if others else structs
     if not field.many and isinstance(raw, dict):
         return msgspec.convert(raw, child)
@@ -240,7 +237,7 @@ def _read_raw(field: WireField, raw: Any, path: str, issues: Issues) -> Any:
         rows = [_structure(child, item, f"{path}[{index}]", issues) for index, item in enumerate(raw)]
         value = tuple([model for row in rows for model in row])
         if len(value) < len(raw):
-            widen(field, untyped=True)
+            widen(field)
             return keep(field, raw, value)
     elif not field.many and isinstance(raw, dict):
         (value,) = _structure(child, raw, path, issues)
@@ -248,7 +245,6 @@ def _read_raw(field: WireField, raw: Any, path: str, issues: Issues) -> Any:
         value = raw
     else:
         value = keep(field, raw)
-        widen(field, untyped=isinstance(raw, (Decimal, float)))
     if isinstance(value, Kept):
         widen(field)
         _report(field, value, path, issues)

@@ -108,9 +108,9 @@ class MarketRows:
                     "dayTurnover": float(price * 10_000), "tickDirection": "ZERO_UP", "extendedTradingHours": False,
                 }  # fmt: skip
             case "Summary":
-                close, price = float(self._prices.price(instrument, now - 86400)), float(price)
+                close, last = float(self._prices.price(instrument, now - 86400)), float(price)
                 return {
-                    "dayId": day, "dayOpenPrice": price, "dayHighPrice": price, "dayLowPrice": price,
+                    "dayId": day, "dayOpenPrice": last, "dayHighPrice": last, "dayLowPrice": last,
                     "dayClosePrice": _NAN, "dayClosePriceType": "REGULAR", "prevDayId": day - 1,
                     "prevDayClosePrice": close, "prevDayClosePriceType": "FINAL", "prevDayVolume": 1_000_000,
                     "openInterest": 0,

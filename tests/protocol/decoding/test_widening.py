@@ -159,12 +159,12 @@ def test_an_undocumented_form_takes_the_slow_path_at_most_twice(key: str, raw: A
     assert decoded[0] == decoded[3]
 
 
-def test_a_second_form_of_a_nested_model_is_learned_as_well(untyped: list[str]) -> None:
+def test_a_second_form_of_a_nested_model_takes_no_slow_path(untyped: list[str]) -> None:
     registry = DecoderRegistry()
     for raw in ("none", "none", 1.5, "none", 1.5, {"route-after": "2026-01-01T00:00:00Z"}):
         body = json.dumps({"data": {"items": [{"order-rule": raw}]}}).encode()
         [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
-    assert len(untyped) == 2
+    assert len(untyped) == 1
     assert order.order_rule is not None
     assert not order.extra
 
