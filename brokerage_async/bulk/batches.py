@@ -24,7 +24,7 @@ import attrs
 from .._arguments import check_count, check_date
 from ..errors import InvalidRequestError
 from ..http.concurrency import map_in_order
-from ..http.dedup import CompactSet
+from ..protocol.dedup import CompactSet
 from ..protocol.validation.rules import add_months
 
 __all__ = ["Batch", "Batcher", "over_range", "split_range", "url_length"]

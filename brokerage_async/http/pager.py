@@ -22,8 +22,8 @@ from ..arrow import joined, require, to_arrow, to_pandas, to_polars
 from ..errors import LIST_CHANGED, BrokerageError, ResponseDecodeError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
+from ..protocol.drift import DriftDetector
 from ..protocol.pagination import Reading, next_offset
-from .drift import DriftDetector
 
 if TYPE_CHECKING:
     import pandas

@@ -25,6 +25,9 @@ def make_converter() -> cattrs.Converter:
     raises ResponseDecodeError. ``unstructure`` writes the fields under their wire keys, then ``extra`` over them.
     """
 
+    def is_list_of_models(kind: Any) -> bool:
+        return get_origin(kind) is list and get_args(kind)[0] in wires()
+
     def structure_list(value: Any, kind: Any) -> list[Any]:  # in one piece, which is faster than model by model
         (model,) = get_args(kind)
         rows = value if isinstance(value, list) else list(as_tuple(value))
@@ -42,9 +45,7 @@ def make_converter() -> cattrs.Converter:
     converter.register_unstructure_hook_func(
         _is_model, lambda model: msgspec.to_builtins(wires()[type(model)].of(model), builtin_types=(Decimal,))
     )
-    converter.register_structure_hook_func(
-        lambda kind: get_origin(kind) is list and get_args(kind)[0] in wires(), structure_list
-    )
+    converter.register_structure_hook_func(is_list_of_models, structure_list)
     converter.register_structure_hook(Decimal, structure_decimal)
     converter.register_unstructure_hook(Decimal, decimal_text)
     converter.register_structure_hook_func(

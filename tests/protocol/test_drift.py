@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from brokerage_async._generated.operations import INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST
 from brokerage_async.errors import ResponseDecodeError
-from brokerage_async.http.drift import DriftDetector
 from brokerage_async.models import Equity, Order
 from brokerage_async.operation import Effect, Operation, Page, Shape
+from brokerage_async.protocol.drift import DriftDetector
 from tests.tables import for_each
 
 

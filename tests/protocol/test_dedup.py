@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerage_async.http.dedup import CompactSet, RowIndex
+from brokerage_async.protocol.dedup import CompactSet, RowIndex
 
 
 @given(st.lists(st.text(max_size=3)), st.integers(0, 5))
