@@ -20,7 +20,7 @@ from .._generated.models import (
     PriceEffect,
     TimeInForce,
 )
-from .accounts.accounts import Accounts, Customer
+from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
 from .api.wire import Dialect
 from .authorization_server import AuthorizationServer, QuoteTokens
