@@ -2,6 +2,7 @@ import asyncio
 import gc
 import logging
 import math
+from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
@@ -218,11 +219,12 @@ async def test_a_page_is_asked_for_as_soon_as_a_lane_is_free() -> None:
 
 async def test_a_consumer_that_takes_its_time_has_a_bounded_number_of_pages_before_it() -> None:
     service = Service(rows(500))
-    async for page in service.pager(per_page=10).prefetch(4).pages():
-        await asyncio.sleep(10)
-        assert len(service.asked) <= page.page_offset + 1 + 2 * 4
-        if page.page_offset == 5:
-            break
+    async with aclosing(service.pager(per_page=10).prefetch(4).pages()) as pages:
+        async for page in pages:
+            await asyncio.sleep(10)
+            assert len(service.asked) <= page.page_offset + 1 + 2 * 4
+            if page.page_offset == 5:
+                break
 
 
 async def test_after_a_failed_page_no_further_ones_are_asked_for() -> None:
