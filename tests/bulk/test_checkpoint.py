@@ -26,15 +26,20 @@ def opened(path: Path, purpose: Any) -> Checkpoint:
     return checkpoint
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "partial"
+
+
 HEADER = len('{"fetch":"x"}\n')
 
 
 @given(cut=st.integers(HEADER, 200), tail=st.sampled_from([b"", b"\0\0\0", b'["half', b"[1]\n", b"null\n", b"\n"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_cut_off(
-    tmp_path: Path, cut: int, tail: Any
+    path: Path, cut: int, tail: Any
 ) -> None:
-    purpose, path = {"fetch": "x"}, tmp_path / "partial"
+    purpose = {"fetch": "x"}
     path.unlink(missing_ok=True)
     entries = {"A": [{"a": 1}], "B": None, "Ü \n": [], "C": [{"amount": Decimal("1.10")}, {}]}
     with opened(path, purpose) as first:
@@ -59,8 +64,7 @@ def test_whatever_a_killed_run_left_behind_whole_lines_are_kept_and_the_rest_is_
 
 
 @pytest.mark.parametrize("cut", range(HEADER))
-def test_a_header_that_was_not_written_whole_is_written_again(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "partial"
+def test_a_header_that_was_not_written_whole_is_written_again(path: Path, cut: int) -> None:
     path.write_bytes(b'{"fetch":"x"}\n'[:cut])
     with opened(path, {"fetch": "x"}):
         pass
@@ -68,24 +72,23 @@ def test_a_header_that_was_not_written_whole_is_written_again(tmp_path: Path, cu
 
 
 @pytest.mark.parametrize("content", ["precious\n", "precious"])
-def test_a_checkpoint_of_something_else_is_left_alone(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "partial"
+def test_a_checkpoint_of_something_else_is_left_alone(path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(ConfigurationError, match="precious"):
         opened(path, {"fetch": "x"})
     assert path.read_text() == content
 
 
-def test_an_empty_checkpoint_knows_nothing(tmp_path: Path) -> None:
-    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+def test_an_empty_checkpoint_knows_nothing(path: Path) -> None:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         assert len(checkpoint) == 0
         assert "A" not in checkpoint
         with pytest.raises(KeyError):
             checkpoint.rows("A")
 
 
-def test_a_key_can_be_added_after_rows_were_read(tmp_path: Path) -> None:
-    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+def test_a_key_can_be_added_after_rows_were_read(path: Path) -> None:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         for key in "ABC":
             checkpoint.add(key, [{"symbol": key}])
             assert checkpoint.rows("A") == [{"symbol": "A"}]
@@ -93,8 +96,7 @@ def test_a_key_can_be_added_after_rows_were_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["1.10", "0.12345678901234567890123", "1E+400", "1E-400"])
-def test_numbers_keep_their_digits(tmp_path: Path, number: str) -> None:
-    path = tmp_path / "partial"
+def test_numbers_keep_their_digits(path: Path, number: str) -> None:
     with opened(path, {"fetch": "x"}) as first:
         first.add("A", [{"new": Decimal(number)}])
     with opened(path, {"fetch": "x"}) as again:
@@ -102,22 +104,21 @@ def test_numbers_keep_their_digits(tmp_path: Path, number: str) -> None:
     assert str(row["new"]) == number
 
 
-def test_whole_numbers_may_be_long(tmp_path: Path) -> None:
-    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+def test_whole_numbers_may_be_long(path: Path) -> None:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"id": 10**30}])
         assert checkpoint.rows("A") == [{"id": 10**30}]
 
 
-def test_what_is_no_text_does_not_cost_the_row(tmp_path: Path) -> None:
-    with opened(tmp_path / "partial", {"fetch": "x"}) as checkpoint:
+def test_what_is_no_text_does_not_cost_the_row(path: Path) -> None:
+    with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"symbol": "a\ud800b", "\udc80": [None, {"x": "\udfff"}], "id": 7, "emoji": "\U0001f600"}])
         assert checkpoint.rows("A") == [
             {"symbol": "a\ufffdb", "\ufffd": [None, {"x": "\ufffd"}], "id": 7, "emoji": "\U0001f600"}
         ]
 
 
-def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
+def test_what_was_flushed_survives_the_process(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", [{"a": 1}])
         checkpoint.flush()
@@ -125,8 +126,7 @@ def test_what_was_flushed_survives_the_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
-def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
+def test_two_runs_do_not_share_a_checkpoint(path: Path) -> None:
     with opened(path, {"fetch": "x"}), pytest.raises(ConfigurationError, match="in use by another run"):
         opened(path, {"fetch": "x"})
     with opened(path, {"fetch": "x"}) as after:
@@ -135,9 +135,9 @@ def test_two_runs_do_not_share_a_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
 def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, other = tmp_path / "partial", opened(tmp_path / "partial", {"fetch": "x"})
+    other = opened(path, {"fetch": "x"})
     plain = fcntl.flock
 
     def late(file: Any, operation: int) -> None:
@@ -161,10 +161,10 @@ def test_a_file_that_another_run_removes_while_it_is_opened_is_made_again(
         (b"\xff" * 400, f"got '{chr(0xFFFD) * 300}'"),
     ],
 )
-def test_the_difference_to_another_fetch_is_named(tmp_path: Path, header: bytes, difference: str) -> None:
-    (tmp_path / "partial").write_bytes(header + b"\n")
+def test_the_difference_to_another_fetch_is_named(path: Path, header: bytes, difference: str) -> None:
+    path.write_bytes(header + b"\n")
     with pytest.raises(ConfigurationError, match=f"must belong to this fetch, {difference}: finish"):
-        opened(tmp_path / "partial", {"fetch": "x"})
+        opened(path, {"fetch": "x"})
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -184,8 +184,7 @@ class FullDisk(io.BytesIO):
             self.flush()
 
 
-def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
+def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", None)
         checkpoint.flush()
@@ -198,16 +197,14 @@ def test_a_full_disk_is_named_and_costs_only_what_it_did_not_take(tmp_path: Path
         assert ["A" in again, "B" in again] == [True, False]
 
 
-def test_it_is_removed_when_everything_stands_elsewhere(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
+def test_it_is_removed_when_everything_stands_elsewhere(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         checkpoint.add("A", None)
         checkpoint.discard()
     assert not path.exists()
 
 
-def test_it_may_be_gone_already_when_it_is_removed(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
+def test_it_may_be_gone_already_when_it_is_removed(path: Path) -> None:
     with opened(path, {"fetch": "x"}) as checkpoint:
         path.unlink()
         checkpoint.discard()
@@ -220,8 +217,7 @@ def test_it_may_be_gone_already_when_it_is_removed(tmp_path: Path) -> None:
      b'["B",[],[]]', b"[" * 100_000],
     ids=lambda line: line[:12].decode(),
 )  # fmt: skip
-def test_damaged_line_is_cut_off_with_all_that_follows(tmp_path: Path, line: bytes) -> None:
-    path = tmp_path / "partial"
+def test_damaged_line_is_cut_off_with_all_that_follows(path: Path, line: bytes) -> None:
     path.write_bytes(b'{"fetch":"x"}\n["A",[{"a":1}]]\n' + line + b'\n["C",null]\n')
     with opened(path, {"fetch": "x"}) as checkpoint:
         assert ("A" in checkpoint, "B" in checkpoint, "C" in checkpoint, len(checkpoint)) == (True, False, False, 1)

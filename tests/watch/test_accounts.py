@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Environment, RetryPolicy, StaticToken, errors
+from brokerage_async import Client, errors
 from brokerage_async.models import AccountBalance, Position
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
@@ -20,14 +19,12 @@ from brokerage_async.watch import (
     BalanceKey,
     Change,
     PositionKey,
-    Watch,
     WatchStateError,
 )
 from tests.fake_transport import FakeTransport, fail, ok
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
-
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+from tests.watch.scripted_service import NOON
 
 pytestmark = pytest.mark.virtual_time
 
@@ -79,14 +76,6 @@ def balance(account: str, cash: str, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def service() -> Accounts:
     return Accounts()
-
-
-@pytest.fixture
-async def client(service: Accounts) -> AsyncIterator[Client]:
-    options: Any = {"transport": service, "retry": RetryPolicy.none()}
-    async with Client(Environment.sandbox("https://service"), StaticToken("token"), **options) as client:
-        client.watch = Watch(client, now=lambda: NOON + timedelta(seconds=asyncio.get_running_loop().time()))
-        yield client
 
 
 def brief(change: Change[Any]) -> tuple[str, Any, tuple[str, ...]]:
