@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from brokerage_async import Client, Effect, Environment, Limits, RefreshToken, RetryPolicy, StaticToken
+from brokerage_async import Client, Effect, Environment, RefreshToken, RetryPolicy, StaticToken
 from brokerage_async.errors import (
     ConfigurationError,
-    DeadlineExceededError,
     InvalidRequestError,
     NotFoundError,
     ResponseDecodeError,
@@ -64,30 +62,6 @@ class TestRequest:
                 with pytest.raises((ResponseLostError, ServerError)) as caught:
                     await client.request(method, "/x", effect=effect)
             assert len(transport.requests) == caught.value.attempts == sends
-
-    async def test_rejected_token_is_replaced_and_a_429_waited_for(self) -> None:
-        transport = FakeTransport(fail(401, "token_invalid"), fail(429, None, retry_after="7"), ok())
-        async with Client(SANDBOX, REFRESH, transport=transport) as client:
-            await client.request("POST", "/x")
-        assert transport.tokens_used == ["Bearer t1", "Bearer t2", "Bearer t2"]
-        assert transport.times[2] - transport.times[1] == pytest.approx(7)
-
-    async def test_lanes_are_apart(self) -> None:
-        """A mutation passes the reads that wait."""
-        transport = FakeTransport(latency=1.0)
-        async with Client(SANDBOX, REFRESH, transport=transport, limits=Limits(reads=2, trades=1)) as client:
-            reads = [asyncio.ensure_future(client.request("GET", f"/reads/{number}")) for number in range(6)]
-            await asyncio.sleep(1.5)
-            await client.request("DELETE", "/x")
-            assert sum(read.done() for read in reads) == 2
-            await asyncio.gather(*reads)
-        assert transport.max_in_flight == 3
-
-    async def test_deadline_spans_all_attempts(self) -> None:
-        async with Client(SANDBOX, REFRESH, transport=FakeTransport(fail(503))) as client:
-            with pytest.raises(DeadlineExceededError) as caught:
-                await client.with_options(deadline=0.001, retry=RetryPolicy(jitter=lambda: 1.0)).request("GET", "/x")
-        assert caught.value.operation == "request.read"
 
     async def test_read_only_client_sends_no_mutation(self) -> None:
         transport = FakeTransport()

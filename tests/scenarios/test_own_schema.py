@@ -24,7 +24,7 @@ from brokerage_async.protocol.response import Response
 from codegen.__main__ import main
 from tests.codegen.support import forget
 from tests.documents import ROOT
-from tests.fake_transport import FakeTransport, fail, ok
+from tests.fake_transport import FakeTransport, ok
 
 PAGE = (ROOT / "docs" / "any-endpoint.md").read_text("utf-8")
 FILES = dict(re.findall(r"^<!-- file: ([\w.]+) -->\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
@@ -92,17 +92,6 @@ async def test_read_keeps_what_does_not_fit(notes: ModuleType) -> None:
         [first, second] = await notes.Endpoints(client.session).notes.list(ACCOUNT)
     assert (first.price, first.extra) == (None, {"price": "unknown", "content": ["Wait."]})
     assert second.price == Decimal("1.25")
-
-
-async def test_read_is_repeated_and_a_mutation_is_not(notes: ModuleType) -> None:
-    transport = FakeTransport(fail(503), rows(1), fail(503))
-    async with client_of(transport) as client:
-        api = notes.Endpoints(client.session)
-        assert len(await api.notes.list(ACCOUNT)) == 1
-        assert len(transport.requests) == 2
-        with pytest.raises(errors.ServerError):
-            await api.notes.create(ACCOUNT, notes.models.NewNote(content="Wait."))
-    assert len(transport.requests) == 3
 
 
 async def test_mutation_sends_its_own_models(notes: ModuleType) -> None:

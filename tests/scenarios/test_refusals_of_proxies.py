@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from brokerage_async import Client, Environment, RetryPolicy, errors
 from brokerage_async.errors import TokenError
 from brokerage_async.tickets import buy_to_open, limit
@@ -37,10 +33,6 @@ def page(status: int) -> bytes:
     return answer(b"<html><body>Request rejected</body></html>", status, "Content-Type: text/html")
 
 
-def envelope(status: int, code: str) -> bytes:
-    return answer(b'{"error":{"code":"%s","message":"no"}}' % code.encode(), status)
-
-
 async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors.APIError | None:
     """Submit an order. Return the error of the call."""
     async with Client(Environment.sandbox(server.url), tokens or FreshTokens(), retry=AT_ONCE) as client:
@@ -49,32 +41,6 @@ async def submit(server: RawServer, tokens: FreshTokens | None = None) -> errors
         except errors.APIError as error:
             return error
     return None
-
-
-@pytest.mark.parametrize("code", ["unauthorized", "token_invalid"])
-@pytest.mark.parametrize("status", [302, 400, 403, 408, 409, 425, 499])
-async def test_submit_with_a_token_code_under_another_status_is_sent_once(status: int, code: str) -> None:
-    async with RawServer(envelope(status, code), PLACED) as server:
-        error = await submit(server)
-    assert len(server.requests) == 1
-    assert isinstance(error, errors.AuthenticationError)
-    assert (error.status, error.from_service) == (status, True)
-    assert error.maybe_processed is (status not in (400, 403))
-
-
-@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 406, 422, 451])
-async def test_submit_answered_by_a_page_is_sent_once_and_maybe_processed(status: int) -> None:
-    async with RawServer(page(status), PLACED) as server:
-        error = await submit(server)
-    assert len(server.requests) == 1
-    assert (error.status, error.from_service, error.maybe_processed) == (status, False, True)
-
-
-@pytest.mark.parametrize("refusal", [envelope(401, "token_invalid"), answer(b"", 429), page(429)])
-async def test_submit_turned_away_before_processing_is_sent_again(refusal: Any) -> None:
-    async with RawServer(refusal, PLACED) as server:
-        assert await submit(server) is None
-    assert len(server.requests) == 2
 
 
 async def test_submit_answered_by_a_401_page_renews_the_token_for_the_next_call() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 
 import pytest
 
 from brokerage_async import Client, Environment, RefreshToken
-from brokerage_async.errors import AuthenticationError, TokenError
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import FakeTransport, fail, ok
@@ -44,34 +42,4 @@ async def test_tokens_that_end_after_use_are_replaced_without_a_failure() -> Non
         for _ in range(200):
             await client.watchlists.list()
     assert len(service.token_requests) == pytest.approx(100, abs=1)
-    assert service.sent_dead == 0
-
-
-async def test_tokens_rejected_at_once_cause_a_pause_in_which_nothing_is_sent() -> None:
-    service = Service(uses=0)
-    outcomes: Counter[str] = Counter()
-    async with client_of(service) as client:
-        while asyncio.get_running_loop().time() < 300:
-            try:
-                await client.watchlists.list()
-            except (AuthenticationError, TokenError) as error:
-                outcomes[type(error).__name__] += 1
-            await asyncio.sleep(0.1)
-    assert service.sent_dead == 0
-    assert sum(service.sent.values()) == len(service.token_requests) == pytest.approx(5 + 300 / 20, abs=1)
-    assert outcomes["TokenError"] > 2_900
-
-
-async def test_service_that_recovers_is_used_after_the_pause() -> None:
-    service = Service(uses=0)
-    async with client_of(service) as client:
-        for _ in range(3):
-            with pytest.raises((AuthenticationError, TokenError)):
-                await client.watchlists.list()
-        service.uses = 1000
-        with pytest.raises(TokenError) as caught:
-            await client.watchlists.list()
-        await asyncio.sleep(caught.value.retry_after or 0)
-        for _ in range(100):
-            await client.watchlists.list()
     assert service.sent_dead == 0

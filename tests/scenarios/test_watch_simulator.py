@@ -208,25 +208,6 @@ async def test_over_loopback_a_restart_of_the_service_loses_nothing() -> None:
     assert failures
 
 
-async def test_a_dead_grant_ends_the_iteration() -> None:
-    async with Simulator(**SMALL) as simulator, simulator.client() as client:
-        client_accounts: Any = [simulator.account_numbers[1]]
-        async with client.watch.orders(
-            simulator.customer_id, client_accounts, interval=0.02, min_interval=0.0
-        ) as watcher:
-            await anext(watcher)
-            simulator.revoke()
-            with pytest.raises(errors.TokenError):
-                async for _ in watcher:
-                    pass
-
-
-async def test_an_account_of_somebody_else_ends_the_iteration() -> None:
-    async with Simulator(**SMALL) as simulator, simulator.client() as client:
-        with pytest.raises(errors.PermissionDeniedError):
-            await anext(client.watch.orders(simulator.customer_id, [simulator.foreign_account_number]))
-
-
 async def test_positions_and_balances_follow_the_fills_of_two_accounts() -> None:
     async with Simulator(**SMALL) as simulator, simulator.client() as client:
         accounts, quickly = simulator.account_numbers[:2], {"interval": 0.02, "min_interval": 0.0}
