@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import re
 
-from codegen.site.screenshots import COMMANDS, FOLDER, last_frame, picture
-from tests.tables import for_each
-
-
-@for_each(
-    "output, frame",
-    [
-        ("one\r\ntwo\r\n", "one\r\ntwo\r\n"),
-        ("\x1b[?25l\r\x1b[2Kold\r\n \r\x1b[2K\x1b[1A\x1b[2Knew\r\n", "new\r\n"),
-        ("\x1b[?25lonly\r\n\x1b[?25h", "only\r\n"),
-        ("", ""),
-    ],
-)
-def test_last_frame_is_what_a_terminal_shows_at_the_end(output: str, frame: str) -> None:
-    assert last_frame(output) == frame
+from codegen.site.screenshots import COMMANDS, FOLDER, picture
 
 
 def test_picture_names_the_command_and_no_other_host() -> None:
