@@ -1,17 +1,24 @@
-"""Columns of models: types and the writing of raw JSON."""
+"""Columns, frames and Parquet files."""
 
+import datetime as dt
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import attrs
+import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
 from brokerage_async import models
 from brokerage_async._values import Extra
-from brokerage_async.arrow import schema_of, to_arrow
+from brokerage_async.arrow import schema_of, to_arrow, to_pandas, to_polars, write_parquet
 from brokerage_async.arrow.columns import columns_of, has_wide_decimals, widened, write_json
+from brokerage_async.errors import ConfigurationError
 from tests.tables import for_each
 
 
@@ -77,3 +84,92 @@ def test_wide_decimals_are_found_at_every_depth() -> None:
     assert not has_wide_decimals(narrow)
     assert has_wide_decimals(widened(narrow))
     assert widened(pa.string()) == pa.string()
+
+
+NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
+ROWS = [
+    models.Equity(symbol="A", id=2**60 + 1, is_etf=True, borrow_rate=Decimal("0.10"), halted_at=NOON),
+    models.Equity(symbol="B", extra={"new": 1}),
+]
+DIVIDENDS = [
+    models.Dividend(occurred_date=dt.date(2026, 1, day), amount=Decimal(amount))
+    for day, amount in ((1, "0.10"), (2, "0.20"), (3, "0.30"))
+]
+
+
+def test_pandas_decimals_are_those_of_the_models() -> None:
+    frame = to_pandas(DIVIDENDS)
+    assert [str(amount) for amount in frame["amount"]] == ["0.10", "0.20", "0.30"]
+    assert frame["amount"].sum() == Decimal("0.60")
+    assert list(frame["amount"] * frame["amount"]) == [Decimal("0.01"), Decimal("0.04"), Decimal("0.09")]
+
+
+def test_pandas_keeps_types_beside_missing_values() -> None:
+    frame = to_pandas(ROWS)
+    assert frame["id"][0] == 2**60 + 1
+    assert frame["id"].isna().tolist() == [False, True]
+    assert frame["halted_at"][0] == pd.Timestamp(NOON)
+    assert frame["borrow_rate"].tolist() == [Decimal("0.10"), None]
+    assert frame["extra"].tolist()[1] == '{"new":1}'
+    assert to_pandas([], models.Equity).dtypes.equals(frame.dtypes)
+
+
+def test_pandas_floats_and_strings_by_choice() -> None:
+    assert to_pandas(DIVIDENDS, decimals="float")["amount"].mean() == pytest.approx(0.2)
+    assert to_pandas(DIVIDENDS, decimals="string")["amount"].tolist() == ["0.10", "0.20", "0.30"]
+
+
+def test_pandas_frame_keeps_the_order_of_columns() -> None:
+    frame = to_pandas(DIVIDENDS, keys=["A", "B", "C"])
+    assert list(frame.columns) == ["key", "occurred_date", "amount", "extra"]
+    assert list(frame.index) == [0, 1, 2]
+
+
+def test_polars_is_typed_and_exact() -> None:
+    frame = to_polars(ROWS)
+    assert frame.schema["borrow_rate"] == pl.Decimal(38, 18)
+    assert frame.schema["halted_at"] == pl.Datetime("us", "UTC")
+    assert (frame["id"][0], frame["is_etf"].to_list(), frame["halted_at"][0]) == (2**60 + 1, [True, None], NOON)
+    assert to_polars([], models.Equity).schema == frame.schema
+    assert to_polars(DIVIDENDS)["amount"].sum() == Decimal("0.60")
+    assert to_polars(DIVIDENDS, decimals="float")["amount"].mean() == pytest.approx(0.2)
+
+
+@for_each(
+    "row, field",
+    [
+        (models.Equity(borrow_rate=Decimal("1e-30")), "borrow_rate"),
+        (models.Equity(tick_sizes=(models.TickSize(value=Decimal("1e-30")),)), "tick_sizes"),
+    ],
+)
+def test_polars_refuses_a_number_that_it_cannot_hold(row: Any, field: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf'{field} must fit Decimal\(38, 18\) for Polars.*decimals="string"'):
+        to_polars([row])
+    assert to_polars([row], decimals="string").height == 1
+    assert to_pandas([row]).shape[0] == 1
+
+
+def group(*amounts: str) -> tuple[list[str], list[models.Dividend]]:
+    return list(amounts), [models.Dividend(amount=Decimal(amount)) for amount in amounts]
+
+
+def test_file_has_a_row_group_for_each_group(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a", lambda: [group("1", "2"), group("3")], models.Dividend)
+    file = pq.ParquetFile(tmp_path / "a")
+    assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
+    assert file.schema_arrow == schema_of(models.Dividend, key=True)
+
+
+def test_file_without_groups_has_the_schema(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a", list, models.Dividend)
+    assert pq.read_table(tmp_path / "a").schema == schema_of(models.Dividend, key=True)
+
+
+def test_a_long_number_in_a_late_group_widens_the_whole_file(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "a", lambda: [group("1.5"), group("1E-30")], models.Dividend)
+    assert pq.read_table(tmp_path / "a").column("amount").to_pylist() == [Decimal("1.5"), Decimal("1E-30")]
+
+
+def test_a_number_that_fits_no_column_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"Dividend\.amount must fit decimal256"):
+        write_parquet(tmp_path / "a", lambda: [group("1E+60")], models.Dividend)

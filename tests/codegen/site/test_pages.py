@@ -1,12 +1,17 @@
-"""Generated pages are written, and removed when they are no longer made."""
+"""Generated pages of the site: operations, objects, messages, pictures."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from codegen.site import copies, pages
+from brokerage_async import models
+from codegen.site import copies, objects, operations, pages
+from codegen.site.messages import Message, messages, render
+from codegen.site.pages import ERRORS, ROOT
+from codegen.site.screenshots import COMMANDS, FOLDER, picture
 from codegen.spec import Spec
 
 
@@ -34,3 +39,94 @@ def test_write_changes_only_what_differs(tmp_path: Path, monkeypatch: pytest.Mon
     pages.write()
     assert [path.name for path in (tmp_path / folder).iterdir()] == ["a.md"]
     assert (tmp_path / folder / "a.md").stat().st_mtime_ns == before
+
+
+def section(page: str, name: str) -> str:
+    return re.split(r"^## ", page, flags=re.MULTILINE)[[*re.findall(r"^## (\w+)$", page, re.MULTILINE)].index(name) + 1]
+
+
+def test_every_operation_has_a_section_with_what_it_needs(spec: Spec) -> None:
+    pages = operations.render(spec)
+    headings = {name[:-3]: re.findall(r"^## (\w+)$", page, re.MULTILINE) for name, page in pages.items()}
+    shown = {f"{namespace}.{name}" for namespace, names in headings.items() for name in names}
+    assert shown == {each.name for each in spec.operations if each.namespace != "oauth"}
+    assert len(shown) > 90
+    submit = section(operations.render(spec)["orders.md"], "submit")
+    assert "client.orders.submit(account_number: str, order: NewOrder) -> PlacedOrderResponse\n:async:" in submit
+    assert "| Request | `POST /accounts/{account_number}/orders` |" in submit
+    assert "| Scope | `trade` |" in submit
+    assert "**changes something**; never repeated once it may have arrived" in submit
+    assert "documented by the service, section Orders" in submit
+    assert "- price is required for Limit and Stop Limit orders" in submit
+    assert "greater than zero: the action of the leg sets the side. *(rule of this library)*" in submit
+    assert "| no answer | {py:obj}`~brokerage_async.errors.ResponseLostError` |" in submit
+    assert 'status 201, `{"data": {...}}`' in submit
+    listed = section(operations.render(spec)["orders.md"], "list")
+    assert ":async:" not in listed
+    assert "| `statuses` | `status[]` in the query | array of {py:obj}`~brokerage_async.models.OrderStatus` |" in listed
+    assert "integer (at least 1; at most 200)" in listed
+    assert "Only orders up to this day, in US Eastern time." in listed
+    assert "Rows are identified by `id`." in listed
+    pairs = section(operations.render(spec)["complex_orders.md"], "edit_pairs")
+    assert "| `ratio_price_threshold` | `ratio-price-threshold` | Decimal" in pairs
+    margin = section(operations.render(spec)["margin.md"], "requirements")
+    assert "| Environments | production only |" in margin
+    assert "the client is one of a sandbox" in margin
+
+
+def test_objects_stand_on_one_page_with_keys_and_values(spec: Spec) -> None:
+    pages = objects.render(spec)
+    shown = [name for page in pages.values() for name in re.findall(r"^## (\w+)$", page, re.MULTILINE)]
+    assert sorted(shown) == sorted(set(models.__all__) - {"Page", "Pager", "converter"})
+    page = objects.render(spec)["orders.md"]
+    assert ".. autoclass:: brokerage_async.models.NewOrder\n   :no-members:" in page
+    assert ".. autoclass:: brokerage_async.models.OrderEdit\n   :members: of" in page
+    assert re.search(
+        r"\| `order_type` \| `order-type` \| \{py:obj\}`~brokerage_async.models.OrderType` \| Required\.", page
+    )
+    pages = objects.render(spec)
+    page = next(page for page in pages.values() if "## PriceEffect\n" in page)
+    assert "| `DEBIT` | `Debit` |  |" in page
+    assert "| `NONE` | `None` | not documented |" in page
+    found = objects.by_namespace(spec)
+    assert "Order" in found["orders"]
+    assert "Order" not in found["complex_orders"]
+    assert "Pagination" in found[objects.SHARED]
+
+
+SOURCE = """
+def work(name, count):
+    raise ConfigurationError(f"{name} must be at least {count}, got " + str(count))
+    raise errors.ConfigurationError("the client is closed")
+    raise ConfigurationError(f"{name}: {count}")
+    raise ValueError("of Python")
+    yield ErrorDetail("missing", "is required", name)
+"""
+
+
+def test_messages_of_a_package_are_read_from_its_code(tmp_path: Path) -> None:
+    for folder in ("http", "cli"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text(SOURCE)
+    (tmp_path / "top.py").write_text('ConfigurationError("the client is closed")')
+    assert messages(tmp_path, frozenset({"ConfigurationError", "ErrorDetail"})) == [
+        Message("is required", "ErrorDetail", ("http",)),
+        Message("… must be at least …, got …", "ConfigurationError", ("http",)),
+        Message("the client is closed", "ConfigurationError", ("http", "top")),
+    ]
+    page = render(ROOT / "brokerage_async", ERRORS)
+    assert "| the client is closed | {py:obj}`~brokerage_async.errors.ConfigurationError` |" in page
+    assert "{py:obj}`~brokerage_async.journal.JournalError`" in page
+    assert page.count("\n|") > 150
+
+
+def test_picture_names_the_command_and_no_other_host() -> None:
+    drawn = picture("brokerage-async demo", "\x1b[1mbold\x1b[0m & plain\r\n")
+    assert "brokerage-async&#160;demo" in drawn or "brokerage-async demo" in drawn
+    assert "bold" in drawn
+    assert set(re.findall(r"https?://[\w.]+", drawn)) <= {"http://www.w3.org", "https://www.textualize.io"}
+    assert "url(http" not in drawn
+
+
+def test_every_command_has_its_picture() -> None:
+    assert {path.stem for path in FOLDER.glob("*.svg")} >= COMMANDS.keys()

@@ -1,12 +1,21 @@
+"""Page of the control interface, the views behind it, and the requests that it sends."""
+
+from __future__ import annotations
+
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from brokerage_async.simulator.control import server
-from brokerage_async.simulator.control.api import CONTROL_ROUTES
+from brokerage_async.simulator.control import server, views
+from brokerage_async.simulator.control.api import CONTROL_ROUTES, Sender
+from tests.simulator.harness import Harness, leg, limit, market
+from tests.tables import for_each
 
 
 def test_page_has_what_its_script_uses_and_nothing_from_elsewhere() -> None:
@@ -38,3 +47,121 @@ def test_script_is_valid(tmp_path: Path) -> None:
     (tmp_path / "page.js").write_text(server.SCRIPT)
     done = subprocess.run(["node", "--check", tmp_path / "page.js"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_price_has_the_course_of_the_past_hour(harness: Harness) -> None:
+    prices = harness.state.prices
+    view = views.price_view(prices, "AAPL", harness.now)
+    assert len(view.history) == 61
+    assert view.history[-1] == view.last == str(prices.underlying_price("AAPL", harness.now))
+    assert view.history[0] == str(prices.underlying_price("AAPL", harness.now - 3600))
+    assert len(set(view.history)) > 10
+    harness.sim.set_price("AAPL", "150")
+    held = views.price_view(prices, "AAPL", harness.sim.clock.now())
+    assert (held.is_held, held.history[-1], held.history[0]) == (True, "150", view.history[0])
+
+
+def test_orders_are_the_newest_first_with_their_actions(harness: Harness) -> None:
+    resting, filled = harness.place(limit("100.00")), harness.place(market())
+    first, second, *_ = views.order_views(harness.state)
+    assert (first.id, second.id) == (filled, resting)
+    assert (second.can_fill, second.can_reject, second.can_expire, second.can_remove) == (True, True, True, True)
+    harness.wait(30)
+    first, second, *_ = views.order_views(harness.state)
+    assert (first.status, first.is_terminal, first.filled, first.size) == ("Filled", True, "10", "10")
+    assert (first.can_fill, first.can_reject, first.can_expire) == (False, False, False)
+    assert (second.status, second.can_fill, second.can_reject, second.can_expire) == ("Live", True, True, True)
+
+
+def test_fills_have_their_price_and_leg(harness: Harness) -> None:
+    identifier = harness.place(market(leg("MSFT", "3")))
+    harness.wait(30)
+    fills = views.state_view(harness.brokerage, 1.0, harness.now).fills
+    assert sum(int(fill.quantity) for fill in fills) == 3
+    assert {(fill.order_id, fill.action, fill.symbol) for fill in fills} == {(identifier, "Buy to Open", "MSFT")}
+    assert [fill.at for fill in fills] == sorted((fill.at for fill in fills), reverse=True)
+
+
+def test_ledger_shows_the_newest_requests_with_their_timings(harness: Harness) -> None:
+    harness.ask("GET", "/watchlists")
+    under_way, answered = harness.brokerage.ledger.requests[-2:]
+    under_way.elapsed, answered.elapsed = None, 0.01234
+    shown = views.ledger_view(harness.brokerage.ledger).requests[-2:]
+    assert [each.milliseconds for each in shown] == [None, 12.3]
+    ledger = harness.brokerage.ledger
+    ledger.requests.clear()
+    for number in range(300):
+        ledger.record_request(harness.now, "GET", f"/{number}")
+    shown = views.ledger_view(ledger).requests
+    assert len(shown) == views.MAX_ROWS
+    assert shown[-1].target == "/299"
+
+
+def test_prices_are_those_of_traded_and_held_underlyings_up_to_a_number(harness: Harness) -> None:
+    harness.place(limit("1.00", leg("BRK/B")))
+    shown = [price.symbol for price in views.state_view(harness.brokerage, 1.0, harness.now).prices]
+    assert {"AAPL", "MSFT", "SPY", "BRK/B"} <= set(shown)
+    for definition in harness.state.catalogue.equities.definitions[:60]:
+        harness.sim.set_price(definition.symbol, "5")
+    assert len(views.state_view(harness.brokerage, 1.0, harness.now).prices) == views.MAX_PRICES
+
+
+@for_each(
+    "kind, body, expected",
+    [
+        (views.ClockChange, {}, views.ClockChange(advance=None, speed=None)),
+        (views.FaultRule, {"fault": "hang"}, views.FaultRule(fault="hang", method="*", path=".*", times=1)),
+        (views.FillOrder, {}, views.FillOrder(quantity=None, price=None)),
+        (views.RejectOrder, {}, views.RejectOrder(reason="Rejected by the exchange")),
+        (views.PriceChange, {"price": None}, views.PriceChange(price=None)),
+    ],
+)
+def test_fields_left_out_have_their_default(kind: type[views.Body], body: Any, expected: views.Body) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(body), type=kind) == expected
+
+
+@for_each("kind", views.Body.__subclasses__())
+def test_unknown_fields_are_refused(kind: type[views.Body]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(b'{"no-such-field": 1}', type=kind)
+
+
+@for_each(
+    "kind, body",
+    [
+        (views.PriceChange, {}),
+        (views.RateLimit, {}),
+        (views.FaultRule, {}),
+        (views.PriceChange, {"price": 150}),
+        (views.ClockChange, {"advance": "60"}),
+        (views.FaultRule, {"fault": "hang", "times": 1.5}),
+        (views.SentRequest, {"method": "GET"}),
+    ],
+)
+def test_missing_fields_and_wrong_types_are_refused(kind: type[views.Body], body: Any) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(msgspec.json.encode(body), type=kind)
+
+
+def test_request_is_sent_as_the_owner_with_a_valid_token(harness: Harness) -> None:
+    sender = Sender(harness.brokerage)
+    placed = sender.send("post", f"/accounts/{harness.account}/orders", json.dumps(limit()), harness.now)
+    assert placed.status == 201
+    assert sender.send("GET", "/watchlists", None, harness.now).status == 200
+    assert [record.operation for record in harness.brokerage.ledger.requests] == [
+        "oauth.token",
+        "oauth.token",
+        "orders.submit",
+        "watchlists.list",
+    ]  # the first one comes from the harness
+    sender = Sender(harness.brokerage)
+    sender.send("GET", "/watchlists", None, harness.now)
+    assert sender.send("GET", "/watchlists", None, harness.now + 901).status == 200
+    harness.sim.revoke()
+    assert Sender(harness.brokerage).send("GET", "/watchlists", None, harness.now).status == 401
+
+
+@for_each("target", ["watchlists", "http://elsewhere/", "/a b", "/é", "/a\r\nHost: x", ""])
+def test_target_is_an_encoded_path(harness: Harness, target: str) -> None:
+    with pytest.raises(ValueError, match="target must be an encoded path"):
+        Sender(harness.brokerage).send("GET", target, None, harness.now)

@@ -1,9 +1,47 @@
-"""Instruments of the catalogue, and when the lists are created."""
+"""Catalogue of instruments: rows, symbols, and the products behind them."""
 
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+
+import attrs
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
+from brokerage_async._generated.converters import WarrantWire
+from brokerage_async._generated.models import OptionType
+from brokerage_async.models import InstrumentType
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.api.wire import dumps
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.calendar import holidays, local_epoch
+from brokerage_async.simulator.market.equities import (
+    CRYPTOCURRENCIES,
+    equities,
+    equity_options,
+    equity_row,
+    known_equities,
+    monthly_expirations,
+    option_row,
+    warrant_row,
+    warrants,
+)
+from brokerage_async.simulator.market.future_products import FUTURES, product_of
+from brokerage_async.simulator.market.futures import (
+    OptionProduct,
+    contract_after,
+    contracts,
+    future_instrument,
+    option_products,
+    product_row,
+)
+from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
+from brokerage_async.simulator.market.row_table import RowTable
+from tests.simulator.factories import START
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def test_default_sizes() -> None:
@@ -38,3 +76,255 @@ def test_listed_options_can_be_traded_and_unknown_instruments_are_none(harness: 
         assert catalogue.instrument(kind, symbol) is None
     simulator = Simulator()
     assert "equities" not in vars(simulator.brokerage.state.catalogue)
+
+
+SYMBOLS = ["b", "a", "c"]
+
+
+def table(written: list[str]) -> RowTable[str]:
+    def render(symbol: str) -> WarrantWire:
+        written.append(symbol)
+        return WarrantWire(symbol=symbol)
+
+    return RowTable(SYMBOLS, str, render)
+
+
+def test_rows_are_rendered_once_and_found_by_symbol_and_filter() -> None:
+    written: list[str] = []
+    rows = table(written)
+    assert written == []
+    assert rows.rows([1, 1]) == [b'{"symbol":"a"}'] * 2
+    assert rows.rows(range(3))[1] is rows.rows([1])[0]
+    assert written == ["a", "b", "c"]
+    rows = table([])
+    assert (len(rows), rows.get("c"), rows.get("d")) == (3, "c", None)
+    assert rows.positions(["c", "d", "b", "c"]) == [0, 2]
+    assert rows.positions([]) == []
+    rows = table([])
+    assert rows.select(range(3), lambda symbol: symbol > "a") == [0, 2]
+    assert rows.select([1], lambda symbol: symbol > "a") == []
+
+
+def test_occ_symbol_round_trip() -> None:
+    parsed = parse_occ("AAPL  260612C00110000")
+    assert parsed is not None
+    assert occ_symbol(*parsed) == "AAPL  260612C00110000"
+
+
+@given(
+    st.from_regex(r"[A-Z]{1,6}", fullmatch=True),
+    st.dates(date(2000, 1, 1), date(2099, 12, 31)),
+    st.sampled_from(OptionType),
+    st.decimals(0, 99999, places=3),
+)
+def test_occ_symbol_examples(root: str, day: date, kind: OptionType, strike: Decimal) -> None:
+    assert parse_occ(occ_symbol(root, day, kind, strike)) == (root, day, kind, strike)
+
+
+@for_each(
+    "symbol",
+    [
+        *("", "AAPL", "260612C00110000", "AAPL  260612X00110000", "AAPL  260612C0011000", "AAPL  260231C00110000"),
+        *("AAPL  260612C00110000\n", "AAPL  ٢٦٠٦١٢C00110000", "aapl  260612C00110000", "TOOLONG260612C00110000"),
+    ],
+)
+def test_invalid_occ_symbol_is_none(symbol: str) -> None:
+    assert parse_occ(symbol) is None
+
+
+@for_each(
+    "code, day", [("260612", date(2026, 6, 12)), ("991231", date(2099, 12, 31)), ("260231", None), ("261301", None)]
+)
+def test_day_of_symbol_code(code: str, day: date | None) -> None:
+    assert day_of(code) == day
+
+
+@for_each(
+    "kind, collection, underlying",
+    [
+        (InstrumentType.EQUITY, "Equity", InstrumentType.EQUITY),
+        (InstrumentType.EQUITY_OPTION, "Equity", InstrumentType.EQUITY),
+        (InstrumentType.FUTURE, "CME", InstrumentType.FUTURE),
+        (InstrumentType.FUTURE_OPTION, "CME", InstrumentType.FUTURE),
+        (InstrumentType.CRYPTOCURRENCY, None, InstrumentType.CRYPTOCURRENCY),
+    ],
+)
+def test_collection_and_underlying_type(
+    kind: InstrumentType, collection: str | None, underlying: InstrumentType
+) -> None:
+    one = Instrument(symbol="X", instrument_type=kind, underlying="X")
+    assert (one.collection, one.underlying_type, one.is_future) == (
+        collection,
+        underlying,
+        kind is InstrumentType.FUTURE,
+    )
+    assert not one.is_option
+
+
+def test_expirations_and_calendars_of_instruments() -> None:
+    day = date(2026, 9, 18)
+    option = Instrument(symbol="X", instrument_type=InstrumentType.EQUITY_OPTION, underlying="X", expires=day)
+    assert option.expires_at == local_epoch(day, 16)
+    assert attrs.evolve(option, expiration_hour=9.5).expires_at == local_epoch(day, 9.5)
+    assert attrs.evolve(option, expires=None).expires_at is None
+    for symbol, collection in (("/VXU6", "CFE"), ("/ESU6", "CME")):
+        one = Instrument(symbol=symbol, instrument_type=InstrumentType.FUTURE, underlying=symbol)
+        assert one.collection == collection
+
+
+TODAY = date(2026, 6, 10)
+
+
+@for_each("count", [0, 1, 20, 500])
+def test_longer_list_begins_with_the_shorter_one(count: int) -> None:
+    made = equities(count, KeyedRandom(3))
+    assert made == equities(600, KeyedRandom(3))[:count]
+    assert [one.number for one in made] == list(range(1, count + 1))
+    assert len({one.symbol for one in made}) == count
+    assert all(one.price > 0 for one in made)
+
+
+def test_few_equities_are_restricted_and_rows_show_it() -> None:
+    traded = {symbol: definition.instrument() for symbol, definition in known_equities().items()}
+    assert [symbol for symbol, one in traded.items() if one.halted] == ["HALT"]
+    assert [symbol for symbol, one in traded.items() if one.closing_only] == ["GONE"]
+    assert not any(one.hard_to_borrow for one in traded.values())
+    assert any(one.instrument().hard_to_borrow for one in equities(200, KeyedRandom(0)))
+    halted, gone, plain = (equity_row(known_equities()[symbol], START) for symbol in ("HALT", "GONE", "AAPL"))
+    assert (halted.halted_at is None, gone.stops_trading_at is None) == (False, False)
+    assert (plain.halted_at, plain.stops_trading_at, plain.is_closing_only) == (None, None, False)
+    first, second = equities(200, KeyedRandom(1)), equities(200, KeyedRandom(2))
+    known = len(known_equities())
+    assert first[:known] == second[:known]
+    assert first[known:] != second[known:]
+    assert [one.symbol for one in first] == [one.symbol for one in second]
+
+
+@given(st.dates(date(2000, 1, 1), date(2150, 12, 31)), st.integers(1, 30))
+def test_expirations_are_third_fridays(today: date, count: int) -> None:
+    days = monthly_expirations(today, count)
+    assert len(days) == count
+    assert days[0] < today
+    assert all(day >= today for day in days[1:])
+    for day in days:
+        friday = day + timedelta(days=(4 - day.weekday()) % 7)
+        assert 15 <= friday.day <= 21
+        assert day == friday or friday in holidays(friday.year)
+
+
+@for_each("count", [0, 1, 100, 5000, 6001])
+def test_equity_options_has_the_requested_count(count: int) -> None:
+    made = equity_options(count, equities(10, KeyedRandom(0)), TODAY)
+    assert len(made) == len({one.symbol for one in made}) == count
+    assert all(one.strike > 0 for one in made)
+
+
+def test_warrants_and_options_are_rows_with_their_terms() -> None:
+    definitions = equity_options(60, equities(1, KeyedRandom(0)), TODAY)
+    rows = [option_row(definition, TODAY) for definition in definitions]
+    assert rows[0].days_to_expiration == (definitions[0].expires - TODAY).days < 0
+    assert rows[0].strike_price == format(definitions[0].strike, ".1f")
+    instrument = definitions[0].instrument()
+    assert (instrument.multiplier, instrument.strike) == (Decimal(100), definitions[0].strike)
+    assert equity_options(10, [], TODAY) == []
+    made = warrants(12, equities(20, KeyedRandom(0)))
+    assert [one.symbol for one in made][9:] == ["AMDW", "IWMW", "GLDW"]
+    assert b'"symbol":"AAPLW"' in dumps(warrant_row(made[0]))
+    assert len(warrants(100, equities(20, KeyedRandom(0)))) == 16
+
+
+def test_pairs_have_numbers_prices_rows_and_precisions() -> None:
+    assert len(CRYPTOCURRENCIES) == 39
+    assert [one.number for one in CRYPTOCURRENCIES.values()] == list(range(1, 40))
+    assert CRYPTOCURRENCIES["BTC/USD"].price == Decimal(105_000)
+    assert all(one.price > 0 and one.symbol == symbol for symbol, one in CRYPTOCURRENCIES.items())
+    sol = CRYPTOCURRENCIES["SOL/USD"]
+    row, precision = sol.row(), sol.precision()
+    assert (row.symbol, row.streamer_symbol, row.description) == ("SOL/USD", "SOL/USD:CXTALP", "Solana to USD")
+    assert precision.value == row.destination_venue_symbols[0].max_quantity_precision == 8
+    assert sol.instrument().collection is None
+
+
+@for_each("code", FUTURES)
+def test_future_of_every_product(code: str) -> None:
+    instrument = future_instrument(f"/{code}Z6", TODAY)
+    assert (instrument.underlying, instrument.multiplier) == (f"/{code}Z6", FUTURES[code].multiplier)
+
+
+@for_each("symbol", ["", "/", "/ES", "ESZ6", "/ESZ", "/ESA6", "/XXZ6", "/ESZ66", "/ESZ6\n", "/ESZ٦"])
+def test_invalid_future_symbol_is_none(symbol: str) -> None:
+    assert future_instrument(symbol, TODAY) is None
+
+
+@for_each(
+    "symbol, expires",
+    [
+        ("/ESM6", date(2026, 6, 18)),  # The third Friday is a holiday.
+        ("/ESH6", date(2026, 3, 20)),
+        ("/ESU5", date(2025, 9, 19)),
+        ("/ESH5", date(2035, 3, 16)),
+        ("/CLN6", date(2026, 7, 17)),
+    ],
+)
+def test_year_of_a_future_is_at_most_one_before_today(symbol: str, expires: date) -> None:
+    instrument = future_instrument(symbol, TODAY)
+    assert instrument.expires == expires
+
+
+def test_contracts_are_the_last_expired_one_and_seven_quarters() -> None:
+    listed = [contract.code for contract in contracts(FUTURES["ES"], TODAY)]
+    assert listed == ["ESH6", "ESM6", "ESU6", "ESZ6", "ESH7", "ESM7", "ESU7", "ESZ7"]
+    assert [contract.code for contract in contracts(FUTURES["NQ"], date(2026, 1, 2))][:2] == ["NQZ5", "NQH6"]
+    [expired, front, following, *_] = contracts(FUTURES["CL"], TODAY)
+    rows = [contract.row(TODAY, front) for contract in (expired, front, following)]
+    assert [(row.active, row.active_month, row.next_active_month) for row in rows] == [
+        (False, False, False), (True, True, False), (True, False, True),
+    ]  # fmt: skip
+    assert (rows[1].symbol, rows[1].streamer_symbol, rows[1].roll_target_symbol) == ("/CLM6", "/CLM26:XCME", "/CLU6")
+    assert rows[1].future_product.option_products is None
+
+
+@for_each("day, code", [(date(2026, 6, 18), "ESM6"), (date(2026, 6, 19), "ESU6"), (date(2026, 12, 31), "ESH7")])
+def test_contract_after_a_day(day: date, code: str) -> None:
+    assert contract_after(FUTURES["ES"], day).code == code
+
+
+def test_products_are_complete_and_the_large_chain_comes_first() -> None:
+    assert len(FUTURES) == 83
+    assert next(iter(FUTURES)) == "ES"
+    for code, product in FUTURES.items():
+        assert product.code == code
+        assert 0 < product.tick < product.price
+        assert product.multiplier > 0
+        assert product.margin > 0
+        assert 0 < product.strike_step < product.price / 5
+        assert (product.price / product.strike_step) % 1 == 0, "strikes must lie on the price level"
+    assert (FUTURES["CL"].is_physical, FUTURES["ES"].is_physical) == (True, False)
+    assert (FUTURES["MES"].is_small, FUTURES["SM75"].is_small, FUTURES["ES"].is_small) == (True, True, False)
+    assert [FUTURES[code].streamer_exchange for code in ("ES", "VX", "SM75")] == ["XCME", "XCBF", "SMFE"]
+
+
+@for_each(
+    "symbol, code", [("/ESZ6", "ES"), ("/M2KU6", "M2K"), ("ESZ6", None), ("/XXZ6", None), ("/", None), ("", None)]
+)
+def test_product_of_a_symbol(symbol: str, code: str | None) -> None:
+    product = product_of(symbol)
+    assert (None if product is None else product.code) == code
+
+
+def test_rows_of_products_and_option_products_embed_each_other() -> None:
+    options = [OptionProduct(FUTURES["CL"]).row()]
+    assert product_row(FUTURES["CL"]).option_products is None
+    assert product_row(FUTURES["CL"], options).option_products == options
+    assert product_row(FUTURES["CL"]).product_type == "Physical"
+    assert option_products()["ES"].expiration_type == "Regular"
+    assert option_products()["ES2"] == OptionProduct(FUTURES["ES"], 2)
+    for root, product in option_products().items():
+        assert product.root == product.row().root_symbol == root
+    product = OptionProduct(FUTURES["ES"], 3)
+    row, details = product.row(), product.details()
+    assert row.futures_trading_cutoff_times is None
+    assert details.futures_trading_cutoff_times is not None
+    assert details.future_product == product_row(FUTURES["ES"])
+    for name in ("root_symbol", "cash_settled", "expiration_type", "is_am_settled", "market_sector"):
+        assert getattr(details, name) == getattr(row, name) is not None
