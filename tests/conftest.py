@@ -1,7 +1,5 @@
 """Rules for every test: sockets reach loopback only, virtual time by marker, one hypothesis profile."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import gc

@@ -4,8 +4,6 @@
 such as ``<!-- start: install -->``, are run by the test of that mark.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -3,8 +3,6 @@
 ``python -m tests.documents FOLDER`` writes them as modules, with settings for pyright, to be checked.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

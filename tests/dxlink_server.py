@@ -4,8 +4,6 @@ It shares nothing with the simulator. Each message of the client is checked agai
 of the document's text. Violations are kept in `broken`.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

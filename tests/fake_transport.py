@@ -1,7 +1,5 @@
 """Scripted service for tests of the layers around a send, on any clock."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

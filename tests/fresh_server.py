@@ -1,7 +1,5 @@
 """Servers that tests start themselves, each in a temporary folder."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator

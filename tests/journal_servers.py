@@ -3,8 +3,6 @@
 The server is Debian's package in a temporary directory, with a socket and no port.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pwd

@@ -1,7 +1,5 @@
 """Event loops for tests: an ordinary one, and the simulator's on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine

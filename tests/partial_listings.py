@@ -1,7 +1,5 @@
 """Faults of lists that show complex orders in part: components, identifiers or links are missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

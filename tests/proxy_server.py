@@ -1,7 +1,5 @@
 """A small HTTP proxy on loopback, and a TLS server in front of a plain one."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ssl

@@ -1,7 +1,5 @@
 """Server of raw bytes that records requests and follows a script to the byte."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import ssl

@@ -1,7 +1,5 @@
 """Tests over a table: one test runs every row and reports all rows that fail."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Argument checks: the values they accept, and the error that names the argument."""
 
-from __future__ import annotations
-
 import functools
 from datetime import UTC, date, datetime
 from decimal import Decimal

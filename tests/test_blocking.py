@@ -1,7 +1,5 @@
 """The client for synchronous code, against the simulator over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

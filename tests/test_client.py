@@ -1,7 +1,5 @@
 """Construction of a client."""
 
-from __future__ import annotations
-
 import inspect
 import pydoc
 import re

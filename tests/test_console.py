@@ -1,7 +1,5 @@
 """Console blocks of the documentation are found, each with the output that its page shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.tables import for_each

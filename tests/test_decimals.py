@@ -1,7 +1,5 @@
 """Decimals: read and sent exactly, cached within bounds."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Blocks of the documentation are found, and pass the type checker unchanged."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The page of environment variables lists those that the console knows."""
 
-from __future__ import annotations
-
 import re
 
 from brokerage_async.cli.service import KNOWN

@@ -1,7 +1,5 @@
 """Without an event loop, or in a second one, every entry point raises an error with the remedy."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path

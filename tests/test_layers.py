@@ -1,7 +1,5 @@
 """Modules import from lower layers, or acyclically from their own room. No feature room imports another."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

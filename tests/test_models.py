@@ -1,7 +1,5 @@
 """Every generated model: frozen, slotted, hashable, picklable, with a repr that hides personal data."""
 
-from __future__ import annotations
-
 import copy
 import enum
 import pickle

@@ -1,7 +1,5 @@
 """Open enumerations."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -1,7 +1,5 @@
 """Models and events as plain values, as JSON, and in pydantic."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Fixtures of the pytest plugin in a test run of another project."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

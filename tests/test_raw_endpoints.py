@@ -1,7 +1,5 @@
 """Raw answers of the endpoints of a client."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The README is executed: its snippets run unchanged against the simulator, and CI runs its commands."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import multiprocessing

@@ -1,7 +1,5 @@
 """Secrets are never shown, whichever way a tool prints them."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """The start page is followed to the letter: its blocks run in one shell, and print the output it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

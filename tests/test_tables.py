@@ -1,7 +1,5 @@
 """Tests over a table report every row that fails."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.tables import for_each

@@ -1,7 +1,5 @@
 """Terms of orders: restated for an edit, with changes that keep them consistent."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from typing import Any

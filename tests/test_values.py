@@ -1,7 +1,5 @@
 """Raw JSON beside a model, and how single values are read and written."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Base of the wire structs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Workflows and hooks: actions pinned by commit, sessions that exist, versions that agree with the project."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from typing import Any

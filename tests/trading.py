@@ -1,7 +1,5 @@
 """A client, a brokerage and a journal on virtual time, for the tests of order entry."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import defaultdict

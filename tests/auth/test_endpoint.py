@@ -1,7 +1,5 @@
 """The token endpoint: destination and content of its requests, and the effect of answers on the lane."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Shared access tokens: single flight, refresh ahead of expiry, and pauses after failures."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from typing import Any

@@ -1,7 +1,5 @@
 """Turns to request a token: of a process alone, and of one among many."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Credentials choose the source of tokens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

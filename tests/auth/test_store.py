@@ -1,7 +1,5 @@
 """Access tokens in a file: private, written completely, and without other content."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

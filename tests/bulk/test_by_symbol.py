@@ -1,7 +1,5 @@
 """Adapters from endpoints to batches, without any I/O."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The public names of the room, and the example of its docstring."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from datetime import date

@@ -1,7 +1,5 @@
 """Commands as a user runs them, in the process of the tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Commands in the process of the tests, on services of the tests."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

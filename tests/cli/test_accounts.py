@@ -1,7 +1,5 @@
 """`brokerage-async accounts | positions | balances` against a simulator in the same process."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Command tree and console script: help, start-up, streams, logging, tracebacks, interruption."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

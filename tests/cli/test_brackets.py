@@ -1,7 +1,5 @@
 """`brokerage-async orders bracket` on a simulator in the same process."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

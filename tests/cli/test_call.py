@@ -1,7 +1,5 @@
 """`brokerage-async call`: any operation by name, JSON on stdout, errors on stderr with exit code 1."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Completion of commands and options in a shell."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

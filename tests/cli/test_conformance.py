@@ -1,7 +1,5 @@
 """``brokerage-async conformance``: a report of where a service deviates from its description."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import datetime as dt

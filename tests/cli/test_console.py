@@ -1,7 +1,5 @@
 """Printing and running of commands."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

@@ -1,7 +1,5 @@
 """`brokerage-async demo` on the embedded simulator, and its reading parts against a service."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """JSON given to a command is read exactly. Everything in doubt is refused."""
 
-from __future__ import annotations
-
 import logging
 from decimal import Decimal
 from pathlib import Path

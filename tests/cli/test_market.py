@@ -1,7 +1,5 @@
 """`brokerage-async quote | search | chain`: on a simulator, and on a service with futures and without prices."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from typing import Any

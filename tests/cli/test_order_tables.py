@@ -1,7 +1,5 @@
 """Orders, previews and outcomes for people and for programs."""
 
-from __future__ import annotations
-
 import io
 import uuid
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Orders from the words of a command line, and words that do not go together."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from pathlib import Path

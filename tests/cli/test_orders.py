@@ -1,7 +1,5 @@
 """`brokerage-async orders`: on the embedded simulator, and on a service that outlives the command."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

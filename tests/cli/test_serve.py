@@ -1,7 +1,5 @@
 """`brokerage-async simulator` serves, prints how to be reached, ends on Ctrl-C, and is steered by `ctl`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Service of a command: the one that the environment names, or a requested simulator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`brokerage-async stream` and `watch --push`, against the embedded simulator."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Tables that fit a width, and values as cells."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Nothing that comes from the service is obeyed by a terminal."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

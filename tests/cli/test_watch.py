@@ -1,7 +1,5 @@
 """`brokerage-async watch`: a table or lines of JSON, against a simulator in the same process or beside it."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

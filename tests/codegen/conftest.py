@@ -1,7 +1,5 @@
 """Fixtures: a toy schema that may be edited, and the package generated from it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

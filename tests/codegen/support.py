@@ -1,7 +1,5 @@
 """Toy schema of a garden: edited, read, generated and imported like the real one."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import sys

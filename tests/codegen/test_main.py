@@ -1,7 +1,5 @@
 """Command ``python -m codegen``: it writes, checks, and reports an invalid schema without a traceback."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

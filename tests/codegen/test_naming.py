@@ -1,7 +1,5 @@
 """Conversion of wire names to Python names."""
 
-from __future__ import annotations
-
 from codegen import naming
 from tests.tables import for_each
 

@@ -1,7 +1,5 @@
 """The schema as plain values."""
 
-from __future__ import annotations
-
 from codegen.read.load import load
 from codegen.spec import Field, Model, Operation, Spec, Type
 from tests.codegen.support import TOY

@@ -1,7 +1,5 @@
 """Addresses of services."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Credentials, and the secrets in them."""
 
-from __future__ import annotations
-
 import pickle
 import pprint
 from typing import Any

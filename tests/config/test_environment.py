@@ -1,7 +1,5 @@
 """The environments of the service, and the page that grants access."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Retry policies and limits."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

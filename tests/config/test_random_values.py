@@ -1,7 +1,5 @@
 """Random values outside of a simulated run; `tests/simulator/test_virtual_run.py` has those inside."""
 
-from __future__ import annotations
-
 import random
 import uuid
 

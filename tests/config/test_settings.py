@@ -1,7 +1,5 @@
 """The arguments of a client from environment variables."""
 
-from __future__ import annotations
-
 import traceback
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A simulated brokerage in memory, which every example takes for the service of its environment."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path

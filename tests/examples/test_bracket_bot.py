@@ -1,7 +1,5 @@
 """The bracket bot places entry and exits as one, and finds them again after a crash."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of a day holds balances, positions, orders and cash."""
 
-from __future__ import annotations
-
 import pytest
 
 from brokerage_async.simulator import Simulator

@@ -1,7 +1,5 @@
 """The folder of examples: programs short enough to copy, listed where users look."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The nightly fetch writes the files of the day, and goes on after a failure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

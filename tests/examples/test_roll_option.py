@@ -1,7 +1,5 @@
 """The roll closes the old option and opens the new one in one order, for a credit."""
 
-from __future__ import annotations
-
 import pytest
 
 from brokerage_async.chains import OptionChain

@@ -1,7 +1,5 @@
 """The web application answers with prices, positions and previews, and maps errors."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

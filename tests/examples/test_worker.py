@@ -1,7 +1,5 @@
 """Workers place the orders of a folder once each, whatever happens to answers and files."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

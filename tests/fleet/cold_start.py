@@ -3,8 +3,6 @@
 ``python -m tests.fleet.cold_start [PROCESSES] [KILLS] [SEED]``
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """A real engine for each test module, and a fleet over it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Helpers that the processes of the fleet proofs share."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Mapping

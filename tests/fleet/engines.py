@@ -1,7 +1,5 @@
 """Real Redis and Valkey servers for the tests: Debian's packages, on a free loopback port, in a temporary folder."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

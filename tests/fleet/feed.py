@@ -3,8 +3,6 @@
 ``python -m tests.fleet.feed [CHANGES] [SEED]``
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Pollers and consumers of the proof of change feeds: each keeps a log, and is killed at any time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

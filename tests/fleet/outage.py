@@ -3,8 +3,6 @@
 ``python -m tests.fleet.outage [WORKERS] [ORDERS] [BUDGET] [OUTAGE] [kill|pause]``
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

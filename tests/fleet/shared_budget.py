@@ -3,8 +3,6 @@
 ``python -m tests.fleet.shared_budget [WORKERS] [BUDGET] [SECONDS]``
 """
 
-from __future__ import annotations
-
 import asyncio
 import bisect
 import logging

@@ -1,7 +1,5 @@
 """Arguments of a fleet and its parts: invalid ones are rejected by name before anything is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The script of the shared budget: rate, order, fairness, 429, and clocks that are set back."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -1,7 +1,5 @@
 """Tokens as the engine keeps them: sealed for one key and one place, and shown nowhere."""
 
-from __future__ import annotations
-
 import base64
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """Commands are bounded, failures name no argument, and an engine that is away costs no time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 

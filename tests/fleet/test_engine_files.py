@@ -1,7 +1,5 @@
 """Files that start the engines for development: the script runs, the compose file has the form that it must have."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

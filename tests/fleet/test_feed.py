@@ -1,7 +1,5 @@
 """Change feeds as a whole on a real engine: one list per name, and an engine that goes away and comes back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from typing import Any

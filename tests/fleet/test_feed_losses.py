@@ -1,7 +1,5 @@
 """Losses that a reader or publisher of a feed must see: undecodable changes, lost writes, refused commands."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

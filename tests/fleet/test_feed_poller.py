@@ -1,7 +1,5 @@
 """Pollers of a feed: one at a time, also when a lease or an answer is lost."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A small sample of the proof of change feeds, and the checks of the proof themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

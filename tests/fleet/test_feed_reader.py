@@ -1,7 +1,5 @@
 """Entries as the engine returns them, and their way to readers and groups."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Scripts of feeds on a real engine: leases, revisions, trimming, and the order within a group."""
 
-from __future__ import annotations
-
 import asyncio
 import struct
 import time

@@ -1,7 +1,5 @@
 """The `Fleet`: its parts, its status, and its end, over an engine that the test plays."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """One budget for all workers: rate, order, fairness, 429, and the time while the engine is away."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Small samples of the proofs that ``nox -s fleet`` runs at length."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """Scripts of the token store on a real engine: who has the turn, and that a lost turn keeps nothing."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One token request for a fleet: leases, lost turns, rejected tokens, shared failures, and an engine that fails."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable

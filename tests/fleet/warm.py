@@ -1,7 +1,5 @@
 """Loaded before the workers are forked: whatever the first order builds is built once, not by each of 20 processes."""
 
-from __future__ import annotations
-
 import asyncio
 
 from tests.fleet.crowd import small_simulator, warm_up

@@ -1,7 +1,5 @@
 """A list that a feed publishes, set by the test, and reading its changes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable

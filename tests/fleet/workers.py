@@ -1,7 +1,5 @@
 """Entry points of the worker processes of the proofs. Each waits for "go" and reports through its pipe."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Calls of each effect through a client on a fake transport."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

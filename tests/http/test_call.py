@@ -1,7 +1,5 @@
 """Attempts of one call: repetitions, tokens, the deadline, lanes, and observers."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import pickle

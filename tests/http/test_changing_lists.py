@@ -1,7 +1,5 @@
 """Lists that change while their pages are read: read again, never passed on as one state of the list."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

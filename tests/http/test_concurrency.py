@@ -1,7 +1,5 @@
 """A function mapped over a source with bounded concurrency, on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """Failed sends as errors: how far they got, problems of proxies and certificates, http taken for https."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import ssl

@@ -1,7 +1,5 @@
 """Lanes: order of arrival, bounds, rates, adaptation, and no slot lost to a cancellation."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """Where credentials may go: the rule about plain http, addresses of proxies, certificates."""
 
-from __future__ import annotations
-
 import logging
 import ssl
 import traceback

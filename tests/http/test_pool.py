@@ -1,7 +1,5 @@
 """Guard on the pool of a borrowed session: unsolicited answers, and the last check before a send."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The service's time, from the Date headers of its answers."""
 
-from __future__ import annotations
-
 import email.utils
 import math
 from datetime import UTC, datetime, timedelta

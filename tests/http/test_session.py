@@ -1,7 +1,5 @@
 """A call around its attempts: the request, checks before any I/O, and the details of errors."""
 
-from __future__ import annotations
-
 import logging
 import re
 

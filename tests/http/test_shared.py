@@ -1,7 +1,5 @@
 """State that all views of a client share: one event loop and one lifetime."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

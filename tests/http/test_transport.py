@@ -1,7 +1,5 @@
 """One send is one request, and a failed send reports how far the request got."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import gc

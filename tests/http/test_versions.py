@@ -1,7 +1,5 @@
 """Interface versions: the requests that ask for one, and the version that answers name."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """WebSockets over aiohttp, against the simulator on a loopback port."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import traceback

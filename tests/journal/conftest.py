@@ -1,7 +1,5 @@
 """Journals of every kind to run the same tests on."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The values that a journal keeps."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The pool of connections to PostgreSQL: bounded, repeated, cut short, and never cancelled from outside."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

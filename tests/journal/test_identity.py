@@ -1,7 +1,5 @@
 """Orders that the service shows in another form than they were sent in, on every journal."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The suite that every journal passes, and the durable ones between processes."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

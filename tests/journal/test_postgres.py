@@ -4,8 +4,6 @@ The suite of all journals is in `test_journals.py`. Connections are in `test_con
 `test_schema.py`.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """Versions of the schema, and journals of other releases."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from typing import Any

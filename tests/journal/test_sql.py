@@ -1,7 +1,5 @@
 """The statements that both databases understand, and the journal over them. The suite is in `test_journals.py`."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence

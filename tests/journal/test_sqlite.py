@@ -1,7 +1,5 @@
 """The journals in a file and in memory: the rest is in `test_journals.py`."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

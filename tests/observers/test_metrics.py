@@ -1,7 +1,5 @@
 """Metrics as a collector gets them, and the dashboard that asks for them by name."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

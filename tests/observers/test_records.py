@@ -1,7 +1,5 @@
 """Records of every attempt, sent to the observers and to the log."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

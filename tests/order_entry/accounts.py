@@ -1,7 +1,5 @@
 """An account whose lists a test writes page by page."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any

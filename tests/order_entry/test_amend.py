@@ -3,8 +3,6 @@
 Tests against a whole brokerage are in `test_order_entry_changes.py`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable

@@ -1,7 +1,5 @@
 """Order entry without faults: its parts, its results, and the arguments it rejects up front."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

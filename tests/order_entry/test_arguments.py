@@ -1,7 +1,5 @@
 """Invalid arguments of order entry are rejected before anything is sent or journaled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cancelling, replacing and editing: when no answer comes, the order itself shows the outcome."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import UTC, datetime

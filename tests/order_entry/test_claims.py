@@ -1,7 +1,5 @@
 """Claims on journal entries: when they hold, how they are renewed, and that nothing is sent without one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 

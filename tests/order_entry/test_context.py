@@ -1,7 +1,5 @@
 """Context that all orders of an order entry share: origin, environment, journal, lease and clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Early looks: events bring them forward, and they decide nothing but that an order is there."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The body of a journaled order decides its kind, and the kind decides when two orders are the same."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """How the lists of an account are read: as far as needed, no further, and never called complete when they are not."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

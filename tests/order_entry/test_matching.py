@@ -1,7 +1,5 @@
 """Evidence that a listed order is not the requested one."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

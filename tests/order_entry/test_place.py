@@ -1,7 +1,5 @@
 """Steps of one order: reasons to stop, journal entries, and the report on an order that is already known."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Coroutine

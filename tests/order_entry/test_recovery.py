@@ -1,7 +1,5 @@
 """Recovery of orders that earlier runs left open, with several workers, dead workers, and clocks that are set."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """The answers of order entry as values."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import attrs

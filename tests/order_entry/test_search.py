@@ -1,7 +1,5 @@
 """Search for journaled orders: the orders that are taken for ours, and the others."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import time

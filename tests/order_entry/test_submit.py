@@ -1,7 +1,5 @@
 """Submission of an order: the answer, the search for the order, and when it is sent again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ them all, nightly and before a release. Name some to run only these. Further wor
 ``python -m tests.proofs explore --scope fences``.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

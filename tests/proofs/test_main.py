@@ -1,7 +1,5 @@
 """The table of proofs: every program exists, the order of names and options is checked, a failure is reported."""
 
-from __future__ import annotations
-
 import importlib.util
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bodies built from the schema, with the values that a service might send in place of the documented ones."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Bodies built from the schema, with everything that a service might do to them: nothing is ever lost."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator

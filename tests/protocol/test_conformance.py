@@ -1,7 +1,5 @@
 """Comparison of single answers with the schema, and the words that a report may show."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

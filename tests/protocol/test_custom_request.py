@@ -1,7 +1,5 @@
 """Calls of endpoints that the schema lacks: paths that cannot escape, effects that cannot lie, bodies as JSON."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gc
 import json

@@ -1,7 +1,5 @@
 """Rows that come again in a walk: dropped if they say the same, kept if they do not, and never without a word."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from types import SimpleNamespace

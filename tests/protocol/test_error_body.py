@@ -1,7 +1,5 @@
 """Bodies that are errors of the service, and their parsed content."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

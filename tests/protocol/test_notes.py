@@ -1,7 +1,5 @@
 """The call that an error belongs to, as its note shows it."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 

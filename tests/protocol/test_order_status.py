@@ -1,7 +1,5 @@
 """The life of an order comes from one table, and an order is complete once nothing more is to come."""
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Raw responses: their headers, their `repr`, and `parse`."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Foreign words made fit to be shown: secrets are left out, ordinary words stay, and everything has a bound."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import example, given

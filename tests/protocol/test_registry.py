@@ -1,7 +1,5 @@
 """Every decoder knows the models of another generated package, even a decoder made before its import."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brokerage_async._generated.operations import REQUEST_MODELS

@@ -1,7 +1,5 @@
 """Calls that may be retried, and when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

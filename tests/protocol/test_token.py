@@ -1,8 +1,6 @@
 # ruff: noqa: E501
 """Requests to the token endpoint, and the meaning of its answers."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any

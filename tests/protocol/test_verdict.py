@@ -1,7 +1,5 @@
 """Verdict of every decider on every error. The deciders must reproduce these tables."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

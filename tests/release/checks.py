@@ -3,8 +3,6 @@
 ``python -m tests.release.checks DIST [AGAIN] [--final]`` checks the built files, and that both builds are the same.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re

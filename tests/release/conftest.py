@@ -1,7 +1,5 @@
 """Fake build artefacts, complete except for the parts that a test leaves out or adds."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import zipfile

@@ -1,7 +1,5 @@
 """A release is refused unless its files, version, news and builds are in order."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`Client.request`: an endpoint that the schema lacks, with all that surrounds the others."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

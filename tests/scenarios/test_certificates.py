@@ -1,7 +1,5 @@
 """Private authorities and client certificates, over real TLS on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import ssl

@@ -1,7 +1,5 @@
 """Complex orders through order entry: their identifiers, and conclusions from lists that show only parts of them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The bot of docs/programs.md, started again: after a crash, and when the service has forgotten its order."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

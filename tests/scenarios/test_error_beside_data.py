@@ -1,7 +1,5 @@
 """A success whose body holds an error beside its data is that error, whatever was asked for."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

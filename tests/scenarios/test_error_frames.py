@@ -1,7 +1,5 @@
 """An error keeps the locals of its frames alive, and they show no secret."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import io

@@ -1,7 +1,5 @@
 """Orders of an evening in New York, when it is the next day in UTC already."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

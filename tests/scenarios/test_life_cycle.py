@@ -1,7 +1,5 @@
 """Beginning, end and interruption: of a client, of an event loop, of a process, of a call at any of its awaits."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os

@@ -1,7 +1,5 @@
 """A program that trades in one environment at the prices of another: ``Client(market_data=)``."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

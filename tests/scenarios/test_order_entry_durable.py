@@ -1,7 +1,5 @@
 """Order entry on a real journal: the bytes on disk, and the outcome when the disk is full."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Early looks under attack: cut off in the middle, cancelled at any await, over streams that fail."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable

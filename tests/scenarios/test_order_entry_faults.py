@@ -4,8 +4,6 @@ The brokerage's own books are the truth. ``python -m tests.scenarios.test_order_
 into the documentation. A test checks that it is up to date.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """Order entry over a real PostgreSQL server on a bad link: lost acknowledgements, and a link that is slow."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Order entry with push: an event brings the next look forward, and nothing else changes."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

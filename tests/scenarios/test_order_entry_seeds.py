@@ -7,8 +7,6 @@
 - the journal records every order of the brokerage as placed, and no entry that is still open has an order.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """Answers that are not ours, orders that show no identifier, and a gateway whose clock is ahead."""
 
-from __future__ import annotations
-
 import asyncio
 import email.utils
 from collections.abc import Callable

@@ -5,8 +5,6 @@ replaces orders while a watcher follows them, and may end at any moment. Another
 Rare events in the life of an order happen by the seed, lost answers and held submits by scripted faults.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

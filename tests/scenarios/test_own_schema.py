@@ -1,7 +1,5 @@
 """A user's own schema, as documented: generated, imported, and called through a client."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -1,7 +1,5 @@
 """A client behind a proxy, over real sockets: tunnels, credentials, refusals, and their effect on order entry."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import pickle

@@ -1,7 +1,5 @@
 """The published rates: the simulator enforces them, and clients that keep to them see no 429."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """Only the service refuses: a proxy's answer after the request was processed causes neither a retry nor a refusal."""
 
-from __future__ import annotations
-
 from brokerage_async import Client, Environment, RetryPolicy, errors
 from brokerage_async.errors import TokenError
 from brokerage_async.tickets import buy_to_open, limit

@@ -1,7 +1,5 @@
 """Strategies in options as a user would rehearse them, over months of virtual time: their books balance to the cent."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from datetime import date, datetime, timedelta

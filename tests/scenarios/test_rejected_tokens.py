@@ -1,7 +1,5 @@
 """A client whose access tokens end early: calls go on while tokens serve, and no dead token is ever sent."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

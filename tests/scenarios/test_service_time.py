@@ -1,7 +1,5 @@
 """The client judges time by the service: neither this machine's clock nor its date plays a part."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, date, datetime, timedelta

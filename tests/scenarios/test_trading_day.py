@@ -1,7 +1,5 @@
 """The bot of docs/programs.md on virtual time: the same day every time, and the same decisions over real HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

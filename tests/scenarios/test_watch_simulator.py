@@ -1,7 +1,5 @@
 """Watchers of a simulated brokerage with faults, compared with its ledger."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -4,8 +4,6 @@ The server at the other end is a bare socket that records each request and answe
 nothing between the call and the wire is taken on trust.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager

@@ -1,7 +1,5 @@
 """The bundled schema as the package has it, and the bodies of the vectors with the schemas that describe them."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Source files of the schema, parsed once for all tests."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

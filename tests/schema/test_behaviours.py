@@ -1,7 +1,5 @@
 """The list of recorded behaviour: every test that it names exists, every switch is used."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

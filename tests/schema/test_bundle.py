@@ -1,7 +1,5 @@
 """The bundled schema suits other tools: flat answers, typed rows, wire forms as unions, valid examples."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -4,8 +4,6 @@
 another ``x-provenance``, on its own or on the component or operation that holds it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 `undocumented.yaml` is typed by hand from the recordings and the published reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The schema is valid OpenAPI and follows the conventions of the generator."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ The test searches string constants for the paths of endpoints and for unmistakab
 ``price``.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

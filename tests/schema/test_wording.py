@@ -1,7 +1,5 @@
 """Summaries, descriptions and messages of the schema read as plain English and name their units."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

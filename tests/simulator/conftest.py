@@ -1,7 +1,5 @@
 """Fixtures for the tests of the simulator."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.simulator.harness import Harness

@@ -1,7 +1,5 @@
 """Accounts, instruments and orders for tests of parts that need no whole brokerage."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from brokerage_async._generated.models import LegAction, OrderType, TimeInForce

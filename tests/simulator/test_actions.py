@@ -1,7 +1,5 @@
 """Actions on the state, by name: invalid arguments are rejected, and a recording repeats each action."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

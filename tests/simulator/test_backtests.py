@@ -1,7 +1,5 @@
 """Life cycle of backtests on the simulator's clock, and the days that can be tested."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Controls of a simulator in use."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """docs/simulator.md: the fidelity index names tests that exist, and the life of an order matches the schema."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Options of a simulator: wrong ones are refused before anything is made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """People of a simulated brokerage: names, accounts and credentials."""
 
-from __future__ import annotations
-
 from brokerage_async.simulator import Simulator
 from tests.simulator.harness import Harness
 

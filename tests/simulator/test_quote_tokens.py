@@ -1,7 +1,5 @@
 """Tokens for the market-data streamer."""
 
-from __future__ import annotations
-
 from brokerage_async.simulator.accounts.accounts import Customer
 from brokerage_async.simulator.authorization_server import QUOTE_TOKEN_LIFETIME, QuoteTokens
 from brokerage_async.simulator.keyed_random import KeyedRandom

@@ -1,7 +1,5 @@
 """Every request gets a documented response, whatever it contains."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Initial state of an environment."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from brokerage_async._generated.operations import OPERATIONS

@@ -1,7 +1,5 @@
 """The simulator answers with the statuses that the schema names, and with no others."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 `python -m tests.simulator.tickets 10000` does the same for 10,000 of them.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 from hypothesis import given, settings

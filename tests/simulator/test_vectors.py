@@ -4,8 +4,6 @@ The values of a response are the simulator's own. The tests compare the status, 
 strictly, and the class of the error.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime

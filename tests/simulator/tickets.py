@@ -4,8 +4,6 @@ Tickets of `brokerage_async.tickets` are never refused for their form. A ticket 
 refused with the code of that rule.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import sys

@@ -3,8 +3,6 @@
 The needs of journals are tested in `tests/journal/test_sqlite.py`.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Names in messages, and use on the other side of a fork; `tests/journal/test_journals.py` forks a real process."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

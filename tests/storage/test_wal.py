@@ -1,7 +1,5 @@
 """Damage in the write-ahead log: found where it hides committed entries, and never in the tail that a crash leaves."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

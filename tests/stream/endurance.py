@@ -6,8 +6,6 @@ It compares the traced memory after a quarter of the day with that at the end, a
 than 2 MB.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import gc

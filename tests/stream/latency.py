@@ -6,8 +6,6 @@ It exits with 1 if the median with push is more than 20 ms and one request, or i
 hour reports anything later than one without push, or polls more often.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import statistics

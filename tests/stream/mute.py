@@ -11,8 +11,6 @@ heartbeats are still answered. Many days include the close, and nothing comes af
 - there is no other gap, and none at all on a quiet day.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

@@ -13,8 +13,6 @@ never read, come, change their subscriptions, are cancelled and go. Afterwards t
 - no task, connection, route or buffer is left, and no buffer was larger than its limit.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -1,7 +1,5 @@
 """Addresses that may receive a token."""
 
-from __future__ import annotations
-
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken

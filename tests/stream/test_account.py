@@ -1,7 +1,5 @@
 """The account stream: who gets which events."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import timedelta

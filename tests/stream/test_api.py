@@ -1,7 +1,5 @@
 """Arguments of the streams."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

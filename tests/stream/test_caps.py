@@ -1,7 +1,5 @@
 """Published caps of the market-data stream, and the caller's choice of contract and aggregation period."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

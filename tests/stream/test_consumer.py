@@ -1,7 +1,5 @@
 """Sinks: order of events, gaps, errors and the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Watchers with push: sooner than polling, as good as polling when the stream is down, and never with more polls."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Candles of the past: contracts of the service, and `Streams.history`."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Life of a connection: losses, refusals, silence, cancellation and the end of the client, on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

@@ -1,7 +1,5 @@
 """Streams that are open but mute: found while the market is open, and quiet symbols are left alone."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Buffers of slow consumers."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

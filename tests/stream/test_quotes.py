@@ -1,7 +1,5 @@
 """The market-data stream: subscriptions of several consumers over one connection."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import Callable

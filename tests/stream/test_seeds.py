@@ -1,7 +1,5 @@
 """A few histories of streams and watchers by seed; ``nox -s proofs -- streams`` runs 1,000."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.stream.seeds import run_seed

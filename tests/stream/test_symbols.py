@@ -1,7 +1,5 @@
 """Streamer symbols of candles and instruments. Looked-up ones are tested with the stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A small brokerage in memory with a client, for tests of streams on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Amounts and ticks of tickets."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -9,8 +9,6 @@ files beside this one hold them in the words of `Exchange`:
 - the facts under ``path.*`` are facts of ``path``.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping

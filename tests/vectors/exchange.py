@@ -1,7 +1,5 @@
 """The form of an exchange, and how one is replayed."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

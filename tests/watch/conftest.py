@@ -1,7 +1,5 @@
 """A client that watches a scripted service on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """State of a watcher that outlives it in memory, for tests of the writes of a watcher."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from brokerage_async.watch.state import Standing, StoredChange, WatchStateError

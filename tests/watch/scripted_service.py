@@ -1,7 +1,5 @@
 """A service whose answers a test sets by their paths."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Lists of several accounts as one stream, over a transport that answers from a script, on the virtual clock."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """The streams of a client, over a transport that answers from a script, on the virtual clock."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

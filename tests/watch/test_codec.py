@@ -1,7 +1,5 @@
 """Items and keys as a state stores them."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Differences between two lists, and kinds of alerts."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

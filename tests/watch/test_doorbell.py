@@ -1,7 +1,5 @@
 """Push as a doorbell: when events cause an early poll."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

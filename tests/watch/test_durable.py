@@ -1,7 +1,5 @@
 """Watchers with a state: changes that are reported after a restart, held back, and acknowledged."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """One polling loop: it runs as long as someone listens, and ends with its client."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """Feeds of one client by list and schedule. An equal body is not decoded."""
 
-from __future__ import annotations
-
 import gc
 from datetime import UTC, datetime
 from typing import Any

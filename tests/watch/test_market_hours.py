@@ -1,7 +1,5 @@
 """Market hours: boundaries, and pacing of polls."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The watcher of boundaries, over a hand-fed timetable and a wall clock that can be set."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta

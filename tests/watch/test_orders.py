@@ -1,7 +1,5 @@
 """Single orders: terminal statuses and waiting for them, over a hand-fed list on the virtual clock."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from typing import Any

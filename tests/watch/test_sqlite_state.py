@@ -1,7 +1,5 @@
 """The state of a watcher in a file; `test_durable.py` tests how watchers use it."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Idempotency keys of stored changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import attrs

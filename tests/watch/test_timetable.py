@@ -1,7 +1,5 @@
 """Timetables of markets: read around today, watched, and as a pace for polls."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Answers of the toy schema in the bundle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The bundle of the toy schema: one document, with components for its answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Examples of components: suggested values, literals of descriptions, and the types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from codegen.bundle.examples import parameter_examples, unknown_suggestions, with_examples

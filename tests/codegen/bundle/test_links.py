@@ -1,7 +1,5 @@
 """Links of the toy schema: parameters that come from answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Properties of the toy schema in the bundle: types, unions, notes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from codegen.bundle.properties import property_schema

@@ -1,7 +1,5 @@
 """YAML files of a schema folder: parsing, problems and resolution of ``$ref``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # ruff: noqa: E501
 """A schema folder as a Spec: models and enumerations, and all problems at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

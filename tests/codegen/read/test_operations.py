@@ -1,8 +1,6 @@
 # ruff: noqa: E501
 """Operations: shapes, bodies and parameters, and problems with their places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules over the fields of a body: their arguments, and problems with their places."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

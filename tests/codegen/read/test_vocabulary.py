@@ -1,7 +1,5 @@
 """Vocabulary of the schema files: types, clients and loading."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

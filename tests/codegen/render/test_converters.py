@@ -1,7 +1,5 @@
 """Generated wire structs: they read every declared JSON form, keep the raw value if it says more, and write it back."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path

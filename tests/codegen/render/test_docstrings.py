@@ -1,7 +1,5 @@
 """Docstrings of generated code."""
 
-from __future__ import annotations
-
 import inspect
 import pydoc
 

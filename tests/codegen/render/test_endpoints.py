@@ -1,7 +1,5 @@
 """Generated endpoints: signatures, docstrings, arguments of the executor, and a new endpoint."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Index of the schema: the lines that new path items and components imply."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from codegen.read.load import load

@@ -1,7 +1,5 @@
 """Generated models and operations, and how files are written."""
 
-from __future__ import annotations
-
 import inspect
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Page of all operations."""
 
-from __future__ import annotations
-
 from codegen.read.clients import Comparison, LeftOut, OtherClient
 from codegen.read.load import load
 from codegen.render.reference import render

@@ -1,7 +1,5 @@
 """The schema, read once for all tests of generated pages."""
 
-from __future__ import annotations
-
 import pytest
 
 from codegen.read.load import load

@@ -1,7 +1,5 @@
 """Generated pages of the site: operations, objects, messages, pictures."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Command line: ``python -m tests.proofs.books --orders 5000 --seed 1`` trades and compares. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

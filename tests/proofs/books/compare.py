@@ -1,7 +1,5 @@
 """What the service shows of an account, beside the second computation."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import ROUND_HALF_EVEN, Decimal

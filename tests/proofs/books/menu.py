@@ -1,7 +1,5 @@
 """Instruments that are traded, with the facts that the service lists of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Fees and margins of the simulated brokerage, written down a second time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 

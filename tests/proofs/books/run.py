@@ -1,7 +1,5 @@
 """Runs one seed on virtual time, in production in memory."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """Second computation of an account, from its fills."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """A small sample of the program, and errors that it must find."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal

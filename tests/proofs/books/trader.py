@@ -1,7 +1,5 @@
 """Seeded orders of all kinds through the public client."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """``python -m tests.proofs.explore``: exhausts scopes, draws histories, replays one. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import concurrent.futures
 import os

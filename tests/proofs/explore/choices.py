@@ -1,7 +1,5 @@
 """The choices that make a history: replayed, enumerated or drawn at random, and written as a short string."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

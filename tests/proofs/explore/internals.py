@@ -1,7 +1,5 @@
 """Internals that plants change, and their replacements. Nothing else of the explorer depends on them."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Verdict on a history that has ended: the reports to the callers against the brokerage's books."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from typing import Any

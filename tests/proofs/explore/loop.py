@@ -1,7 +1,5 @@
 """Event loop of a simulated process. The world decides when time passes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import heapq

@@ -4,8 +4,6 @@ Each is a small change of the library while it lasts, with the scope that it is 
 that finding it may take.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

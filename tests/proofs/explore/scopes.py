@@ -1,7 +1,5 @@
 """Scopes of searches: the processes and their calls, the kinds of faults, and how many a history may hold."""
 
-from __future__ import annotations
-
 import random
 
 import attrs

@@ -1,7 +1,5 @@
 """Everything that the explorer takes from the library: the one place to look at when modules move."""
 
-from __future__ import annotations
-
 import functools
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Searches: one history, all of a scope, or many drawn at random."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import time

@@ -1,7 +1,5 @@
 """A scripted brokerage: its books are the judge."""
 
-from __future__ import annotations
-
 import email.utils
 import functools
 import itertools

@@ -1,7 +1,5 @@
 """The page ``docs/reference/reports/at-most-once-explorer.md``, written from the results of the searches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A few seconds of exploring in the ordinary tests; ``nox -s explore`` does it at length."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

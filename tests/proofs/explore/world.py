@@ -1,7 +1,5 @@
 """World of one history: time, the choice of the next event, and the checks that need to know the moment."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Command line: ``python -m tests.proofs.generators`` runs the tools on the bundled schema. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

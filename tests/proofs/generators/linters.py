@@ -1,7 +1,5 @@
 """The linters of Redocly and Spectral, with their recommended rules: no error."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

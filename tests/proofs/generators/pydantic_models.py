@@ -1,7 +1,5 @@
 """datamodel-code-generator: its pydantic models have typed rows and accept every answer of the vectors."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import operator

@@ -1,7 +1,5 @@
 """Redoc: the definition in its page shows the fields of every answer, rows included."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

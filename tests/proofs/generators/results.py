@@ -1,7 +1,5 @@
 """Results of the tools, and the lists that they must understand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import attrs

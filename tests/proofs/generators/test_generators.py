@@ -1,7 +1,5 @@
 """Errors of the tools, the lists they must type, and the report; pydantic models fit every body of the vectors."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

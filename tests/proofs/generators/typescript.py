@@ -1,7 +1,5 @@
 """openapi-typescript and @hey-api/openapi-ts: the compiler checks the type of the rows of every list."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Calls of the official JavaScript client, which runs in Node and is pointed at the simulator by its configuration."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

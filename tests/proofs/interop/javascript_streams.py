@@ -6,8 +6,6 @@
 missing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

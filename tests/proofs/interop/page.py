@@ -1,7 +1,5 @@
 """Page that lists the outcome of every call, ``docs/reference/reports/interop.md``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from .results import CallResult, ClientRun, Outcome

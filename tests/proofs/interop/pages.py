@@ -6,8 +6,6 @@ It runs the blocks under the mark ``tastytrade``, and resolves the names in the 
 the report does not list. JavaScript names are methods that the interop session has called.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Calls of the SDK ``tastytrade`` from PyPI, which is pointed at the simulator through its module constants."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

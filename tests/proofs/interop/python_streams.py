@@ -5,8 +5,6 @@
 It prints what each streamer received, and exits with 1 if anything is missing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import os

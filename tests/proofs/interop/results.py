@@ -1,7 +1,5 @@
 """Outcome of each call of a client."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Iterable, Sequence

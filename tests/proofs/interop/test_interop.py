@@ -1,7 +1,5 @@
 """Outcomes of calls judged by the simulator's ledger, their page, and the pages for users of other clients."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

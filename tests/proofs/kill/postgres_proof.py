@@ -3,8 +3,6 @@
 ``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run. It ends without a signal.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """A process that places the same orders as others, until each has an outcome, and recovers at the end."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

@@ -1,7 +1,5 @@
 """A short run of the proof, and tests of the proxy and the server that it is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

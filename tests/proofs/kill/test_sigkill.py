@@ -4,8 +4,6 @@ Everything is real here: processes, HTTP, disk, database. ``python -m tests.proo
 plays many runs, with ``postgres`` as a second argument on a PostgreSQL journal.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """The judge of the proof: every violation is found, and an honest run has none."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from brokerage_async.journal import EntryKey, EntryState, JournalEntry

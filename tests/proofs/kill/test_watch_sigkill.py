@@ -3,8 +3,6 @@
 Everything is real here: processes, HTTP, disk. ``python -m tests.proofs.kill.test_watch_sigkill 200`` plays many runs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

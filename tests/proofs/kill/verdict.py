@@ -1,7 +1,5 @@
 """Judgement of a run: the brokerage's books against the journal and every reported outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs

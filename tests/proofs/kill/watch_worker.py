@@ -1,7 +1,5 @@
 """A consumer of a durable watcher in a separate process, to be killed at a point or at any time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

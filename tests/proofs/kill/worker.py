@@ -1,7 +1,5 @@
 """Worker in a separate process, to be killed: places orders one after another, or recovers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Command line: ``python -m tests.proofs.simulation`` runs seeds on all cores. See the package."""
 
-from __future__ import annotations
-
 import argparse
 import concurrent.futures
 import functools

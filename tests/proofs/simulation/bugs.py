@@ -3,8 +3,6 @@
 A simulation that does not find them proves nothing. Each is a small, temporary patch of the library.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

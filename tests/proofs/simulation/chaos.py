@@ -1,7 +1,5 @@
 """Plan of one seed: the client's options, and the faults with their times."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

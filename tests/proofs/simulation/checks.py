@@ -1,7 +1,5 @@
 """Invariants that must hold after every seed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -3,8 +3,6 @@
 ``python -m tests.proofs.simulation.over_http --mutations 10000`` prints the results.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import logging

@@ -4,8 +4,6 @@ While code runs, the clock runs at its normal rate. While every task waits, it r
 hour takes seconds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 import time

@@ -1,7 +1,5 @@
 """History of a seed, and the facts that the checks need."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 from collections import Counter

@@ -1,7 +1,5 @@
 """Runs one seed."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

@@ -9,8 +9,6 @@ transport, real sockets and a real server. Three guarantees are weaker there, an
 - The clock runs while code does, so a delay that a busy machine explains is not an error.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable

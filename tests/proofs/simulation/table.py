@@ -3,8 +3,6 @@
 ``python -m tests.proofs.simulation.table`` prints the page, ``--write`` writes it. A test compares the two.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A few seeds in the ordinary tests; ``python -m tests.proofs.simulation`` runs any number."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Users of the client: traders whose habits depend on the seed."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Awaitable, Callable

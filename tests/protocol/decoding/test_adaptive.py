@@ -1,7 +1,5 @@
 """Unknown keys and undocumented types are adapted to: the second body takes the fast path again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The cattrs converter shares the path of bodies."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 

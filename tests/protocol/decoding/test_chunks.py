@@ -1,7 +1,5 @@
 """Huge lists are decoded in chunks, with the same result as in one go."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

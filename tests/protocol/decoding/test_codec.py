@@ -1,8 +1,6 @@
 # ruff: noqa: E501
 """Bodies to models and back: the envelopes, the errors, the requests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime

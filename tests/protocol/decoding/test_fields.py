@@ -1,7 +1,5 @@
 """The fields of wire structs, read from the structs themselves."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any

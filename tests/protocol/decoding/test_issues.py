@@ -1,7 +1,5 @@
 """Warnings and strict errors about an invalid value: its path, the reason, and the result."""
 
-from __future__ import annotations
-
 import json
 import logging
 from typing import Any

@@ -1,7 +1,5 @@
 """A value that does not fit is kept, reported once, and costs nothing around it."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator

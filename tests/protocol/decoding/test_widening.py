@@ -1,7 +1,5 @@
 """A field in an undocumented form slows down only that field, and gives the same values as reading one by one."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The account stream, message by message."""
 
-from __future__ import annotations
-
 import json
 import logging
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """One channel, and the messages that it sends in each state."""
 
-from __future__ import annotations
-
 from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Channel, Subscription
 from brokerage_async.protocol.streams.quota import Quota
 from brokerage_async.protocol.streams.snapshots import HeldRows

@@ -1,7 +1,5 @@
 """Rows of announced columns become models, misfits included."""
 
-from __future__ import annotations
-
 import logging
 from datetime import UTC, date, datetime
 from decimal import Decimal

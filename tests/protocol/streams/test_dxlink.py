@@ -1,7 +1,5 @@
 """The market-data stream, message by message."""
 
-from __future__ import annotations
-
 import json
 import logging
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Events of streams, from elements and rows of data."""
 
-from __future__ import annotations
-
 import json
 import logging
 from typing import Any

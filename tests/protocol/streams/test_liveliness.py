@@ -1,7 +1,5 @@
 """Liveliness of subscriptions: rules that decide when silence is a fault."""
 
-from __future__ import annotations
-
 from brokerage_async.protocol.streams.liveliness import Liveliness, Pulse
 
 RULES = Liveliness()

@@ -1,7 +1,5 @@
 """Client and simulator against the published document of the market-data stream."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

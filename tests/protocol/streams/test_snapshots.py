@@ -1,7 +1,5 @@
 """Rows that belong together are delivered together."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

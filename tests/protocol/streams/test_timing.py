@@ -1,7 +1,5 @@
 """Pauses between early polls."""
 
-from __future__ import annotations
-
 import attrs
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Valid and invalid single values of a request."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any

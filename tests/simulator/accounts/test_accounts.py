@@ -1,7 +1,5 @@
 """Accounts, their history and transactions, and day trades."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """Customer, accounts and trading status."""
 
-from __future__ import annotations
-
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness

@@ -1,7 +1,5 @@
 """Backtests over the interface: created, polled, cancelled. Past prices of a trade."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Balances, computed a second time from the bookings and the positions."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Futures, their products and options, as listed."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import quote
 

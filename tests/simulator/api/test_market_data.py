@@ -1,7 +1,5 @@
 """Market data, which shows the prices that orders trade at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS

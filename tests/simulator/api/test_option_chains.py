@@ -1,7 +1,5 @@
 """Option chains, which hold the options of the flat list in other forms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules of orders that the service checks and the client leaves to it: each is refused with its code."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

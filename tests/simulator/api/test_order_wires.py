@@ -1,7 +1,5 @@
 """Orders on the wire, in both forms."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Lists of orders: filters, directions, pages, versions."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

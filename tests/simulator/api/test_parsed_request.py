@@ -1,7 +1,5 @@
 """Parsed request: page slices and sort order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS

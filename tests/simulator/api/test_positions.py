@@ -1,7 +1,5 @@
 """Positions after fills."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

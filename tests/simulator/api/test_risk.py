@@ -1,7 +1,5 @@
 """Position limits and SPAN files."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.simulator.harness import Harness

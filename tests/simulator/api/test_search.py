@@ -1,7 +1,5 @@
 """Search for equities."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS

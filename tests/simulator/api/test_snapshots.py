@@ -1,7 +1,5 @@
 """Times of snapshots and intervals of a history."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 
 from brokerage_async.models import NetLiqRange, TimeOfDay

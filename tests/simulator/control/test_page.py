@@ -1,7 +1,5 @@
 """Page of the control interface, the views behind it, and the requests that it sends."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

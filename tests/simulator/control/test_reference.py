@@ -1,7 +1,5 @@
 """Reference pages: every operation has one that is complete and loads nothing from other hosts."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from html.parser import HTMLParser

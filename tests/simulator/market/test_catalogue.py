@@ -1,7 +1,5 @@
 """Catalogue of instruments: rows, symbols, and the products behind them."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Options on futures and their chains."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from decimal import Decimal

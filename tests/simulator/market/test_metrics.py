@@ -1,7 +1,5 @@
 """Market metrics."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from brokerage_async.simulator.keyed_random import KeyedRandom

@@ -1,7 +1,5 @@
 """Values of options: invariants of every chain. ``python -m tests.simulator.market.test_option_pricing 10000``."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import sys

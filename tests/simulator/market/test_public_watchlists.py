@@ -1,7 +1,5 @@
 """Public watchlists."""
 
-from __future__ import annotations
-
 from brokerage_async.models import InstrumentType
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes

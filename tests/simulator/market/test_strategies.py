@@ -1,7 +1,5 @@
 """Strikes and expirations by rule, worth and delta of positions."""
 
-from __future__ import annotations
-
 from datetime import date
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules of strategies on top of the rules for single fields."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Openings and closings by instrument."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from brokerage_async.models import InstrumentType, TimeInForce

@@ -1,7 +1,5 @@
 """Trials of a strategy: entries, exits, and sums that agree."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal

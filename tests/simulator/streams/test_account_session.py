@@ -1,7 +1,5 @@
 """Account stream of the simulator: the recorded session, replayed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Objects on the account stream match the same objects of the REST API."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brokerage_async import models

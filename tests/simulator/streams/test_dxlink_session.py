@@ -1,7 +1,5 @@
 """Market-data stream of the simulator: handshake, channels, both formats, and the errors of a strict server."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults of the streams."""
 
-from __future__ import annotations
-
 import pytest
 
 from brokerage_async.simulator.streams.faults import DELIVER, StreamFaults

@@ -1,7 +1,5 @@
 """Values of market events by streamer symbol."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chains of orders, from the executions of an account."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Events that the account stream sends after changes, with their recipients and order."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gains of a year, from the executions of an account."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

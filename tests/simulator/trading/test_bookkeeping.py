@@ -1,7 +1,5 @@
 """Effects of an execution: fill, position, cash, transaction."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Rare events happen by the seed, at the rates of one table, and each can be switched off."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, cast
 

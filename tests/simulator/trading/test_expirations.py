@@ -1,7 +1,5 @@
 """Options at their expiration: positions end at their value, and orders expire."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

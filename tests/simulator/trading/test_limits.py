@@ -1,7 +1,5 @@
 """Limits on the size of orders and positions."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Orders and complex orders, and the store that holds them."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

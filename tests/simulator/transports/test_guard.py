@@ -1,7 +1,5 @@
 """Requests that an untrusted web page sends through a browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from brokerage_async.simulator.transports.http import page_behind

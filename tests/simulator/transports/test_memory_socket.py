@@ -1,7 +1,5 @@
 """In-memory WebSocket, on virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """Pump: events of the simulator come without a request while a stream is open."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

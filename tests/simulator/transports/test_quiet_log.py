@@ -1,7 +1,5 @@
 """Log of the servers: it reports a malformed request without its content."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Loopback WebSocket of the simulator, driven by a plain aiohttp client."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
