@@ -108,26 +108,30 @@ def _field(item: object, wire: str) -> object | None:
     return item.get(wire) if isinstance(item, Mapping) else None
 
 
-def _fields(values: Values, addresses: Iterable[str], index: int | None) -> Iterator[tuple[str, object | None]]:
-    """Yield place and value of each field at the addresses. With an index, of that item only."""
+def _fields(values: Values, addresses: Iterable[str], index: int | None) -> list[tuple[str, object | None]]:
+    """Return place and value of each field at the addresses. With an index, of that item only."""
+    found: list[tuple[str, object | None]] = []
     for address in addresses:
         array, inside, leaf = address.partition("[].")
         if not inside:
-            yield address, values.get(address)
+            found.append((address, values.get(address)))
             continue
         for position, item in enumerate(_items(values, array)):
             if index is None or position == index:
-                yield f"{array}[{position}].{leaf}", _field(item, leaf)
+                found.append((f"{array}[{position}].{leaf}", _field(item, leaf)))
+    return found
 
 
 def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
     """Yield the demands that are not met; ``max_items`` counts over all places and is checked separately."""
-    for place, value in _fields(values, rule.require, index):
-        if value is None:
-            yield "required", place
-    for place, value in _fields(values, rule.forbid, index):
-        if value is not None:
-            yield "forbidden", place
+    if rule.require:
+        for place, value in _fields(values, rule.require, index):
+            if value is None:
+                yield "required", place
+    if rule.forbid:
+        for place, value in _fields(values, rule.forbid, index):
+            if value is not None:
+                yield "forbidden", place
     for address, allowed in rule.require_value.items():
         for place, value in _fields(values, (address,), index):
             if (text := _text(value)) is not None and text not in allowed:
@@ -143,24 +147,29 @@ def _unmet(rule: Rule, values: Values, index: int | None) -> Iterator[Broken]:
         sizes = {array: len(_items(values, array)) for array in arrays}
         if sum(sizes.values()) > most:
             yield "too_many_items", [array for array, size in sizes.items() if size][-1]
-    if len(given := [address for address in rule.exclusive if values.get(address) is not None]) > 1:
-        yield "exclusive", given[-1]
-    seen: set[str] = set()
-    for place, value in _fields(values, (rule.distinct,) if rule.distinct else (), index):
-        if isinstance(value, str):
-            if value in seen:
-                yield "not_distinct", place
-            seen.add(value)
+    if rule.exclusive:
+        given = [address for address in rule.exclusive if values.get(address) is not None]
+        if len(given) > 1:
+            yield "exclusive", given[-1]
+    if rule.distinct:
+        seen: set[str] = set()
+        for place, value in _fields(values, (rule.distinct,), index):
+            if isinstance(value, str):
+                if value in seen:
+                    yield "not_distinct", place
+                seen.add(value)
     if rule.span is not None:
         start, end, months = rule.span
         if _exceeds(values.get(start), values.get(end), months):
             yield "span_too_long", end
-    for place, value in _fields(values, rule.positive, index):
-        if (number := _number(value)) is not None and number <= 0:
-            yield "out_of_range", place
-    for place, value in _fields(values, rule.not_negative, index):
-        if (number := _number(value)) is not None and number.is_signed():  # "-0" as well: its sign would be sent
-            yield "out_of_range", place
+    if rule.positive:
+        for place, value in _fields(values, rule.positive, index):
+            if (number := _number(value)) is not None and number <= 0:
+                yield "out_of_range", place
+    if rule.not_negative:
+        for place, value in _fields(values, rule.not_negative, index):
+            if (number := _number(value)) is not None and number.is_signed():  # "-0" as well: its sign would be sent
+                yield "out_of_range", place
 
 
 def _number(value: object) -> Decimal | None:

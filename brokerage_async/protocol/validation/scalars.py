@@ -20,7 +20,29 @@ Problem = tuple[str, str]
 
 def problem_of(field: Parameter | BodyField, value: object) -> Problem | None:
     """Return the problem of a field's value, or of one item of an array. None if it is valid."""
-    problem = _problem_of(field.kind, value)
+    problem: Problem | None = None
+    match field.kind:
+        case "string":
+            problem = _string_problem(value)
+        case "integer":
+            problem = _integer_problem(value)
+        case "decimal":
+            problem = decimal_problem(value)
+        case "identifier" if isinstance(value, int) and not isinstance(value, bool):
+            if value.bit_length() > _IDENTIFIER_BITS:
+                problem = "out_of_range", "must fit into 128 bits"
+        case "identifier":
+            problem = _string_problem(value) if isinstance(value, str) else wrong_type("a str or an int", value)
+        case "boolean" if not isinstance(value, bool):
+            problem = wrong_type("True or False", value)
+        case "date" if not isinstance(value, dt.date) or isinstance(value, dt.datetime):
+            problem = wrong_type("a datetime.date", value)
+        case "date-time" if not isinstance(value, dt.datetime):
+            problem = wrong_type("a datetime.datetime", value)
+        case "date-time" if value.utcoffset() is None:  # type: ignore[attr-defined]
+            problem = "naive_date_time", "must have a time zone (tzinfo)"
+        case "object" if not isinstance(value, Mapping):
+            problem = wrong_type("a mapping", value)
     if problem is None and isinstance(value, int):
         if field.minimum is not None and value < field.minimum:
             return "out_of_range", f"must be at least {field.minimum}, got {value}"
@@ -63,31 +85,3 @@ def decimal_problem(value: object) -> Problem | None:
     if value.adjusted() > _DECIMAL_DIGITS or (isinstance(exponent, int) and exponent < -_DECIMAL_DIGITS):
         return "out_of_range", f"must have at most {_DECIMAL_DIGITS} digits before and after the point"
     return None
-
-
-def _problem_of(kind: str, value: object) -> Problem | None:
-    match kind:
-        case "string":
-            return _string_problem(value)
-        case "integer":
-            return _integer_problem(value)
-        case "decimal":
-            return decimal_problem(value)
-        case "boolean":
-            return None if isinstance(value, bool) else wrong_type("True or False", value)
-        case "date":
-            is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
-            return None if is_day else wrong_type("a datetime.date", value)
-        case "date-time" if isinstance(value, dt.datetime):
-            is_aware = value.utcoffset() is not None
-            return None if is_aware else ("naive_date_time", "must have a time zone (tzinfo)")
-        case "date-time":
-            return wrong_type("a datetime.datetime", value)
-        case "identifier" if isinstance(value, int) and not isinstance(value, bool):
-            fits = value.bit_length() <= _IDENTIFIER_BITS
-            return None if fits else ("out_of_range", "must fit into 128 bits")
-        case "identifier":
-            return _string_problem(value) if isinstance(value, str) else wrong_type("a str or an int", value)
-        case "object":
-            return None if isinstance(value, Mapping) else wrong_type("a mapping", value)
-    raise LookupError(f"unknown kind of field {kind!r}")

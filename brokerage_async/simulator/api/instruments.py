@@ -343,14 +343,52 @@ class OptionChains(Handlers):
     def compact(self, request: ParsedRequest) -> Response:
         """Return one row of symbols for each root, chain type and expiration cycle."""
         options = self._options(request)
-        rows = (_compact(list(group)) for _, group in groupby(sorted(options, key=_chain), key=_chain))
-        return items(map(dumps, rows), request.context)
+        rows = []
+        for _, group in groupby(sorted(options, key=_chain), key=_chain):
+            first, *others = group
+            row = CompactOptionChainWire(
+                underlying_symbol=first.underlying_symbol,
+                root_symbol=first.root_symbol,
+                option_chain_type=first.option_chain_type,
+                settlement_type=first.settlement_type,
+                shares_per_contract=first.shares_per_contract,
+                expiration_type=first.expiration_type,
+                deliverables=[_deliverable(first)],
+                symbols=tuple(option.symbol or "" for option in (first, *others)),
+                streamer_symbols=tuple(option.streamer_symbol or "" for option in (first, *others)),
+            )
+            rows.append(dumps(row))
+        return items(rows, request.context)
 
     def nested(self, request: ParsedRequest) -> Response:
         """Return one chain for each root and chain type, by expiration and strike."""
         options = self._options(request)
-        rows = (_nested(list(group)) for _, group in groupby(sorted(options, key=_chain), key=_chain))
-        return items(map(dumps, rows), request.context)
+        rows = []
+        for _, group in groupby(sorted(options, key=_chain), key=_chain):
+            by_day = dict[date | None, list[EquityOptionWire]]()
+            for option in group:
+                by_day.setdefault(option.expiration_date, []).append(option)
+            first = next(iter(by_day.values()))[0]
+            row = NestedOptionChainWire(
+                underlying_symbol=first.underlying_symbol,
+                root_symbol=first.root_symbol,
+                option_chain_type=first.option_chain_type,
+                shares_per_contract=first.shares_per_contract,
+                tick_sizes=_TICKS,
+                deliverables=[_deliverable(first)],
+                expirations=[
+                    OptionExpirationWire(
+                        expiration_type=first.expiration_type,
+                        expiration_date=day,
+                        days_to_expiration=expiring[0].days_to_expiration,
+                        settlement_type=first.settlement_type,
+                        strikes=list(_strikes(expiring)),
+                    )
+                    for day, expiring in by_day.items()
+                ],
+            )
+            rows.append(dumps(row))
+        return items(rows, request.context)
 
     def nested_futures(self, request: ParsedRequest) -> Response:
         """Return the option chain of a futures product, by expiration and strike."""
@@ -386,45 +424,6 @@ def _deliverable(option: EquityOptionWire) -> DeliverableWire:
         symbol=option.underlying_symbol,
         instrument_type=InstrumentType.EQUITY,
         percent="100",
-    )
-
-
-def _compact(options: list[EquityOptionWire]) -> CompactOptionChainWire:
-    first = options[0]
-    return CompactOptionChainWire(
-        underlying_symbol=first.underlying_symbol,
-        root_symbol=first.root_symbol,
-        option_chain_type=first.option_chain_type,
-        settlement_type=first.settlement_type,
-        shares_per_contract=first.shares_per_contract,
-        expiration_type=first.expiration_type,
-        deliverables=[_deliverable(first)],
-        symbols=tuple(option.symbol or "" for option in options),
-        streamer_symbols=tuple(option.streamer_symbol or "" for option in options),
-    )
-
-
-def _nested(options: list[EquityOptionWire]) -> NestedOptionChainWire:
-    first, by_day = options[0], dict[date | None, list[EquityOptionWire]]()
-    for option in options:
-        by_day.setdefault(option.expiration_date, []).append(option)
-    return NestedOptionChainWire(
-        underlying_symbol=first.underlying_symbol,
-        root_symbol=first.root_symbol,
-        option_chain_type=first.option_chain_type,
-        shares_per_contract=first.shares_per_contract,
-        tick_sizes=_TICKS,
-        deliverables=[_deliverable(first)],
-        expirations=[
-            OptionExpirationWire(
-                expiration_type=first.expiration_type,
-                expiration_date=day,
-                days_to_expiration=expiring[0].days_to_expiration,
-                settlement_type=first.settlement_type,
-                strikes=list(_strikes(expiring)),
-            )
-            for day, expiring in by_day.items()
-        ],
     )
 
 

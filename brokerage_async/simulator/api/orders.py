@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 import attrs
 
@@ -130,7 +130,8 @@ class Orders(Handlers):
         start, end = query.get("start_at"), query.get("end_at")
         underlying, kind = query.get("underlying_symbol"), query.get("underlying_instrument_type")
         future = query.get("futures_symbol")
-        day_of = local_date if self._has("order_searches_count_eastern_days") else _utc_date
+        eastern = self._has("order_searches_count_eastern_days")
+        day_of = local_date if eastern else (lambda seconds: datetime.fromtimestamp(seconds, UTC).date())
         for order in orders:
             symbols = (order.underlying, *(leg.instrument.symbol for leg in order.legs))
             received = order.received_at or 0.0
@@ -168,10 +169,6 @@ def _require_start(request: ParsedRequest) -> None:
     if needed and not {"start_date", "start_at"} & set(request.query):
         reason = f"{request.wire('start_date')} or {request.wire('start_at')} is missing"
         raise RefusedError.invalid([request.problem("start_date", reason)], 400)
-
-
-def _utc_date(seconds: float) -> date:
-    return datetime.fromtimestamp(seconds, UTC).date()
 
 
 class ComplexOrders(Handlers):

@@ -37,21 +37,18 @@ class PriceChange(Body):
     price: str | None
 
 
-class FaultRule(Body):
-    """Fault for the next matching requests; ``times`` of null means all."""
-
-    fault: str
-    method: str = "*"
-    path: str = ".*"
-    times: int | None = 1
-
-
 class FaultRemoval(Body):
     """Fault to remove: all rules with its name, method and path."""
 
     fault: str
     method: str = "*"
     path: str = ".*"
+
+
+class FaultRule(FaultRemoval):
+    """Fault for the next matching requests; ``times`` of null means all."""
+
+    times: int | None = 1
 
 
 class RateLimit(Body):

@@ -124,22 +124,17 @@ def read_prices(path: str | os.PathLike[str]) -> PricePath:
             with file.open(encoding="utf-8-sig", newline="") as lines:
                 rows = [_known(row) for row in csv.DictReader(lines)]
         case ".parquet":
-            rows = [_known(row) for row in _parquet_rows(file)]
+            try:
+                import pyarrow.parquet as parquet
+            except ImportError:
+                raise ImportError("Parquet needs pyarrow: pip install 'brokerage-async[arrow]'") from None
+            rows = [_known(row) for row in parquet.read_table(file).to_pylist()]
         case suffix:
             raise ValueError(f"prices must be in a .csv or .parquet file, got {suffix or 'no suffix'}: {file.name}")
     try:
         return PricePath(rows)
     except ValueError as error:
         raise ValueError(f"{file.name}: {error}") from None
-
-
-def _parquet_rows(file: Path) -> Iterable[Mapping[str, Any]]:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install 'brokerage-async[arrow]'") from None
-    rows: list[Mapping[str, Any]] = parquet.read_table(file).to_pylist()
-    return rows
 
 
 def _known(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,6 +166,18 @@ def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
     first, last = steps[0].execution, steps[-1]
     quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
+    legs = []
+    for _, some in groupby([step.execution for step in steps], key=lambda execution: execution.instrument.symbol):
+        execution, *others = some
+        filled = _plain(sum((each.quantity for each in others), execution.quantity))
+        leg = OrderChainLegWire(
+            symbol=execution.instrument.symbol,
+            instrument_type=execution.instrument.instrument_type,
+            action=execution.action,
+            fill_quantity=filled,
+            order_quantity=filled,
+        )
+        legs.append(leg)
     return OrderChainNodeWire(
         node_type="order",
         id=first.order_number or first.identifier,
@@ -177,20 +189,8 @@ def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
         gcd_quantity=_plain(quantity),
         order_fill_count=len(steps),
         roll=False,
-        legs=[_leg(list(some)) for _, some in groupby(steps, key=lambda step: step.execution.instrument.symbol)],
+        legs=legs,
         entries=list(last.entries),
-    )
-
-
-def _leg(steps: Sequence[_Step]) -> OrderChainLegWire:
-    execution = steps[0].execution
-    quantity = _plain(sum((step.execution.quantity for step in steps), _ZERO))
-    return OrderChainLegWire(
-        symbol=execution.instrument.symbol,
-        instrument_type=execution.instrument.instrument_type,
-        action=execution.action,
-        fill_quantity=quantity,
-        order_quantity=quantity,
     )
 
 

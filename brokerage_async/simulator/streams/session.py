@@ -155,7 +155,20 @@ class AccountSession(Session):
             return
         self.customer = identity.customer
         if action == "connect":
-            self._connect(message)
+            asked_for = message.get("value")
+            if not asked_for and self._has("account_stream_missing_value"):
+                self._answer("connect", message, "value missing or not valid")
+                return
+            asked = [asked_for] if isinstance(asked_for, str) else asked_for if isinstance(asked_for, list) else []
+            accounts = map(self._all_accounts.get, map(str, asked))
+            own = [each.number for each in accounts if each is not None and each.customer == self.customer]
+            if not own:
+                self._answer("connect", message, "failed")
+                return
+            self.accounts |= frozenset(own)
+            names_them = len(own) < len(asked) or not self._has("account_stream_answer_without_value")
+            more: dict[str, Any] = {"value": own} if names_them else {}
+            self._answer("connect", message, None, **more)
         elif not self.accounts:
             self._answer(action, message, "not-implemented" if action == "heartbeat" else "connect-not-completed")
         elif action == "heartbeat":
@@ -168,22 +181,6 @@ class AccountSession(Session):
 
     def _timed_out(self) -> None:
         """Close without a word, as recorded."""
-
-    def _connect(self, message: dict[str, Any]) -> None:
-        value = message.get("value")
-        if not value and self._has("account_stream_missing_value"):
-            self._answer("connect", message, "value missing or not valid")
-            return
-        asked = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        accounts = map(self._all_accounts.get, map(str, asked))
-        own = [each.number for each in accounts if each is not None and each.customer == self.customer]
-        if not own:
-            self._answer("connect", message, "failed")
-            return
-        self.accounts |= frozenset(own)
-        names_them = len(own) < len(asked) or not self._has("account_stream_answer_without_value")
-        more: dict[str, Any] = {"value": own} if names_them else {}
-        self._answer("connect", message, None, **more)
 
     def _answer(self, action: str, message: dict[str, Any], error: str | None = None, **more: Any) -> None:
         answer = {"status": "ok" if error is None else "error", "action": action, "web-socket-session-id": self._id}
