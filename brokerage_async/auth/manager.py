@@ -206,7 +206,9 @@ class TokenManager:
                 raise ConfigurationError("the client is closed")
             if self._task is None:
                 if self._failure is not None and now < self._rest_until:
-                    raise self._remembered(self._failure, self._rest_until - now)
+                    again = copy.copy(self._failure)  # raised in many tasks, one would collect all their tracebacks
+                    again.__cause__, again.retry_after = self._failure.__cause__, self._rest_until - now
+                    raise again
                 self._start()
             assert self._done is not None
             await asyncio.shield(self._done)
@@ -297,7 +299,15 @@ class TokenManager:
                 self._last_failure = error
                 if not self._may_retry(error) or attempt >= max_attempts:
                     await self._access.refused(error)
-                    await turn.fail(error, self._note_failure(error))
+                    pause = TERMINAL_PAUSE
+                    if error.transient:
+                        self._failures += 1
+                        most = self._policy.max_retry_after
+                        backoff = Backoff(first=TRANSIENT_PAUSE, maximum=MAX_TRANSIENT_PAUSE, max_wish=most)
+                        pause = backoff.pause(self._failures, wish=error.retry_after)
+                    logger.warning("token refresh failed: %s", error.status or "no answer")
+                    self._rest(error, pause)
+                    await turn.fail(error, pause)
                     return
                 logger.info("token refresh: attempt %d failed (%s), retrying", attempt, error.status or "no answer")
                 await asyncio.sleep(
@@ -347,32 +357,9 @@ class TokenManager:
         self._failure = self._last_failure = None
         return True
 
-    def _note_failure(self, error: TokenError) -> float:
-        """Pause after a failure. Return for how many seconds."""
-        if error.transient:
-            self._failures += 1
-            backoff = Backoff(first=TRANSIENT_PAUSE, maximum=MAX_TRANSIENT_PAUSE, max_wish=self._policy.max_retry_after)
-            pause = backoff.pause(self._failures, wish=error.retry_after)
-        else:
-            pause = TERMINAL_PAUSE
-        logger.warning("token refresh failed: %s", error.status or "no answer")
-        self._rest(error, pause)
-        return pause
-
     def _rest(self, error: TokenError, pause: float) -> None:
         self._failure = error
         self._rest_until = asyncio.get_running_loop().time() + pause
-
-    @staticmethod
-    def _remembered(error: TokenError, seconds: float) -> TokenError:
-        """Return a copy to raise.
-
-        One exception raised in many tasks would collect all their tracebacks.
-        """
-        again = copy.copy(error)
-        again.__cause__ = error.__cause__
-        again.retry_after = seconds
-        return again
 
 
 def token_source(

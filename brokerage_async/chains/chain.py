@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
@@ -56,13 +57,27 @@ class OptionChain:
             InvalidRequestError: the rows are of another type, or of several underlyings.
         """
         if isinstance(rows, NestedFuturesOptionChain):
-            found = list(_of_futures(rows))
+            found = [
+                each
+                for chain in rows.option_chains or ()
+                for row in chain.expirations or ()
+                for each in _expiration(row, chain, row.option_root_symbol, row.underlying_symbol)
+            ]
         else:
-            chains = [rows] if isinstance(rows, NestedOptionChain) else list(_checked(rows))
+            is_one = isinstance(rows, NestedOptionChain) or not isinstance(rows, Iterable)
+            chains: list[Any] = [rows] if is_one else list(rows)
+            if others := [each for each in chains if not isinstance(each, NestedOptionChain)]:
+                raise InvalidRequestError(f"rows must be nested option chains, got {type(others[0]).__name__}")
             if len(names := {chain.underlying_symbol for chain in chains}) > 1:
                 listed = ", ".join(sorted(map(str, names)))
                 raise InvalidRequestError(f"rows must be of one underlying, got {listed}: build a chain of each")
-            found = list(_of_equities(chains, adjusted))
+            found = [
+                each
+                for chain in chains
+                if adjusted or chain.option_chain_type in (None, STANDARD)
+                for row in chain.expirations or ()
+                for each in _expiration(row, chain, chain.root_symbol, chain.underlying_symbol)
+            ]
         return cls(tuple(sorted(found, key=lambda each: (each.day, each.settlement, each.root))))
 
     def expiration(
@@ -138,28 +153,6 @@ def _distance(near: date | None, on: date | None, days: int | None) -> Callable[
 def _named(expirations: Iterable[Expiration]) -> str:
     names = list(map(str, expirations))
     return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-
-
-def _checked(rows: Iterable[NestedOptionChain]) -> Iterator[NestedOptionChain]:
-    if not isinstance(rows, Iterable):
-        raise InvalidRequestError(f"rows must be nested option chains, got {type(rows).__name__}")
-    for row in rows:
-        if not isinstance(row, NestedOptionChain):
-            raise InvalidRequestError(f"rows must be nested option chains, got {type(row).__name__}")
-        yield row
-
-
-def _of_equities(chains: Iterable[NestedOptionChain], adjusted: bool) -> Iterator[Expiration]:
-    for chain in chains:
-        if adjusted or chain.option_chain_type in (None, STANDARD):
-            for row in chain.expirations or ():
-                yield from _expiration(row, chain, chain.root_symbol, chain.underlying_symbol)
-
-
-def _of_futures(nested: NestedFuturesOptionChain) -> Iterator[Expiration]:
-    for chain in nested.option_chains or ():
-        for row in chain.expirations or ():
-            yield from _expiration(row, chain, row.option_root_symbol, row.underlying_symbol)
 
 
 def _expiration(

@@ -180,15 +180,11 @@ def _query(query: Mapping[str, object]) -> dict[str, object]:
     for key, value in query.items():
         if value is not None:
             shown = [_scalar(item, key) for item in value] if is_array(value) else _scalar(value, key)
-            encoded[_query_key(key)] = shown
+            try:
+                encoded[quote(key, safe="[]")] = shown
+            except UnicodeEncodeError:
+                _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
     return encoded
-
-
-def _query_key(key: str) -> str:
-    try:
-        return quote(key, safe="[]")
-    except UnicodeEncodeError:
-        _refuse("not_text", "must have keys of valid Unicode, got a lone surrogate", "query")
 
 
 def _scalar(value: object, place: str) -> str:

@@ -6,6 +6,7 @@ import datetime as dt
 import email.utils
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -131,7 +132,10 @@ def read_error(
     if issubclass(kind, UnprocessableError) and decoded is not None:
         context["data"] = decoded.value
     elif issubclass(kind, UnprocessableError) and parsed is not None and parsed.data is not None:
-        context["data"] = _preview(operation, response, parsed.data)
+        context["data"] = parsed.data
+        with suppress(errors.ResponseDecodeError):
+            if operation is not None and operation.result is not None:
+                context["data"] = codec.decode(operation, response.body).value
     notes = [f"status {response.status}", *([f"code {code}"] if code else ())]
     if parsed is not None and parsed.left_out:
         notes.append(f"{parsed.left_out} further errors left out")
@@ -150,16 +154,6 @@ def read_error(
         headers=redact_headers(response.headers),
         **context,
     )
-
-
-def _preview(operation: Operation[Any] | None, response: Response, raw: object) -> object:
-    """Return the ``data`` beside an error as the model of a success, or raw if it does not fit."""
-    if operation is None or operation.result is None:
-        return raw
-    try:
-        return codec.decode(operation, response.body).value
-    except errors.ResponseDecodeError:
-        return raw
 
 
 def _unexpected(response: Response, base_url: str) -> str:
