@@ -112,7 +112,7 @@ def first_id(harness: Harness, target: str) -> str:
 def authorization_code(harness: Harness) -> str:
     query = {"client_id": harness.sim.client_id, "redirect_uri": harness.sim.redirect_uri, "response_type": "code"}
     return harness.sim.brokerage.state.authorization_server.authorize(
-        f"{harness.sim.auth_page_url}?{urlencode(query)}", harness.state.owner, harness.now
+        f"{harness.sim.auth_page_url}?{urlencode(query)}", harness.now
     ).rpartition("code=")[2]
 
 
