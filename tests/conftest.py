@@ -76,7 +76,7 @@ def leaving_no_task(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[
         before = asyncio.all_tasks()
         await test(**fixtures)
         await asyncio.sleep(0)
-        left = {task for task in asyncio.all_tasks() - before if "RequestHandler.start" not in repr(task)}
+        left = {task for task in asyncio.all_tasks() - before if "RequestHandler" not in repr(task)}
         assert not left, f"tasks left behind: {left}"
 
     return run
