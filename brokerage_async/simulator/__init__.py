@@ -14,15 +14,6 @@ from .simulator import Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run
 
 __all__ = [
-    "CONTROL_ROUTES",
-    "DeadlockError",
-    "Fault",
-    "Ledger",
-    "PricePath",
-    "PriceSource",
-    "RandomWalk",
-    "Simulator",
-    "VirtualTimeError",
-    "read_prices",
-    "run",
-]
+    "CONTROL_ROUTES", "DeadlockError", "Fault", "Ledger", "PricePath", "PriceSource", "RandomWalk", "Simulator",
+    "VirtualTimeError", "read_prices", "run",
+]  # fmt: skip

@@ -38,27 +38,10 @@ from .api.wire import RefusedError
 from .api.wire import html as html_page
 
 __all__ = [
-    "ConnectionAction",
-    "Fault",
-    "FaultPlan",
-    "after_html",
-    "after_status",
-    "body",
-    "delay",
-    "delay_after",
-    "drop_after",
-    "drop_before",
-    "garbage",
-    "hang",
-    "hang_after",
-    "html",
-    "parse",
-    "rate_limited",
-    "refuse",
-    "status",
-    "truncate",
-    "unauthorized",
-]
+    "ConnectionAction", "Fault", "FaultPlan", "after_html", "after_status", "body", "delay", "delay_after",
+    "drop_after", "drop_before", "garbage", "hang", "hang_after", "html", "parse", "rate_limited", "refuse",
+    "status", "truncate", "unauthorized",
+]  # fmt: skip
 
 
 class ConnectionAction(enum.Enum):
@@ -164,13 +147,8 @@ _PLAIN = {
     for fault in (refuse, drop_before, drop_after, hang, hang_after, truncate, garbage, rate_limited, unauthorized)
 }
 _STATUSES = range(200, 600)
-_NUMBERED: dict[str, Callable[[int], Fault]] = {
-    "status": status,
-    "after_status": after_status,
-    "html": html,
-    "after_html": after_html,
-}
-_TIMED: dict[str, Callable[[float], Fault]] = {"delay": delay, "delay_after": delay_after}
+_NUMBERED = {"status": status, "after_status": after_status, "html": html, "after_html": after_html}
+_TIMED = {"delay": delay, "delay_after": delay_after}
 _CALLED = re.compile(r"(?P<name>[a-z_]+)\((?P<value>[0-9]+(?:\.[0-9]+)?)\)")
 
 

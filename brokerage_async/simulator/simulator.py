@@ -29,8 +29,7 @@ from .recording import Snapshot, StateFile
 from .state import Settings
 from .streams.server import ACCOUNT_PATH, MARKET_PATH
 from .transports.http import LoopbackServer
-from .transports.memory import InMemoryTransport, Latency
-from .transports.pump import Pump
+from .transports.memory import InMemoryTransport, Latency, Pump
 
 if TYPE_CHECKING:
     from ..client import Client

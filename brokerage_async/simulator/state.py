@@ -24,7 +24,6 @@ from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
 from .api.wire import Dialect
 from .authorization_server import AuthorizationServer, QuoteTokens
-from .backtests import Backtests
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
 from .ledger import Ledger
@@ -34,7 +33,7 @@ from .market.equities import monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
-from .market.strategies import TrialRun
+from .market.strategies import Backtests, TrialRun
 from .trading.bookkeeping import Bookkeeping, Expirations
 from .trading.chances import Chances
 from .trading.complex_orders import ComplexOrderDesk

@@ -7,7 +7,7 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async.models import BacktestStatus, converter
-from brokerage_async.simulator.backtests import Backtest
+from brokerage_async.simulator.market.strategies import Backtest
 from tests.simulator.harness import Harness, strategy
 from tests.tables import for_each
 

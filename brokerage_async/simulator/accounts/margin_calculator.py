@@ -35,14 +35,6 @@ Holding = tuple[Instrument, Decimal]
 PriceOf = Callable[[Instrument], Decimal]
 
 
-@attrs.define
-class _Long:
-    """Long option and the part of it that does not cover a short option yet."""
-
-    instrument: Instrument
-    quantity: Decimal
-
-
 def merged(holdings: Iterable[Holding], trades: Iterable[Holding]) -> list[Holding]:
     """Return the holdings after trades."""
     after = {instrument.symbol: (instrument, quantity) for instrument, quantity in holdings}
@@ -77,7 +69,10 @@ def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: 
     Shares cover short options first, then long options that expire no earlier.
     """
     total = _ZERO
-    longs = [_Long(instrument, quantity) for instrument, quantity in held if quantity > 0]
+    longs: dict[Instrument, Decimal] = {}  # what covers nothing yet
+    for instrument, quantity in held:
+        if quantity > 0:
+            longs[instrument] = longs.get(instrument, _ZERO) + quantity
     for short, quantity in held:
         uncovered = -quantity
         covered = min(uncovered, shares // short.multiplier)
@@ -85,23 +80,17 @@ def _options(held: Iterable[Holding], price_of: PriceOf, spot: Decimal, shares: 
             shares -= covered * short.multiplier
             uncovered -= covered
         for long in longs:
-            paired = min(uncovered, long.quantity)
-            ends, covers_until = short.expires, long.instrument.expires
+            paired = min(uncovered, longs[long])
+            ends, covers_until = short.expires, long.expires
             if paired > 0 and ends is not None and covers_until is not None and covers_until >= ends:
-                total += paired * _spread_loss(long.instrument, short, price_of)
-                long.quantity -= paired
+                distance = (long.strike or _ZERO) - (short.strike or _ZERO)
+                width = distance if short.option_type is OptionType.CALL else -distance
+                loss = max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
+                total += paired * loss  # the most that the spread can still lose
+                longs[long] -= paired
                 uncovered -= paired
         total += max(_ZERO, uncovered) * UNCOVERED * spot * short.multiplier
-    return total + sum(
-        (long.quantity * price_of(long.instrument) * long.instrument.multiplier for long in longs), _ZERO
-    )
-
-
-def _spread_loss(long: Instrument, short: Instrument, price_of: PriceOf) -> Decimal:
-    """Return the maximum further loss of one vertical spread."""
-    distance = (long.strike or _ZERO) - (short.strike or _ZERO)
-    width = distance if short.option_type is OptionType.CALL else -distance
-    return max(_ZERO, max(_ZERO, width) + price_of(long) - price_of(short)) * short.multiplier
+    return total + sum((left * price_of(long) * long.multiplier for long, left in longs.items()), _ZERO)
 
 
 @attrs.frozen(kw_only=True)

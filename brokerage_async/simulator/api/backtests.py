@@ -31,9 +31,8 @@ from ..._generated.models import (
 )
 from ..._values import aware
 from ...protocol.response import Response
-from ..backtests import Backtest
 from ..market.calendar import CALENDARS, local_date, local_epoch
-from ..market.strategies import HeldLeg, Strategies, problems_of
+from ..market.strategies import Backtest, HeldLeg, Strategies, problems_of
 from ..state import State
 from .handlers import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, timestamp

@@ -20,7 +20,7 @@ from ...protocol.request import Request
 from ...protocol.response import Response
 from ..accounts.accounts import Customer
 from ..actions import ACTIONS
-from ..authorization_server import AUTH_PAGE, Identity
+from ..authorization_server import AUTH_PAGE
 from ..faults import ConnectionAction, Fault, FaultPlan
 from ..ledger import Ledger, RequestRecord
 from ..market.quotes import PriceSource
@@ -269,7 +269,14 @@ class Brokerage:
         authorization = headers.get("authorization")
         is_open = operation is not None and (operation.scope is None or (operation.is_public and authorization is None))
         if not is_open:
-            customer = self._authenticate(operation, authorization, arrival.now).customer
+            scheme, _, token = (authorization or "").partition(" ")
+            is_bearer, server = scheme.lower() == "bearer", self.state.authorization_server
+            identity = server.identify(token.strip(), arrival.now) if is_bearer else None
+            if identity is None:
+                raise RefusedError(401, "unauthorized", "Access token is missing, invalid or expired")
+            if operation is not None and operation.scope not in identity.scopes:
+                raise RefusedError.not_permitted(f"The token lacks the scope {operation.scope}")
+            customer = identity.customer
         if operation is None or (operation.production_only and self.settings.environment != "production"):
             methods = [] if operation is not None else self._router.methods(arrival.path)
             if not methods:
@@ -294,15 +301,6 @@ class Brokerage:
         )
         arrival.record.processed = True
         return self._handlers[operation.name](parsed)
-
-    def _authenticate(self, operation: Operation[Any] | None, authorization: str | None, now: float) -> Identity:
-        scheme, _, token = (authorization or "").partition(" ")
-        identity = self.state.authorization_server.identify(token.strip(), now) if scheme.lower() == "bearer" else None
-        if identity is None:
-            raise RefusedError(401, "unauthorized", "Access token is missing, invalid or expired")
-        if operation is not None and operation.scope not in identity.scopes:
-            raise RefusedError.not_permitted(f"The token lacks the scope {operation.scope}")
-        return identity
 
     def _is_within_rate_limit(self, arrival: _Arrival) -> bool:
         """Return whether the sliding windows, for all requests and for this operation, admit this one.

@@ -47,7 +47,7 @@ class Orders(Handlers):
     def submit(self, request: ParsedRequest) -> Response:
         """Accept an order."""
         result = self._order_desk.submit(self._access.account(request), request.body, request.now)
-        self._record_order(request, result.order)
+        _record(request, result.order)
         return item(result.wire(self._dialect), request.context, 201)
 
     def edit_dry_run(self, request: ParsedRequest) -> Response:
@@ -64,12 +64,10 @@ class Orders(Handlers):
         """Replace a working order by a new one."""
         self._check_edit(request)
         new = self._order_desk.replace(self._order(request), request.body, request.now)
-        self._record_order(request, new)
+        _record(request, new)
         return item(order_json(new, self._dialect), request.context)
 
-    def edit(self, request: ParsedRequest) -> Response:
-        """Edit a working order, which also creates a new one."""
-        return self.replace(request)
+    edit = replace  # which also creates a new order
 
     def cancel(self, request: ParsedRequest) -> Response:
         """Request the cancellation of an order."""
@@ -117,11 +115,6 @@ class Orders(Handlers):
         if misplaced and self._has("edits_take_no_legs"):
             raise RefusedError.invalid([ErrorDetailWire(domain=name, reason="is not taken") for name in misplaced])
 
-    def _record_order(self, request: ParsedRequest, order: Order) -> None:
-        request.record.order_ids += (str(order.number),)
-        if order.terms.external_identifier is not None:
-            request.record.external_identifiers += (order.terms.external_identifier,)
-
     def _matching(self, request: ParsedRequest, orders: Iterable[Order]) -> Iterator[Order]:
         """Yield the orders that pass every filter of the query."""
         query = request.query
@@ -163,6 +156,12 @@ class Orders(Handlers):
         return self._page(request, self._matching(request, self._order_store.of([account])))
 
 
+def _record(request: ParsedRequest, order: Order) -> None:
+    request.record.order_ids += (str(order.number),)
+    if order.terms.external_identifier is not None:
+        request.record.external_identifiers += (order.terms.external_identifier,)
+
+
 def _require_start(request: ParsedRequest) -> None:
     """Raise a 400 error if the interface version demands a range and the request has none."""
     needed = "order_searches_need_a_start" in request.behaviours
@@ -194,9 +193,7 @@ class ComplexOrders(Handlers):
         accepted = self._desk.accept(result, request.now)
         wire.complex_order = accepted.wire(self._dialect)
         for order in accepted.members:
-            request.record.order_ids += (str(order.number),)
-            if order.terms.external_identifier is not None:
-                request.record.external_identifiers += (order.terms.external_identifier,)
+            _record(request, order)
         return item(wire, request.context, 201)
 
     def cancel(self, request: ParsedRequest) -> Response:

@@ -82,6 +82,7 @@ MAX_ADVANCE: float = 31 * 86400.0
 _CLOCK, _PRICE, _ORDER = "/clock", "/prices/{symbol}", "/orders/{order_id}"
 _FAULTS, _ORDERS, _STATUS = list[views.FaultRule], list[views.OrderView], views.OrderStatusChoice
 _TIME, _QUOTE, _RATE = views.ClockView, views.PriceView, views.RateLimit
+_REJECT, _SENT, _ANSWER = views.RejectOrder, views.SentRequest, views.SentAnswer
 CONTROL_ROUTES: tuple[Route, ...] = (
     Route("GET", "/state", "state", "Everything at a glance.", views.StateView),
     Route("GET", _CLOCK, "clock", "Simulated time.", _TIME),
@@ -95,27 +96,13 @@ CONTROL_ROUTES: tuple[Route, ...] = (
     Route("PUT", "/rate-limit", "set_rate_limit", "Limit the requests per second.", _RATE, _RATE),
     Route("GET", "/orders", "orders", "Newest orders of the owner.", _ORDERS),
     Route("POST", f"{_ORDER}/fill", "fill_order", "Fill an order, whole or in part.", _ORDERS, views.FillOrder),
-    Route(
-        "POST",
-        f"{_ORDER}/reject",
-        "reject_order",
-        "Reject a live order, or one on its way.",
-        _ORDERS,
-        views.RejectOrder,
-    ),
+    Route("POST", f"{_ORDER}/reject", "reject_order", "Reject a live order, or one on its way.", _ORDERS, _REJECT),
     Route("POST", f"{_ORDER}/expire", "expire_order", "Expire a working order.", _ORDERS),
     Route("POST", f"{_ORDER}/remove", "remove_order", "Remove an order as an administrator.", _ORDERS, _STATUS),
     Route("POST", f"{_ORDER}/hold", "hold_order", "Keep an order, or all (*), in a status.", _ORDERS, _STATUS),
     Route("POST", f"{_ORDER}/release", "release_order", "Let an order, or all (*), go on.", _ORDERS),
     Route("GET", "/ledger", "ledger", "Newest requests and transitions of orders.", views.LedgerView),
-    Route(
-        "POST",
-        "/requests",
-        "send",
-        "Send a request to the brokerage as its owner.",
-        views.SentAnswer,
-        views.SentRequest,
-    ),
+    Route("POST", "/requests", "send", "Send a request to the brokerage as its owner.", _ANSWER, _SENT),
     Route("POST", "/tokens/expire", "expire_tokens", "Invalidate all access tokens."),
     Route("POST", "/tokens/revoke", "revoke", "Delete the owner's grant."),
 )
@@ -243,17 +230,9 @@ def _error(status: int, code: str, message: str) -> tuple[int, bytes]:
 
 
 _JSON = "application/json"
-_ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-        }
-    },
-}
+_STRING = {"type": "string"}
+_ENTRY = {"type": "object", "required": ["code", "message"], "properties": {"code": _STRING, "message": _STRING}}
+_ERROR = {"type": "object", "required": ["error"], "properties": {"error": _ENTRY}}
 
 _ERROR_CONTENT = {_JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
 _ERRORS = {

@@ -143,8 +143,7 @@ class FutureOptionChain:
     @cached_property
     def table(self) -> RowTable[ListedOption]:
         """Rows of the options. Fields shared within one expiration are rendered once."""
-        shared = dumps(_of_product(self.product))
-        common = {one: _joined(dumps(self._of_expiration(one)), shared) for one in self.expirations}
+        common = {one: dumps(self._of_expiration(one)) for one in self.expirations}
 
         def rendered(option: ListedOption) -> msgspec.Raw:
             own = FutureOptionWire(
@@ -171,6 +170,25 @@ class FutureOptionChain:
             days_to_expiration=(day - self._today).days,
             is_primary_deliverable=expiration.contract == contract_after(self.product, self._today),
             future_option_product=expiration.option_product.row(),
+            root_symbol=f"/{self.product.code}",
+            product_code=self.product.code,
+            exchange=self.product.exchange,
+            exercise_style="European",
+            is_vanilla=True,
+            active=True,
+            is_closing_only=False,
+            is_confirmed=True,
+            is_exercisable_weekly=True,
+            last_trade_time="0",
+            settlement_type="Future",
+            display_factor="0.01",
+            strike_factor="1.0",
+            future_price_ratio="1.0",
+            multiplier="1.0",
+            notional_value=_notional(self.product),
+            underlying_count="1.0",
+            security_exchange="2",
+            sx_id="0",
         )
 
     @cached_property
@@ -234,30 +252,6 @@ def _tick(product: FutureProduct) -> Decimal:
 
 def _notional(product: FutureProduct) -> str:
     return f"{product.tick * product.multiplier:f}"
-
-
-def _of_product(product: FutureProduct) -> FutureOptionWire:
-    return FutureOptionWire(
-        root_symbol=f"/{product.code}",
-        product_code=product.code,
-        exchange=product.exchange,
-        exercise_style="European",
-        is_vanilla=True,
-        active=True,
-        is_closing_only=False,
-        is_confirmed=True,
-        is_exercisable_weekly=True,
-        last_trade_time="0",
-        settlement_type="Future",
-        display_factor="0.01",
-        strike_factor="1.0",
-        future_price_ratio="1.0",
-        multiplier="1.0",
-        notional_value=_notional(product),
-        underlying_count="1.0",
-        security_exchange="2",
-        sx_id="0",
-    )
 
 
 def future_option_instrument(symbol: str) -> Instrument | None:

@@ -13,7 +13,6 @@ from ..api.order_wires import order_json
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
 from ..market.instrument import Instrument
-from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
 from ..state import State
 from ..trading.orders import Order
@@ -61,7 +60,11 @@ class StreamServer:
         state.prices.on_price(self._price_changed)
         state.alert_monitor.on_change(self._alert_changed)
         state.bookkeeping.on_cash(self._cash_moved)
-        state.public_watchlists.on_change(self._watchlist_published)
+        state.public_watchlists.on_change(
+            lambda one, now: self._send_to_subscribers(
+                "public-watchlists-subscribe", "PublicWatchlists", self._views.watchlist(one), now
+            )
+        )
 
     def open(self, path: str, now: float) -> Session | None:
         """Return a new session for a path, None for an unknown one."""
@@ -201,9 +204,6 @@ class StreamServer:
             account.number, "ExternalTransaction", data, at
         ))  # fmt: skip
         self._balance_changed(account, now)
-
-    def _watchlist_published(self, one: PublicWatchlist, now: float) -> None:
-        self._send_to_subscribers("public-watchlists-subscribe", "PublicWatchlists", self._views.watchlist(one), now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
         data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it

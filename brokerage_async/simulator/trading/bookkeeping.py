@@ -127,13 +127,14 @@ class Expirations:
         if expires_at is None or instrument.symbol in self._awaited:
             return
         self._awaited.add(instrument.symbol)
-        self._event_queue.at(max(now, expires_at), lambda at: self._settle(instrument, at))
 
-    def _settle(self, instrument: Instrument, now: float) -> None:
-        self._awaited.discard(instrument.symbol)
-        for account in self._accounts.all():
-            if held := account.held(instrument.symbol):
-                self._end(account, instrument, held, now)
+        def settle(at: float) -> None:
+            self._awaited.discard(instrument.symbol)
+            for account in self._accounts.all():
+                if held := account.held(instrument.symbol):
+                    self._end(account, instrument, held, at)
+
+        self._event_queue.at(max(now, expires_at), settle)
 
     def _end(self, account: Account, instrument: Instrument, held: Decimal, now: float) -> None:
         """End a position: by its value in cash, or by delivery of the option's underlying."""

@@ -71,7 +71,18 @@ class ComplexOrder:
         self.orders = [new if order is old else order for order in self.orders]
 
     def wire(self, dialect: Dialect) -> ComplexOrderWire:
-        """Return the complex order as a wire struct."""
+        """Return the complex order as a wire struct. The identifiers of related orders are strings in either form."""
+        related = [
+            RelatedOrderWire(
+                id=str(order.number),
+                complex_order_id=str(self.number),
+                complex_order_tag=order.tag,
+                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
+                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                status=order.status,
+            )
+            for order in self.related
+        ]
         return ComplexOrderWire(
             id=dialect.identifier(self.number or None),
             account_number=self.account.number,
@@ -82,19 +93,7 @@ class ComplexOrder:
             terminal_at=timestamp(self.terminal_at),
             orders=[order_wire(order, dialect) for order in self.orders],
             trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
-            related_orders=[self._related(order) for order in self.related],
-        )
-
-    def _related(self, order: Order) -> RelatedOrderWire:
-        """Return a related order, whose identifiers are strings in either form."""
-        replaces, replaced_by = number_of(order.replaces), number_of(order.replaced_by)
-        return RelatedOrderWire(
-            id=str(order.number),
-            complex_order_id=str(self.number),
-            complex_order_tag=order.tag,
-            replaces_order_id=None if replaces is None else str(replaces),
-            replacing_order_id=None if replaced_by is None else str(replaced_by),
-            status=order.status,
+            related_orders=related,
         )
 
 

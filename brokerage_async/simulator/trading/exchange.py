@@ -160,9 +160,7 @@ class Exchange:
         may_fill = by_user and order.number in self._live and self._has("fills_after_cancel_requests")
         if not may_fill:
             self._withdraw(order)
-        self._order_store.move(order, OrderStatus.CANCEL_REQUESTED, now)
-        late = self._chances.delay("cancels_confirmed_late", order)
-        self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
+        self._request_end(order, OrderStatus.CANCEL_REQUESTED, now)
         beaten = self._chances.delay("fills_after_cancel_requests", order)
         if may_fill and beaten is not None:
             self._schedule(order, "beaten", now + beaten, self._beat)
@@ -183,7 +181,11 @@ class Exchange:
         if not order.is_at_exchange:
             self._order_store.move(order, OrderStatus.CANCELLED, now)
             return
-        self._order_store.move(order, OrderStatus.REPLACE_REQUESTED, now)
+        self._request_end(order, OrderStatus.REPLACE_REQUESTED, now)
+
+    def _request_end(self, order: Order, status: OrderStatus, now: float) -> None:
+        """Ask for the end of an order at the exchange, which confirms it later."""
+        self._order_store.move(order, status, now)
         late = self._chances.delay("cancels_confirmed_late", order)
         self._schedule(order, "confirm", now + (late or self._delay(order, _CONFIRM)), self._confirmed)
 

@@ -18,7 +18,7 @@ from ..api.wire import RefusedError, dated
 from ..clock import Clock
 from ..faults import ConnectionAction
 from ..streams.session import Session
-from .pump import Pump
+from .memory import Pump
 
 
 def _without_request(record: logging.LogRecord) -> bool:
@@ -128,7 +128,7 @@ async def listen(
 
 
 class LoopbackServer:
-    """HTTP server for a brokerage on one port."""
+    """HTTP server for a brokerage on one port; ``has_listened`` once it was started, so that its address is known."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class LoopbackServer:
         self._names = frozenset(name.lower() for name in (*names, host))
         self._bound = host
         self._runner: web.ServerRunner | None = None
-        self._has_listened = False
+        self.has_listened: bool = False
         self._answering: set[asyncio.Task[object]] = set()
 
     @property
@@ -158,11 +158,6 @@ class LoopbackServer:
         """Address of the server."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
-
-    @property
-    def has_listened(self) -> bool:
-        """Whether it was started before, so that its address is known."""
-        return self._has_listened
 
     async def start(self) -> None:
         """Listen.
@@ -172,7 +167,7 @@ class LoopbackServer:
         self._runner = await listen(self._answer, self._host, self._port)
         # 127.1 and other names of the loopback interface resolved
         self._bound, self._port = self._runner.addresses[0][:2]
-        self._has_listened = True
+        self.has_listened = True
 
     async def stop(self) -> None:
         """Stop listening and drop every connection."""

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.transports.pump import Pump
+from brokerage_async.simulator.transports.memory import Pump
 from tests.stream.world import SMALL
 
 pytestmark = pytest.mark.virtual_time
