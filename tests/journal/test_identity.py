@@ -97,6 +97,7 @@ async def test_order_that_shows_no_identifier_is_known_by_everything_else(journa
             check_unnamed(await place(account, make(f"{kind} left")))
             assert ids[2] == ids[3]
             assert len(set(ids)) == 3 == sim.ledger.count(f"{name}.submit")
+            sim.clock.advance(5)  # an order in flight cannot be cancelled yet
             change = await (entry.cancel if kind == "place" else entry.cancel_complex)(account, ids[0])
             assert change.outcome is ChangeOutcome.APPLIED
 
