@@ -64,8 +64,9 @@ class OptionChain:
                 for each in _expiration(row, chain, row.option_root_symbol, row.underlying_symbol)
             ]
         else:
+            given: Any = rows
             is_one = isinstance(rows, NestedOptionChain) or not isinstance(rows, Iterable)
-            chains: list[Any] = [rows] if is_one else list(rows)
+            chains: list[Any] = [given] if is_one else list(given)
             if others := [each for each in chains if not isinstance(each, NestedOptionChain)]:
                 raise InvalidRequestError(f"rows must be nested option chains, got {type(others[0]).__name__}")
             if len(names := {chain.underlying_symbol for chain in chains}) > 1:

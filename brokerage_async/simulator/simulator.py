@@ -181,7 +181,13 @@ class Simulator(Controls):
         self._file = file = None if state is None else StateFile(state)
         try:
             if file is not None:
-                options = {"environment": environment, "seed": seed, "sizes": sizes, "cash": cash, "wire": wire}
+                options: dict[str, Any] = {
+                    "environment": environment,
+                    "seed": seed,
+                    "sizes": sizes,
+                    "cash": cash,
+                    "wire": wire,
+                }
                 options |= {"without": sorted(left_out), "customers": customers, "redirect_uris": redirect_uris}
                 shown = {name: str(value) for name, value in options.items()}
                 start = datetime.fromisoformat(file.check_settings({"start": start.isoformat(), **shown})["start"])
