@@ -20,6 +20,7 @@ __all__ = [
     "Event",
     "EventObserver",
     "FeedLag",
+    "FillSeen",
     "Observer",
     "ObserverList",
     "OpenTelemetryMetrics",
@@ -107,7 +108,20 @@ class FeedLag:
     lag: float
 
 
-Event = TokenRequest | PollStarted | FeedLag
+@attrs.frozen(kw_only=True)
+class FillSeen:
+    """A fill of a watcher of fills, when it is first seen.
+
+    Attributes:
+        source: ``orders``, or ``transactions`` for one that no list of orders shows.
+        delay: seconds since its execution, by the clock of the service, at least 0.
+    """
+
+    source: str
+    delay: float
+
+
+Event = TokenRequest | PollStarted | FeedLag | FillSeen
 """Events beside the attempts of calls."""
 
 Observer = Callable[[Attempt], object]
@@ -189,6 +203,7 @@ class OpenTelemetryMetrics:
         self._tokens = meter.create_counter("brokerage.token.requests", "{request}", "Requests for access tokens")
         self._lateness = meter.create_histogram("brokerage.poll.lateness", "s")
         self._lags = meter.create_histogram("brokerage.feed.lag", "s")
+        self._fills = meter.create_histogram("brokerage.fill.delay", "s")
 
     def __call__(self, attempt: Attempt) -> None:
         """Record an attempt."""
@@ -209,3 +224,5 @@ class OpenTelemetryMetrics:
                 self._lateness.record(lateness, {"watcher": watcher})
             case FeedLag(feed=feed, group=group, lag=lag):
                 self._lags.record(lag, {"feed": feed, "group": group})
+            case FillSeen(source=source, delay=delay):
+                self._fills.record(delay, {"source": source})

@@ -5,6 +5,8 @@
 
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
+from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
+from .fills import FillWatcher
 from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
 from .orders import LiveFilters, is_complete, is_terminal
@@ -19,6 +21,11 @@ __all__ = [
     "BalanceKey",
     "Change",
     "ChangeKind",
+    "Discrepancy",
+    "DiscrepancyKind",
+    "Fill",
+    "FillKind",
+    "FillWatcher",
     "LiveFilters",
     "MarketHours",
     "MarketKind",

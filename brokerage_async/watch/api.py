@@ -12,13 +12,14 @@ from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
-from .._generated.operations import ORDERS_LIVE, ORDERS_SEARCH
+from .._generated.operations import ORDERS_LIST_LIVE, ORDERS_LIVE, ORDERS_SEARCH
 from ..errors import LIST_CHANGED, ConfigurationError, DeadlineExceededError, ResponseDecodeError
 from ..protocol.validation.requests import check, is_array
 from .codec import ItemCodec
 from .cursor import Cursor, OnError
 from .diff import state_of
 from .feed import Connected, Doorbells, Feed, Feeds, utc_now
+from .fills import FILLS, FillCursor, FillReader, FillWatcher
 from .lists import (
     ALERTS,
     BALANCES,
@@ -224,6 +225,55 @@ class Watch:
             message = f"order {order_id} was not terminal within {timeout:g} s"
             raise DeadlineExceededError(message, maybe_processed=False, operation=ORDERS_LIVE.name) from None
 
+    def fills(
+        self,
+        account_numbers: Sequence[str],
+        *,
+        interval: float | Pacing = 2.0,
+        push: bool = False,
+        state: WatchState | None = None,
+        on_error: OnError | None = None,
+    ) -> FillWatcher:
+        """Watch the executions of several accounts: every `Fill` once, whichever program placed its order.
+
+        Corrections and busts are fills of their own kind. What does not add up is a `Discrepancy`::
+
+            async with client.watch.fills([account], push=True, state=SqliteState("fills.db")) as fills:
+                async for fill in fills:
+                    async with fill:  # acknowledged at the end of the block
+                        print(fill.kind, fill.symbol)
+
+        Fills come from the lists of orders, new ones of an order in the order of their times. A few seconds after the
+        last one, and every minute, they are compared with transactions and positions. A fill that only transactions
+        show is reported after 30 seconds. Reversed transactions are busts or corrections.
+
+        Without a state, or with an empty one, it begins with now: the time of this call, by the service's clock. With a
+        state it begins with what is not acknowledged, and a restart searches the orders since then. Fills are
+        remembered while their order works and for 5 days after it, in which they may be corrected or busted.
+
+        Args:
+            account_numbers: the accounts. Each is polled on its own, see `positions`.
+            interval: seconds between polls of the orders, or a pacing function such as `market_hours`.
+            push: as in `WatchOptions`.
+            state: as in `WatchOptions`.
+            on_error: called with every transient failure. Default: a logged warning.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid, or no event loop is running.
+
+        Raises (while iterating):
+            as `orders` does. Failures to read positions or transactions are only reported to ``on_error``.
+        """
+        accounts = check_accounts(account_numbers, ORDERS_LIST_LIVE)
+        schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, FillCursor]()
+        for account in accounts:
+            reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
+            read = partial(_read_fills, reader)
+            make = self._feed_of(FILLS, ("fills", account, reader), read, (account,))  # each watcher has its own
+            parts[account] = FillCursor(make(schedule, push), reader)
+        name = self._feeds.identity("fills", accounts=sorted(accounts))
+        return FillWatcher(parts, on_error=on_error, state=state, name=name)
+
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
         """Watch the user's quote alerts, keyed by ``alert_external_id``.
 
@@ -405,6 +455,10 @@ class Watch:
         name = ("orders", str(customer_id), accounts, _given(filters))
         read = self._feed_of(ORDERS, name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
         return read(schedule, push)
+
+
+async def _read_fills(reader: FillReader, _: Endpoints) -> Any:
+    return await reader.read()
 
 
 def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:

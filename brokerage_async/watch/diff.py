@@ -5,14 +5,16 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import attrs
 
 from ..errors import ConfigurationError
 
 __all__ = [
+    "SILENT",
     "UNCHANGED",
+    "Acknowledgeable",
     "AlertKind",
     "Change",
     "ChangeKind",
@@ -55,8 +57,45 @@ class AlertKind(enum.StrEnum):
     DISMISSED = "dismissed"
 
 
+SILENT: Final = "silent"
+"""Kind of a change that a watcher records without reporting it: acknowledged as soon as it is stored."""
+
+
 @attrs.frozen(kw_only=True)
-class Change(Generic[T]):
+class Acknowledgeable:
+    """A report of a watcher, which its consumer acknowledges.
+
+    Attributes:
+        idempotency_key: of a watcher with a state, equal for every report of the same thing, before and after a crash.
+    """
+
+    idempotency_key: str | None = None
+    _acknowledge: Callable[[], Awaitable[None]] | None = attrs.field(
+        default=None, alias="acknowledge", eq=False, repr=False
+    )
+
+    async def ack(self) -> None:
+        """Record durably that the consumer is done with it. It is not reported again.
+
+        Repeating it is harmless, and so is calling it without a state. The next change of the same key is reported only
+        after this. When it is cancelled, the change is either still acknowledged or reported again.
+
+        Raises:
+            WatchStateError: the state cannot be written. The call may be repeated.
+        """
+        if self._acknowledge is not None:
+            await self._acknowledge()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            await self.ack()
+
+
+@attrs.frozen(kw_only=True)
+class Change(Acknowledgeable, Generic[T]):
     """One item that was added, changed or removed.
 
     Attributes:
@@ -75,29 +114,6 @@ class Change(Generic[T]):
     before: T | None
     after: T | None
     at: datetime
-    idempotency_key: str | None = None
-    _acknowledge: Callable[[], Awaitable[None]] | None = attrs.field(
-        default=None, alias="acknowledge", eq=False, repr=False
-    )
-
-    async def ack(self) -> None:
-        """Record durably that the consumer is done with it. It is not reported again.
-
-        Repeating it is harmless, and so is calling it without a state. The next change of the same key is reported only
-        after this. When it is cancelled, the change is either still acknowledged or reported again.
-
-        Raises:
-            WatchStateError: the state cannot be written. The call may be repeated.
-        """
-        if self._acknowledge is not None:
-            await self._acknowledge()
-
-    async def __aenter__(self) -> Change[T]:
-        return self
-
-    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None:
-            await self.ack()
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from .._arguments import running_loop
 from ..errors import ConfigurationError
 from .codec import ItemCodec
 from .cursor import Source
-from .diff import Change, change_of
+from .diff import SILENT, Change, change_of
 from .state import StoredChange, WatchState, WatchStateError
 
 __all__ = ["Durable", "GroupCommit"]
@@ -88,6 +88,7 @@ class Durable(Generic[T]):
         self._entries: dict[int, Entry[T]] = {}
         self._due: deque[Entry[T]] = deque()
         self._unwritten: list[Entry[T]] = []
+        self._silent: set[int] = set()
         self._beginning: dict[str, dict[str, bytes]] = {}
         self._writing: asyncio.Task[None] | None = None
         self._acknowledgements = GroupCommit(self._settle, self._is_unsettled)
@@ -103,7 +104,7 @@ class Durable(Generic[T]):
     @property
     def needs_writing(self) -> bool:
         """True if `write` has something to do before the next change can be reported."""
-        return self._identity is None or bool(self._unwritten or self._beginning)
+        return self._identity is None or bool(self._unwritten or self._beginning or self._silent)
 
     def take(self) -> Change[T] | None:
         """Return the next stored change. Otherwise take new ones from the source, to be stored by `write`."""
@@ -176,8 +177,12 @@ class Durable(Generic[T]):
         self._unwritten.append(entry)
 
     def _deliver(self) -> None:
-        """Make stored changes due, of each key the first."""
-        self._due.extend(entry for entry in self._unwritten if self._open[entry.key][0] is entry)
+        """Make stored changes due, of each key the first. A silent one, which its key has alone, is settled next."""
+        for entry in self._unwritten:
+            if entry.change.kind == SILENT:
+                self._silent.add(entry.stored.sequence)
+            elif self._open[entry.key][0] is entry:
+                self._due.append(entry)
         self._unwritten.clear()
 
     async def _read(self) -> None:
@@ -204,6 +209,9 @@ class Durable(Generic[T]):
         for part in beginning:
             del self._beginning[part]
         self._deliver()
+        if self._silent:
+            await self._settle(self._silent)
+            self._silent = set()
 
     async def _acknowledge(self, sequence: int) -> None:
         """Record that the consumer is done with a change."""

@@ -1,0 +1,253 @@
+"""The watcher of fills: reads the lists of an account for its `Ledger`, and reports every execution once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from datetime import datetime, timedelta
+from operator import attrgetter
+from typing import Any, Final, Literal, Self
+
+import attrs
+import msgspec
+
+from .._arguments import running_loop
+from .._generated.endpoints import Endpoints
+from .._generated.models import Order
+from .._generated.operations import ORDERS_LIST
+from ..errors import LIST_CHANGED, NotFoundError, ResponseDecodeError
+from ..observers import FillSeen
+from .codec import DAMAGED, ItemCodec, key_text
+from .cursor import Cursor, OnError
+from .diff import SILENT, UNCHANGED, Change, Unchanged
+from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
+from .feed import Feed
+from .lists import Listing
+from .poll import AccountsWatcher
+from .state import StoredChange, WatchState, WatchStateError
+
+__all__ = ["FILLS", "FillCodec", "FillCursor", "FillReader", "FillWatcher"]
+
+QUIET_SECONDS: Final = 5.0
+"""Seconds without news after which positions and transactions are read."""
+
+CHECK_INTERVAL: Final = 60.0
+"""Seconds between two comparisons while there is no news."""
+
+RECHECK_INTERVAL: Final = 10.0
+"""Seconds until something that does not add up is compared again, or a failed comparison is repeated."""
+
+ROWS: Final = 2000
+"""Transactions per page, the maximum that is published."""
+
+
+def _events(change: Change[Item]) -> Iterable[Change[Any]]:
+    """Turn the change of an item into one for each fill or discrepancy to report, or into a silent one."""
+    before, after = change.before, change.after
+    events: Iterable[Fill | Discrepancy] = ()
+    if isinstance(after, Discrepancy):
+        events = (after,)
+    elif isinstance(after, Execution):
+        events = after.events[len(before.events) if isinstance(before, Execution) else after.skipped :]
+    return [attrs.evolve(change, kind=each.kind, before=each) for each in events] or [
+        attrs.evolve(change, kind=SILENT, before=None)
+    ]
+
+
+FILLS: Final[Listing[Any]] = Listing(
+    name="fills",
+    events=frozenset({"Order", "ComplexOrder"}),
+    key=attrgetter("key"),
+    item_type=object,
+    derive=_events,
+)
+
+
+class FillCodec(ItemCodec[Any]):
+    """Changes of `_events` as JSON: ``before`` is the event to report, ``after`` the item as it is then."""
+
+    def __init__(self) -> None:
+        super().__init__(FILLS.key)
+
+    def encode_position(self, key: Any, position: Item) -> tuple[str, bytes]:
+        """Return the stored form of an item, with its key."""
+        return key_text(key), msgspec.json.encode(position)
+
+    def decode_position(self, key: str, data: bytes) -> tuple[Any, Item]:
+        """Return a stored item, with its key."""
+        types: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
+        try:
+            name = tuple(msgspec.json.decode(key, type=list[str]))
+            return name, msgspec.json.decode(data, type=types[name[1]])
+        except (msgspec.DecodeError, LookupError) as error:
+            reason = type(error).__name__
+            raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
+
+    def store(self, change: Change[Any], sequence: int) -> StoredChange:
+        """Return the stored form of a change."""
+        before, after = (None if each is None else msgspec.json.encode(each) for each in (change.before, change.after))
+        key, at = key_text(change.key), change.at.isoformat()
+        return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
+
+    def restore(self, stored: StoredChange) -> Change[Any]:
+        """Return a stored change."""
+        key, after = tuple(msgspec.json.decode(stored.key)), None
+        if stored.after is not None:
+            key, after = self.decode_position(stored.key, stored.after)
+        event: type[Fill | Discrepancy] = Discrepancy if key[1] == "discrepancy" else Fill
+        before = None if stored.before is None else msgspec.json.decode(stored.before, type=event)
+        at = datetime.fromisoformat(stored.at)
+        return Change(kind=stored.kind, key=key, before=before, after=after, at=at)
+
+
+class FillReader:
+    """Reads what the ledger of an account needs: its orders with each poll, the other witnesses after quiet moments.
+
+    Args:
+        endpoints: make the calls.
+        account_number: the account.
+        now: the clock of the service.
+        on_event: called for each new fill.
+
+    Attributes:
+        ledger: the executions of the account.
+        on_failure: called with the failures of comparisons, which do not delay the next fill.
+    """
+
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        account_number: str,
+        *,
+        now: Callable[[], datetime],
+        on_event: Callable[[FillSeen], object],
+    ) -> None:
+        self.ledger = Ledger(account_number)
+        self.on_failure: OnError = lambda _: None
+        self._api = endpoints
+        self._account = account_number
+        self._now = now
+        self._on_event = on_event
+        self._created = running_loop().time()
+        self._check_at = self._created
+        self._read_at: datetime | None = None
+        self._reported: list[Item] | None = None
+        self._absent: set[str] = set()
+
+    async def read(self) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+        """Return the items of the ledger after one more poll."""
+        await self._observe()
+        clock = running_loop().time
+        if clock() >= self._check_at:
+            try:
+                settled = await self._check()
+            except Exception as error:
+                self.on_failure(error)
+                settled = False
+            self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))
+        items = self.ledger.items()
+        if items == self._reported:
+            return UNCHANGED
+        self._reported = items
+        return items
+
+    async def _observe(self) -> bool:
+        """Read the orders. Return whether they show something new."""
+        orders = await self._api.orders.list_live(self._account).collect()
+        now, books, last = self._now(), self.ledger.books, self._read_at
+        if books is not None and (last is None or last.date() != now.date()):  # what the list of today has lost
+            since = min(books.search_from, books.horizon.date()) if last is None else books.search_from
+            pager = self._api.orders.list(self._account, start_date=since - timedelta(days=1))
+            found = {order.id: order for order in await pager.collect()}
+            if pager.disagreement is not None:  # an order may have slipped by: look again
+                raise ResponseDecodeError(pager.disagreement, operation=ORDERS_LIST.name, code=LIST_CHANGED)
+            orders = list({**found, **{order.id: order for order in orders}}.values())
+        self._read_at = now
+        return self._take(orders, whole=True)
+
+    def _take(self, orders: Iterable[Order], *, whole: bool) -> bool:
+        clock, now = running_loop().time(), self._now()
+        began = now - timedelta(seconds=clock - self._created)
+        news = self.ledger.observe(orders, now, began, whole=whole)
+        self._announce(news, "orders", now)
+        return bool(news)
+
+    async def _check(self) -> bool:
+        """Compare all witnesses, if the moment is quiet. Return whether everything adds up."""
+        books = self.ledger.books
+        assert books is not None
+        since = books.horizon.date() - timedelta(days=1)
+        positions = await self._api.positions.list(self._account, net_positions=True)
+        rows = await self._api.transactions.list(self._account, start_date=since, per_page=ROWS).collect()
+        if await self._observe():
+            return False
+        for order_id in self.ledger.strangers(rows) - self._absent:
+            try:
+                self._take([await self._api.orders.get(self._account, order_id)], whole=False)
+            except NotFoundError:
+                self._absent.add(order_id)
+        now = self._now()
+        self._announce(self.ledger.reconcile(positions, rows, now), "transactions", now)
+        return not self.ledger.is_unsettled
+
+    def _announce(self, news: Iterable[Fill], source: str, now: datetime) -> None:
+        for fill in news:
+            self._check_at = running_loop().time() + QUIET_SECONDS
+            if fill.kind is FillKind.FILL and fill.filled_at is not None:
+                self._on_event(FillSeen(source=source, delay=max(0.0, (now - fill.filled_at).total_seconds())))
+
+
+class FillCursor(Cursor[Item]):
+    """Position of the consumer of the fills of one account, whose reader goes on where the state ends."""
+
+    def __init__(self, feed: Feed[Item], reader: FillReader) -> None:
+        super().__init__(feed)
+        self._reader = reader
+        reader.on_failure = lambda error: self.on_failure(error)
+
+    def seed(self, items: Mapping[Any, Item]) -> None:
+        """Begin where the consumer stood."""
+        super().seed(items)
+        self._reader.ledger.restore(items.values())
+
+
+class FillWatcher(AsyncIterator[Fill | Discrepancy]):
+    """Async iterator over the executions of accounts, each once, from ``client.watch.fills``.
+
+    It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, FillCursor], *, on_error: OnError | None, state: WatchState | None, name: str
+    ) -> None:
+        self._changes: AccountsWatcher[Any] = AccountsWatcher(
+            parts, on_error=on_error, derive=FILLS.derive, state=state, name=name, codec=FillCodec()
+        )
+
+    @property
+    def failed(self) -> dict[str, Exception]:
+        """Accounts that are given up because access was denied or they are unknown, with their errors."""
+        return self._changes.failed
+
+    def __aiter__(self) -> Self:
+        return self
+
+    def __anext__(self) -> Coroutine[Any, Any, Fill | Discrepancy]:
+        return _next_of(self._changes)
+
+    async def aclose(self) -> None:
+        """End the iteration now, even while it waits."""
+        await self._changes.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+
+async def _next_of(changes: AccountsWatcher[Any]) -> Fill | Discrepancy:
+    """Return what the next change reports, with its acknowledgement."""
+    while (change := await anext(changes)).kind == SILENT:
+        pass
+    report: Fill | Discrepancy = change.before
+    return attrs.evolve(report, idempotency_key=change.idempotency_key, acknowledge=change.ack)
