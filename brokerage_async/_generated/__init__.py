@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "a5f12b94e4cf1bd78643fce31a8e85ed22801c77adbee5f6c957a188af58700d"
+SCHEMA: str = "90e3ac46dd444e2b9b57618dcdeab43fc14ac5e10429e36e4260d2f37b2fb373"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

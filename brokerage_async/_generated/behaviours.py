@@ -20,6 +20,7 @@ BEHAVIOURS: Mapping[str, str] = {
     "fills_after_cancel_requests": "An order may be filled after its cancellation was requested, because the request waits for the exchange. The simulator does this by the prices, and by the seed for one limit order in 100 that are cancelled.",
     "cancels_confirmed_late": "The exchange confirms a cancellation when it can. One in 50 takes 2 to 20 s in the simulator; the figures are guesses.",
     "filled_with_fills_to_come": "An order of several legs is Filled once its first leg is done. The fills of the others come in further messages, in the simulator within a second, and for one order in 20 after 2 to 20 s.",
+    "fills_are_busted": "A fill may be busted or corrected later. That a busted one leaves the list of its leg, whose remaining quantity stays, that a corrected one keeps its `fill-id`, and that a transaction with `reverses-id` undoes the first one, which is booked again if it was corrected, is all a guess. The simulator does it when `bust_fill` is called.",
     "live_orders_can_be_rejected": "A live order may be Rejected. One in 500 is, in the simulator.",
     "administrators_remove_orders": "An administrator may remove an order: it is Remove Pending, then Removed, or Partially Removed with fills. One in 500 is, in the simulator. An older page alone has Remove Pending.",
     "orders_can_be_dead": "An order may be Dead instead of routed, without a fill. One in 1,000 is, in the simulator.",
@@ -108,6 +109,7 @@ BEHAVIOURS: Mapping[str, str] = {
 
 SWITCHES = BEHAVIOURS.keys() - {
     "exchange_identifier_is_never_sent",
+    "fills_are_busted",
     "submits_held_for_long",
     "versions_in_production_only",
     "rates_of_operations",

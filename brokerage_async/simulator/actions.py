@@ -65,7 +65,15 @@ def _intervention(method: Callable[..., None]) -> Callable[..., None]:
     return act
 
 
-_INTERVENTIONS = ("fill_order", "reject_order", "expire_order", "remove_order", "hold_order", "release_order")
+_INTERVENTIONS = (
+    "fill_order",
+    "bust_fill",
+    "reject_order",
+    "expire_order",
+    "remove_order",
+    "hold_order",
+    "release_order",
+)
 _OWN = (
     set_price, release_price, set_source, authorize, expire_tokens, revoke, move_cash, publish_watchlist,
 )  # fmt: skip

@@ -179,6 +179,21 @@ class Controls(People):
             "fill_order", order_id=order_id, **{key: str(value) for key, value in given.items() if value is not None}
         )
 
+    def bust_fill(self, order_id: str, fill_id: str, price: Decimal | int | str | None = None) -> None:
+        """Make a fill void or, with ``price``, correct its price. See the invented behaviour ``fills_are_busted``.
+
+        Args:
+            order_id: identifier of the order.
+            fill_id: identifier of the fill.
+            price: its right price in dollars. None if it never was.
+
+        Raises:
+            LookupError: the order or the fill is unknown.
+            ValueError: ``price`` is invalid.
+        """
+        given = {} if price is None else {"price": str(price)}
+        self._act("bust_fill", order_id=order_id, fill_id=fill_id, **given)
+
     def reject_order(self, order_id: str, reason: str = "Rejected by the exchange") -> None:
         """Reject an order that is live or on its way, as with ``Session offline`` in the sandbox.
 

@@ -82,10 +82,12 @@ def trade(
     value: Decimal,
     dialect: Dialect,
     delivered: str | None = None,
+    reverses: Transaction | None = None,
 ) -> Transaction:
     """Return the booking of an execution.
 
-    ``value`` is its effect on the cash before fees; ``delivered`` says how a position ended without a trade.
+    ``value`` is its effect on the cash before fees; ``delivered`` says how a position ended without a trade;
+    ``reverses`` is the booking that it undoes.
     """
     instrument = execution.instrument
     what = delivered or str(execution.action)
@@ -106,6 +108,7 @@ def trade(
         leg_count=dialect.quantity(Decimal(1)),
         exec_id=execution.identifier,
         ext_exec_id=execution.identifier,
+        reverses_id=None if reverses is None else reverses.wire.id,
         **execution.fees.by_kind(),
     )
     return _transaction(number, at, execution, booked, dialect)
@@ -188,6 +191,15 @@ class Account:
         """Return the signed quantity held of an instrument."""
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
+
+    def hold_again(self) -> None:
+        """Compute the positions again, without the executions that were reversed."""
+        reversed_ids = {each.wire.reverses_id for each in self.transactions}
+        self.positions = {}
+        for each in self.transactions:
+            booked, wire = each.booked, each.wire
+            if isinstance(booked, Execution) and wire.reverses_id is None and wire.id not in reversed_ids:
+                self.hold(booked.instrument, booked.signed, booked.price, each.executed_at)
 
     def move_cash(self, amount: Decimal) -> None:
         """Book a deposit or, if negative, a withdrawal."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal
 
+import attrs
+
 from ..._generated.converters import FillWire
 from ..._generated.models import LegAction
 from ..accounts.accounts import Account, Accounts, Execution, Transaction, cash_movement, trade
@@ -17,6 +19,11 @@ from .fees import Fees, fees_of
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000
+_OPPOSITES = {
+    LegAction.BUY: LegAction.SELL, LegAction.SELL: LegAction.BUY,
+    LegAction.BUY_TO_OPEN: LegAction.SELL_TO_CLOSE, LegAction.SELL_TO_CLOSE: LegAction.BUY_TO_OPEN,
+    LegAction.SELL_TO_OPEN: LegAction.BUY_TO_CLOSE, LegAction.BUY_TO_CLOSE: LegAction.SELL_TO_OPEN,
+}  # fmt: skip
 
 
 class Bookkeeping:
@@ -38,7 +45,7 @@ class Bookkeeping:
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
-        turn = f"{order.number}-{len(leg.fills) + 1}"
+        turn = f"{order.number}-{len(leg.fills) + leg.busted + 1}"
         identifier = f"{turn}-{order.legs.index(leg)}"
         fees = fees_of(leg.instrument, leg.action, quantity, price)
         execution = Execution(identifier, order.number, leg.instrument, leg.action, quantity, price, fees)
@@ -52,6 +59,21 @@ class Bookkeeping:
             filled_at=timestamp(now),
             destination_venue="SIMULATED",
         )
+
+    def reverse(self, account: Account, identifier: str, now: float, price: Decimal | None = None) -> None:
+        """Undo an execution, and book it again at ``price``, if given. Its fees stay. All of this is a guess."""
+        booked = next(
+            each
+            for each in reversed(account.transactions)
+            if each.wire.exec_id == identifier and each.wire.reverses_id is None
+        )
+        execution = booked.booked
+        assert isinstance(execution, Execution)
+        undone = attrs.evolve(execution, action=_OPPOSITES[execution.action], fees=Fees())
+        self._book(account, undone, now, reverses=booked)
+        if price is not None:
+            self._book(account, attrs.evolve(execution, price=price, fees=Fees()), now)
+        account.hold_again()
 
     def open_position(
         self, account: Account, instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal, now: float
@@ -77,9 +99,16 @@ class Bookkeeping:
                 execution = Execution(identifier, None, instrument, action, part, price, Fees())
                 self._book(account, execution, now, kind or str(action))
 
-    def _book(self, account: Account, execution: Execution, now: float, delivered: str | None = None) -> None:
+    def _book(
+        self,
+        account: Account,
+        execution: Execution,
+        now: float,
+        delivered: str | None = None,
+        reverses: Transaction | None = None,
+    ) -> None:
         value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
-        booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered)
+        booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered, reverses)
         account.transactions.append(booked)
         for listener in self._listeners:
             listener(execution.instrument, now)

@@ -11,9 +11,11 @@ from decimal import Decimal
 from functools import partial
 
 import attrs
+import msgspec
 
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
 from ...protocol.order_status import TRANSITIONS
+from ..api.wire import money
 from ..clock import EventQueue
 from ..keyed_random import KeyedRandom
 from ..market import trading_hours
@@ -421,6 +423,22 @@ class Exchange:
     def _execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> None:
         leg.remaining -= quantity
         leg.fills.append(self._bookkeeping.execute(order, leg, quantity, price, now))
+
+    def bust(self, order: Order, fill_id: str, now: float, price: Decimal | None = None) -> None:
+        """Make a fill void, or correct its price. The remaining quantity of its leg stays. All of this is a guess."""
+        for leg in order.legs:
+            for number, fill in enumerate(leg.fills):
+                if fill.fill_id != fill_id:
+                    continue
+                if price is None:
+                    del leg.fills[number]
+                    leg.busted += 1
+                else:
+                    leg.fills[number] = msgspec.structs.replace(fill, fill_price=money(price))
+                self._bookkeeping.reverse(order.account, fill.ext_exec_id or "", now, price)
+                self._order_store.changed(order, now)
+                return
+        raise LookupError(f"unknown fill {fill_id} of order {order.number}")
 
     def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
         """Execute a further leg of an order that is filled already."""

@@ -203,6 +203,10 @@ class Interventions:
         if not order.is_terminal:
             self._exchange.evaluate(order, now)
 
+    def bust_fill(self, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
+        """Make a fill void, or correct its price."""
+        self._exchange.bust(self.find(order_id), fill_id, now, None if price is None else amount_of("price", price))
+
     def reject_order(self, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
         """Reject an order that is live or on its way."""
         self._exchange.reject(self._able(order_id, OrderStatus.REJECTED), reason, now)

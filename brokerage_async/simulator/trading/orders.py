@@ -56,13 +56,14 @@ class ParentOrder(Protocol):
 
 @attrs.define(eq=False)
 class Leg:
-    """One instrument of an order; ``quantity`` and ``remaining`` are positive."""
+    """One instrument of an order; ``quantity`` and ``remaining`` are positive, ``busted`` counts fills that left it."""
 
     instrument: Instrument
     action: LegAction
     quantity: Decimal
     remaining: Decimal
     fills: list[FillWire] = attrs.field(factory=list)
+    busted: int = 0
 
     @property
     def opens(self) -> bool:

@@ -37,6 +37,34 @@ def test_order_is_filled_by_hand_in_parts_at_any_status(harness: Harness) -> Non
     assert harness.state.accounts.get(harness.account).held("AAPL") == 10
 
 
+def test_busted_fill_leaves_its_leg_and_a_corrected_one_stays(harness: Harness) -> None:
+    identifier = harness.place(limit("100.00"))
+    harness.wait(5)
+    for quantity, price in (("3", "100"), ("3", "90"), ("4", "80")):
+        act(harness, "fill_order", identifier, quantity=quantity, price=price)
+    names = [fill["fill-id"] for fill in harness.order(identifier)["legs"][0]["fills"]]
+    account = harness.state.accounts.get(harness.account)
+    assert account is not None
+    booked, cash = list(account.transactions), account.cash
+    act(harness, "bust_fill", identifier, fill_id=names[0])
+    act(harness, "bust_fill", identifier, fill_id=names[1], price="95")
+    shown = harness.order(identifier)
+    assert (shown["status"], shown["legs"][0]["remaining-quantity"]) == ("Filled", 0)
+    assert fills(harness, identifier) == [(3, Decimal(95)), (4, Decimal(80))]
+    assert [fill["fill-id"] for fill in shown["legs"][0]["fills"]] == names[1:]
+    undone, undone_too, again = account.transactions[len(booked) :]
+    assert [each.wire.reverses_id for each in (undone, undone_too, again)] == [
+        *(each.wire.id for each in booked[-3:-1]),
+        None,
+    ]
+    assert (again.wire.exec_id, again.wire.price) == (booked[-2].wire.exec_id, "95.00")
+    assert account.positions["AAPL"].quantity == 7
+    assert round(account.positions["AAPL"].average_price * 7) == 3 * 95 + 4 * 80
+    assert account.cash - cash == 3 * 100 - 3 * 5
+    with pytest.raises(LookupError, match="unknown fill x"):
+        act(harness, "bust_fill", identifier, fill_id="x")
+
+
 def test_order_is_removed_with_the_status_of_its_fills(harness: Harness) -> None:
     for quantity, status, expected in (
         (None, None, "Removed"),
