@@ -1,11 +1,8 @@
-"""Watching: orders, positions, balances, alerts and market hours as streams of changes, by polling.
-
-``client.watch`` is a `Watch`, and `poll` does the same for any coroutine function that returns a collection.
-"""
+"""Watching: lists and fills as streams, by polling. ``client.watch`` is a `Watch`, `poll` watches any collection."""
 
 from .api import OrderOptions, Watch, WatchOptions
 from .diff import UNCHANGED, AlertKind, Change, ChangeKind
-from .executions import Discrepancy, DiscrepancyKind, Fill, FillKind
+from .executions import Discrepancy, Fill
 from .fills import FillWatcher
 from .lists import BalanceKey, PositionKey
 from .market import MarketHours, MarketKind
@@ -22,9 +19,7 @@ __all__ = [
     "Change",
     "ChangeKind",
     "Discrepancy",
-    "DiscrepancyKind",
     "Fill",
-    "FillKind",
     "FillWatcher",
     "LiveFilters",
     "MarketHours",

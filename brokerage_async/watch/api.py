@@ -262,7 +262,7 @@ class Watch:
             InvalidRequestError, ConfigurationError: an argument is invalid, or no event loop is running.
 
         Raises (while iterating):
-            as `orders` does. Failures to read positions or transactions are only reported to ``on_error``.
+            as `orders` does. Transient failures to read positions or transactions do not delay the next fill.
         """
         accounts = check_accounts(account_numbers, ORDERS_LIST_LIVE)
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, FillCursor]()

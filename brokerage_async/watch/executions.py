@@ -443,13 +443,18 @@ class Ledger:
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
-            if (execution := self._executed(row)) is None:
+            booked = standing.get((row.order_id or "", name_of(row.symbol or "")), [])
+            execution = self._executed(row)
+            is_known = execution is not None or row is reversal or not self._knows(row.order_id)
+            if not is_known and row in self._missing(row.order_id or "", [*booked, row]):  # it came and went unseen
+                execution = Execution(events=(self._witnessed(row),), seen_at=now)
+            if (execution := execution or self._executed(row, by_terms=True)) is None:
                 continue
-            rebooked = [each for each in standing[row.order_id or "", name_of(row.symbol or "")] if _is_same(each, row)]
+            rebooked = [each for each in booked if _is_same(each, row)]
             if not rebooked:
                 if execution.last.kind is not FillKind.BUST:
                     decisions[reversed_id] = execution.decided(FillKind.BUST, execution.last.terms)
-            elif (terms := _terms_of(rebooked[-1])) != execution.last.terms:
+            elif (terms := _terms_of(rebooked[0])) != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, terms)
         for (order_id, _), booked in standing.items():
             for row in self._missing(order_id, booked):
@@ -457,21 +462,20 @@ class Ledger:
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
             decided = decisions[key]
-            self._executions[decided.last.order_id][decided.key] = decided
-            news.append(decided.last)
+            known = self._executions[decided.last.order_id]
+            news += decided.events[len(known[decided.key].events) if decided.key in known else 0 :]
+            known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _executed(self, row: Transaction) -> Execution | None:
-        """Return the execution that a transaction books."""
-        known = [
-            each
-            for each in self._executions.get(row.order_id or "", {}).values()
-            if name_of(each.last.symbol) == name_of(row.symbol or "")
-        ]
+    def _executed(self, row: Transaction, *, by_terms: bool = False) -> Execution | None:
+        """Return the execution that a transaction books, by its identifiers or by quantity and price."""
         identifiers = {row.exec_id, row.ext_exec_id} - {None}
-        named = (each for each in known if {each.last.execution_id, each.last.fill_id} & identifiers)
-        alike = (each for each in known if each.last.terms[1:] == _terms_of(row)[1:])
-        return next(named, None) or next(alike, None)
+        for each in self._executions.get(row.order_id or "", {}).values():
+            same = each.last.terms[1:] == _terms_of(row)[1:] and each.last.kind is not FillKind.BUST
+            named = {each.last.execution_id, each.last.fill_id} & identifiers
+            if name_of(each.last.symbol) == name_of(row.symbol or "") and (same if by_terms else named):
+                return each
+        return None
 
     def _missing(self, order_id: str, booked: Sequence[Transaction]) -> Sequence[Transaction]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
@@ -525,12 +529,11 @@ class Ledger:
         """Return the changes of each position by executions that are remembered, and by transactions without one."""
         parts = defaultdict[str, list[Part]](list)
         for each in self._all():
-            at, before = (
-                each.last.filled_at or each.seen_at,
-                each.events[each.skipped - 1].held if each.skipped else ZERO,
-            )
-            if change := each.last.held - before:
-                parts[name_of(each.last.symbol)].append(Part(at, change, None if each.skipped else each.last.price))
+            before = each.events[each.skipped - 1].held if each.skipped else ZERO
+            change, is_plain = each.last.held - before, len(each.events) == 1
+            if change or not is_plain:  # what a decision does to the average price is unknown
+                price = each.last.price if is_plain else None
+                parts[name_of(each.last.symbol)].append(Part(each.last.filled_at or each.seen_at, change, price))
         reversed_ids = {row.reverses_id for row in rows}
         for row in rows:
             of_execution = _is_trade(row) and self._knows(row.order_id)

@@ -23,6 +23,7 @@ from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item, Led
 from .feed import Feed
 from .lists import Listing
 from .poll import AccountsWatcher
+from .schedule import is_fatal
 from .state import StoredChange, WatchState, WatchStateError
 
 __all__ = ["FILLS", "FillCodec", "FillCursor", "FillReader", "FillWatcher"]
@@ -141,6 +142,8 @@ class FillReader:
             try:
                 settled = await self._check()
             except Exception as error:
+                if is_fatal(error, 1):
+                    raise
                 self.on_failure(error)
                 settled = False
             self._check_at = max(self._check_at, clock() + (CHECK_INTERVAL if settled else RECHECK_INTERVAL))

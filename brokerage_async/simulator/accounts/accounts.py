@@ -192,14 +192,17 @@ class Account:
         position = self.positions.get(symbol)
         return position.quantity if position is not None else Decimal(0)
 
-    def hold_again(self) -> None:
-        """Compute the positions again, without the executions that were reversed."""
-        reversed_ids = {each.wire.reverses_id for each in self.transactions}
-        self.positions = {}
+    def hold_again(self, symbol: str) -> None:
+        """Compute a position again, without executions that were reversed. Those booked again keep their place."""
+        gone = {each.wire.reverses_id for each in self.transactions}
+        places, standing = dict[str, int](), list[tuple[float, Execution]]()
         for each in self.transactions:
-            booked, wire = each.booked, each.wire
-            if isinstance(booked, Execution) and wire.reverses_id is None and wire.id not in reversed_ids:
-                self.hold(booked.instrument, booked.signed, booked.price, each.executed_at)
+            if isinstance(each.booked, Execution) and each.wire.symbol == symbol and each.wire.reverses_id is None:
+                places.setdefault(each.booked.identifier, len(places))
+                standing += () if each.wire.id in gone else ((each.executed_at, each.booked),)
+        self.positions.pop(symbol, None)
+        for at, execution in sorted(standing, key=lambda each: places[each[1].identifier]):
+            self.hold(execution.instrument, execution.signed, execution.price, at)
 
     def move_cash(self, amount: Decimal) -> None:
         """Book a deposit or, if negative, a withdrawal."""

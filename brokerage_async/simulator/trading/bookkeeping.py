@@ -73,7 +73,7 @@ class Bookkeeping:
         self._book(account, undone, now, reverses=booked)
         if price is not None:
             self._book(account, attrs.evolve(execution, price=price, fees=Fees()), now)
-        account.hold_again()
+        account.hold_again(execution.instrument.symbol)
 
     def open_position(
         self, account: Account, instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal, now: float
