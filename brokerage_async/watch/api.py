@@ -18,7 +18,7 @@ from ..protocol.validation.requests import check, is_array
 from .codec import ItemCodec
 from .cursor import Cursor, OnError
 from .diff import state_of
-from .feed import Connected, Doorbells, Feed, Feeds, utc_now
+from .feed import Connected, Doorbell, Doorbells, Feed, Feeds, utc_now
 from .fills import FILLS, FillCursor, FillReader, FillWatcher
 from .lists import (
     ALERTS,
@@ -268,9 +268,12 @@ class Watch:
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, FillCursor]()
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
-            read = partial(_read_fills, reader)
-            make = self._feed_of(FILLS, ("fills", account, reader), read, (account,))  # each watcher has its own
-            parts[account] = FillCursor(make(schedule, push), reader)
+            doorbell = self._doorbell(push, (account,), FILLS.events)
+            feed = self._feeds.get(
+                ("fills", account, reader), schedule, reader.read, FILLS.key,
+                doorbell and partial(reader.listening, doorbell),
+            )  # fmt: skip
+            parts[account] = FillCursor(feed, reader)
         name = self._feeds.identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
@@ -431,14 +434,16 @@ class Watch:
         """Return the maker of the feed of a list, with a doorbell for ``push``."""
 
         def make(schedule: Schedule, push: bool) -> Feed[T]:
-            doorbell = None
-            if check_flag("push", push):
-                if self._doorbells is None:
-                    raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
-                doorbell = self._doorbells().doorbell(accounts, listing.events)
-            return self._feeds.get(name, schedule, read, listing.key, doorbell)
+            return self._feeds.get(name, schedule, read, listing.key, self._doorbell(push, accounts, listing.events))
 
         return make
+
+    def _doorbell(self, push: bool, accounts: Iterable[str] | None, events: frozenset[str]) -> Doorbell | None:
+        if not check_flag("push", push):
+            return None
+        if self._doorbells is None:
+            raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
+        return self._doorbells().doorbell(accounts, events)
 
     def _orders(
         self,
@@ -455,10 +460,6 @@ class Watch:
         name = ("orders", str(customer_id), accounts, _given(filters))
         read = self._feed_of(ORDERS, name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
         return read(schedule, push)
-
-
-async def _read_fills(reader: FillReader, _: Endpoints) -> Any:
-    return await reader.read()
 
 
 def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:

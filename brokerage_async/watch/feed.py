@@ -341,7 +341,7 @@ class Feeds:
         self,
         name: Hashable,
         schedule: Schedule,
-        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
+        read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]],
         key: Callable[[T], Hashable],
         doorbell: Doorbell | None = None,
     ) -> Feed[T]:
@@ -398,7 +398,9 @@ class ConditionalExecutor:
         return self._executor.paginate(call)
 
 
-def conditional_fetch(executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T]]]) -> FetchItems[T]:
+def conditional_fetch(
+    executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
+) -> FetchItems[T]:
     """Build a fetch for `poll` from one endpoint call.
 
     It returns `UNCHANGED`, without decoding, if the body equals the previous one.

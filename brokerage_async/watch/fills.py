@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, cast
 
 import attrs
 import msgspec
@@ -19,8 +20,9 @@ from ..observers import FillSeen
 from .codec import DAMAGED, ItemCodec, key_text
 from .cursor import Cursor, OnError
 from .diff import SILENT, UNCHANGED, Change, Unchanged
-from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item, Ledger
-from .feed import Feed
+from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item
+from .feed import Doorbell, Feed, Found
+from .ledger import Ledger
 from .lists import Listing
 from .poll import AccountsWatcher
 from .schedule import is_fatal
@@ -49,9 +51,9 @@ def _events(change: Change[Item]) -> Iterable[Change[Any]]:
         events = (after,)
     elif isinstance(after, Execution):
         events = after.events[len(before.events) if isinstance(before, Execution) else after.skipped :]
-    return [attrs.evolve(change, kind=each.kind, before=each) for each in events] or [
-        attrs.evolve(change, kind=SILENT, before=None)
-    ]
+    key, at = change.key, change.at
+    reports = [Change[Any](kind=each.kind, key=key, before=each, after=after, at=at) for each in events]
+    return reports or [Change[Any](kind=SILENT, key=key, before=None, after=after, at=at)]
 
 
 FILLS: Final[Listing[Any]] = Listing(
@@ -132,11 +134,12 @@ class FillReader:
         self._check_at = self._created
         self._read_at: datetime | None = None
         self._reported: list[Item] | None = None
+        self._has_news = False
         self._absent: set[str] = set()
 
-    async def read(self) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
+    async def read(self, _: Endpoints | None = None) -> Iterable[Item] | Literal[Unchanged.UNCHANGED]:
         """Return the items of the ledger after one more poll."""
-        await self._observe()
+        self._has_news = await self._observe()
         clock = running_loop().time
         if clock() >= self._check_at:
             try:
@@ -152,6 +155,17 @@ class FillReader:
             return UNCHANGED
         self._reported = items
         return items
+
+    @asynccontextmanager
+    async def listening(self, doorbell: Doorbell, ring: Callable[[], None]) -> AsyncIterator[Found | None]:
+        """Open ``doorbell``. Only a new fill should have been announced by an event, other items change without."""
+        async with doorbell(ring) as found:
+
+            def found_fill(since: float) -> None:
+                if found is not None and self._has_news:
+                    found(since)
+
+            yield found_fill
 
     async def _observe(self) -> bool:
         """Read the orders. Return whether they show something new."""
@@ -252,5 +266,5 @@ async def _next_of(changes: AccountsWatcher[Any]) -> Fill | Discrepancy:
     """Return what the next change reports, with its acknowledgement."""
     while (change := await anext(changes)).kind == SILENT:
         pass
-    report: Fill | Discrepancy = change.before
+    report = cast("Fill | Discrepancy", change.before)
     return attrs.evolve(report, idempotency_key=change.idempotency_key, acknowledge=change.ack)

@@ -45,6 +45,7 @@ PROOFS = {
     "simulate": Proof("tests.proofs.simulation", "--seeds 1000"),
     "books": Proof("tests.proofs.books"),
     "tickets": Proof("tests.simulator.tickets", "10000"),
+    "fills": Proof("tests.proofs.fills.test_fill_days", "1000"),
     "streams": Proof("tests.stream.seeds", "1000"),
     "mute-streams": Proof("tests.stream.mute", "1000"),
     "endurance": Proof("tests.stream.endurance"),
