@@ -68,6 +68,7 @@ class Day:
     required: set[tuple[str, str]] = attrs.field(factory=set)
     allowed: set[tuple[str, str]] = attrs.field(factory=set)
     hidden: set[str] = attrs.field(factory=set)
+    handling: set[asyncio.Task[None]] = attrs.field(factory=set)
     tally: Counter[str] = attrs.field(factory=Counter)
 
     @property
@@ -82,7 +83,6 @@ class Day:
         watcher = self.client.watch.fills(
             [self.account.number], interval=interval, push=push, state=state, on_error=lambda _: None
         )
-        handling = set[asyncio.Task[None]]()
         async with watcher:
             async for report in watcher:
                 key = report.idempotency_key
@@ -92,40 +92,39 @@ class Day:
                 assert before == report, f"reported differently: {before} and {report}"
                 self.tally["reported again"] += before is not report
                 task = asyncio.create_task(self.handle(report))
-                handling.add(task)
-                task.add_done_callback(handling.discard)
+                self.handling.add(task)
+                task.add_done_callback(self.handling.discard)
 
     async def handle(self, report: Fill | Discrepancy) -> None:
         """Acknowledge a report."""
-        await asyncio.sleep(self.chance.choice([0.0, 0.1, self.chance.uniform(0, 60)]))
+        await asyncio.sleep(self.chance.choice([0.0, 0.1, self.chance.uniform(0, 60), self.chance.uniform(0, 400)]))
         await report.ack()
         self.acknowledged.add(report.idempotency_key or "")
 
-    async def live(self, until: float) -> MemoryState:
-        """Run one consumer after another, each to its crash, and the last one on."""
+    async def live(self, until: float) -> None:
+        """Run one consumer after another, each to its crash, and the last one on, perhaps from the next morning."""
         state, interval, push = Disk(self.chance), self.chance.choice([5.0, 20.0, 60.0]), self.chance.random() < 0.5
         crashes = sorted(self.chance.uniform(120, until) for _ in range(self.chance.choice([0, 0, 1, 2, 4])))
-        begun = asyncio.get_running_loop().time()
+        begun, overnight = asyncio.get_running_loop().time(), self.chance.random() < 0.3
         for crash in (*crashes, until + 1.5 * HOUR):
             consumer = asyncio.create_task(self.consume(state, interval, push=push))
             left = begun + crash - asyncio.get_running_loop().time()
-            await asyncio.wait({consumer}, timeout=max(left, 60.0))
+            await asyncio.wait({consumer}, timeout=max(left, 1500.0 if crash > until else 60.0))
             if consumer.done():
                 consumer.result()
             kept = copy.copy(state)
             for name in ("begun", "items", "reported", "acknowledged"):
                 setattr(kept, name, copy.copy(getattr(state, name)))
-            for task in [
-                each for each in asyncio.all_tasks() if (each.get_coro().__qualname__ or "").endswith(".handle")
-            ]:
+            for task in (consumer, *self.handling):
                 task.cancel()
-            consumer.cancel()
-            await asyncio.gather(consumer, return_exceptions=True)
+            await asyncio.gather(consumer, *self.handling, return_exceptions=True)
+            self.handling.clear()
             state = kept
             self.tally["crashes"] += crash in crashes
             if crash in crashes:
-                await asyncio.sleep(self.chance.choice([0.0, 30.0, 600.0]))
-        return state
+                night = 18 * HOUR if overnight and crash == crashes[-1] else 0.0
+                self.tally["nights"] += night > 0
+                await asyncio.sleep(night or self.chance.choice([0.0, 30.0, 600.0]))
 
     # Programs
 
@@ -258,7 +257,7 @@ class Day:
         assert told.keys() <= booked.keys() | self.hidden, f"never executed: {told.keys() - booked.keys()}"
         for name, executions in booked.items():
             states = [(each.quantity, each.price, str(each.action)) for each in executions]
-            events = [(each.kind, (each.quantity, each.price, each.action)) for each in told.get(name, [])]
+            events = [(str(each.kind), (each.quantity, each.price, each.action)) for each in told.get(name, [])]
             expected: list[Any] = [("fill", states[0]), *(("correction", state) for state in states[1:])]
             if undone[name] == len(executions):
                 expected.append(("bust", states[-1]))
@@ -313,11 +312,11 @@ async def day(client: Client, sim: Simulator) -> Counter[str]:
     return here.tally
 
 
-def play(seed: int) -> Counter[str]:
+def play(seed: int, **options: Any) -> Counter[str]:
     """Play the day of a seed. An AssertionError names it."""
     begins = random.Random(f"start {seed}").choice(["2026-06-10T10:30-04:00", "2026-06-10T14:45-04:00"])
     try:
-        tally = run(day, start=begins, seed=seed, client_options={"timeout": 10.0}, **SIZES)
+        tally = run(day, start=begins, seed=seed, client_options={"timeout": 10.0}, **{**SIZES, **options})
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: {error}") from error
     assert tally is not None
