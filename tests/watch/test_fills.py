@@ -1,0 +1,206 @@
+"""The watcher of fills, on the simulator and virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from brokerage_async import Client, errors
+from brokerage_async.observers import Event, FillSeen
+from brokerage_async.simulator import Simulator, run
+from brokerage_async.tickets import buy_to_open, limit, market
+from brokerage_async.watch import Discrepancy, Fill, WatchStateError
+from brokerage_async.watch.fills import FillCodec
+from tests.watch.memory_state import MemoryState
+
+SIZES = {"equities": 50, "equity_options": 20, "chain_rows": 20, "warrants": 2}
+Main = Callable[[Client, Simulator], Awaitable[None]]
+
+
+def play(main: Main, **options: Any) -> None:
+    async def program(client: Client, sim: Simulator) -> bool:
+        await main(client, sim)
+        return True
+
+    given: dict[str, Any] = {**SIZES, "client_options": options}
+    assert run(program, start="2026-06-10T10:30-04:00", **given)
+
+
+async def fill(client: Client, sim: Simulator, quantity: int = 10) -> str:
+    """Fill an order at 100 dollars, and return its identifier."""
+    account = sim.account_numbers[0]
+    placed = (await client.orders.submit(account, limit(buy_to_open("AAPL", quantity), price="100"))).order
+    assert placed is not None
+    assert placed.id is not None
+    await asyncio.sleep(3)
+    sim.fill_order(placed.id, price=100)
+    return placed.id
+
+
+async def reports(client: Client, sim: Simulator, seconds: float, *, ack: bool = True, **options: Any) -> list[Any]:
+    """Return what a watcher reports within ``seconds``."""
+    found: list[Any] = []
+    async with client.watch.fills([sim.account_numbers[0]], **options) as fills:
+        try:
+            async with asyncio.timeout(seconds):
+                async for each in fills:
+                    found.append(each)
+                    if ack:
+                        await each.ack()
+        except TimeoutError:
+            return found
+
+
+def test_watcher_without_a_state_begins_with_the_call() -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        await fill(client, sim, 3)
+        await asyncio.sleep(5)
+        watcher = client.watch.fills([sim.account_numbers[0]])
+        order_id = await fill(client, sim, 4)
+        async with watcher:
+            first = await anext(watcher)
+        assert isinstance(first, Fill)
+        assert (first.kind, first.order_id, first.quantity, first.price) == ("fill", order_id, 4, 100)
+        assert (first.symbol, first.action, first.leg, first.venue) == ("AAPL", "Buy to Open", 0, "SIMULATED")
+        assert first.idempotency_key is None
+        async with first:  # harmless
+            pass
+
+    play(main)
+
+
+def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile() -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        state = MemoryState()
+        assert await reports(client, sim, 60, state=state) == []
+        await fill(client, sim, 3)
+        [first] = await reports(client, sim, 60, state=state, ack=False)
+        [again] = await reports(client, sim, 60, state=state)
+        assert again == first
+        assert again.idempotency_key == first.idempotency_key is not None
+        await fill(client, sim, 4)
+        await asyncio.sleep(40 * 3600)  # it left the list of today
+        [second] = await reports(client, sim, 120, state=state)
+        assert (second.quantity, second.kind) == (4, "fill")
+        assert await reports(client, sim, 120, state=state) == []
+        other = client.watch.fills(sim.account_numbers, state=state)
+        with pytest.raises(WatchStateError, match="belongs to"):
+            await anext(other)
+        await other.aclose()
+
+    play(main)
+
+
+def test_bust_and_correction_keep_their_fill_id() -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        watching = asyncio.create_task(reports(client, sim, 300))
+        await asyncio.sleep(10)
+        names = []
+        for quantity in (3, 4):
+            order_id = await fill(client, sim, quantity)
+            order = await client.orders.get(sim.account_numbers[0], order_id)
+            names.append((order.legs or ())[0].fills or ())
+            await asyncio.sleep(10)
+            sim.bust_fill(order_id, names[-1][0].fill_id or "", None if quantity == 3 else 101)
+        told = [(each.kind, each.fill_id, each.quantity, each.price) for each in await watching]
+        bust, corrected = (each[0].fill_id for each in names)
+        assert sorted(told) == sorted(
+            [
+                ("fill", bust, 3, 100),
+                ("bust", bust, 3, 100),
+                ("fill", corrected, 4, 100),
+                ("correction", corrected, 4, 101),
+            ]
+        )
+
+    play(main)
+
+
+def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up() -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        failures: list[Exception] = []
+        watcher = client.watch.fills(
+            [sim.account_numbers[0], sim.foreign_account_number], on_error=failures.append, interval=5
+        )
+        sim.faults.add("GET", "/positions", "status(503)", times=1000)
+        first = asyncio.ensure_future(anext(watcher))
+        await fill(client, sim)
+        assert isinstance(await asyncio.wait_for(first, 10), Fill)
+        await asyncio.sleep(60)
+        await watcher.aclose()
+        assert list(watcher.failed) == [sim.foreign_account_number]
+        assert {type(each) for each in failures} == {
+            errors.ServerError,
+            type(watcher.failed[sim.foreign_account_number]),
+        }
+
+    play(main)
+
+
+def test_discrepancy_is_acknowledged_and_not_repeated_after_a_restart() -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        state = MemoryState()
+        await reports(client, sim, 60, state=state)
+        await fill(client, sim)
+        account = sim.brokerage.state.accounts.get(sim.account_numbers[0])
+        assert account is not None
+        account.positions["AAPL"].quantity += 1
+        found = await reports(client, sim, 200, state=state)
+        assert [type(each) for each in found] == [Fill, Discrepancy]
+        off = found[1]
+        assert (off.kind, off.symbol, off.expected, off.seen) == ("position", "AAPL", 10, 11)
+        assert (off.orders, [each.fill_id for each in off.fills]) == ((found[0].order_id,), [found[0].fill_id])
+        assert await reports(client, sim, 200, state=state) == []
+        account.positions["AAPL"].quantity -= 1
+        assert await reports(client, sim, 200, state=state) == []
+        assert not any("discrepancy" in key for key in state.items)
+
+    play(main)
+
+
+def test_delay_of_each_fill_is_observed() -> None:
+    seen: list[FillSeen] = []
+
+    class Observer:
+        def __call__(self, attempt: object) -> None:
+            pass
+
+        def on_event(self, event: Event) -> None:
+            if isinstance(event, FillSeen):
+                seen.append(event)
+
+    async def main(client: Client, sim: Simulator) -> None:
+        watching = asyncio.create_task(reports(client, sim, 60, interval=8.0))
+        await asyncio.sleep(10)
+        await fill(client, sim)
+        [found] = await watching
+        assert [(each.source, each.delay > 0, each.delay <= 8) for each in seen] == [("orders", True, True)]
+        assert found.kind == "fill"
+
+    play(main, observers=[Observer()])
+
+
+def test_silent_changes_do_not_make_a_stream_look_mute(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(client: Client, sim: Simulator) -> None:
+        account = sim.account_numbers[0]
+        watching = asyncio.create_task(reports(client, sim, 600, push=True, interval=2.0))
+        await asyncio.sleep(120)
+        await client.orders.submit(account, limit(buy_to_open("AAPL", 1), price="1"))
+        books = sim.brokerage.state.accounts.get(account)
+        assert books is not None
+        await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
+        await asyncio.sleep(100)
+        books.positions["AAPL"].quantity += 1
+        assert [type(each) for each in await watching] == [Fill, Discrepancy]
+
+    play(main)
+    assert "without an event" not in caplog.text
+
+
+def test_damaged_state_is_named() -> None:
+    for key, data in (('["A","books"]', b"{"), ('["A","nothing"]', b"{}"), ("[1]", b"{}"), ('["A","fill"]', b"{}")):
+        with pytest.raises(WatchStateError, match="cannot be read"):
+            FillCodec().decode_position(key, data)

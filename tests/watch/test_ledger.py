@@ -1,0 +1,259 @@
+"""Readings of lists, and what a ledger makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import pytest
+
+from brokerage_async import models
+from brokerage_async.watch.executions import Books, Discrepancy, Execution, Item
+from brokerage_async.watch.ledger import Ledger
+
+NOON = datetime(2026, 6, 10, 16, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def fill(number: int, quantity: int, price: str = "100", seconds: float = 10) -> models.Fill:
+    return models.Fill(
+        fill_id=f"F{number}", ext_exec_id=f"X{number}", quantity=Decimal(quantity), fill_price=Decimal(price),
+        filled_at=at(seconds),
+    )  # fmt: skip
+
+
+def order(*fills: models.Fill, quantity: int = 10, status: str = "Live", **options: Any) -> models.Order:
+    leg: dict[str, Any] = {"symbol": "AAPL", "action": "Buy to Open", **options.pop("leg", {})}
+    legs = (models.OrderLeg(quantity=Decimal(quantity), fills=fills, **leg),)
+    return models.Order(id="1", status=models.OrderStatus(status), legs=legs, received_at=at(0), **options)
+
+
+def row(number: int, quantity: int, price: str = "100", seconds: float = 10, **options: Any) -> models.Transaction:
+    given: dict[str, Any] = {
+        "id": f"T{number}", "order_id": "1", "symbol": "AAPL", "transaction_type": models.TransactionType.TRADE,
+        "transaction_sub_type": models.TransactionSubType("Buy to Open"), "action": models.LegAction.BUY_TO_OPEN,
+        "quantity": Decimal(quantity), "price": Decimal(price), "executed_at": at(seconds),
+        "exec_id": f"X{number}", "ext_exec_id": f"X{number}",
+    }  # fmt: skip
+    return models.Transaction(**{**given, **options})
+
+
+def position(quantity: int, average: str = "100", symbol: str = "AAPL", **options: Any) -> models.Position:
+    direction = models.QuantityDirection.LONG if quantity > 0 else models.QuantityDirection.SHORT
+    return models.Position(
+        symbol=symbol, quantity=Decimal(abs(quantity)), quantity_direction=direction,
+        average_open_price=Decimal(average), **options,
+    )  # fmt: skip
+
+
+@attrs.define
+class Reader:
+    """A ledger and the time of its readings."""
+
+    ledger: Ledger = attrs.field(factory=lambda: Ledger("A"))
+    now: float = 20.0
+
+    def observe(self, *orders: models.Order, wait: float = 60) -> list[Any]:
+        self.now += wait
+        news = self.ledger.observe(orders, at(self.now), at(0))
+        return [(each.kind, each.fill_id, each.quantity, each.price) for each in news]
+
+    def reconcile(
+        self, positions: Sequence[models.Position] = (), rows: Sequence[models.Transaction] = (), times: int = 2
+    ) -> list[Any]:
+        news = []
+        for _ in range(times):
+            self.now += 60
+            news += self.ledger.reconcile(positions, rows, at(self.now))
+        return [(each.kind, each.fill_id, each.quantity, each.price) for each in news]
+
+    @property
+    def off(self) -> list[Any]:
+        found = (each for each in self.ledger.items() if isinstance(each, Discrepancy))
+        return [(each.kind, each.subject, each.expected, each.seen) for each in found]
+
+    def begin(self, *orders: models.Order, positions: Sequence[models.Position] = ()) -> Reader:
+        self.observe(*orders)
+        self.reconcile(positions, times=1)
+        return self
+
+
+def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
+    old, first, second = fill(0, 1, seconds=-5), fill(1, 3, seconds=12), fill(2, 2, seconds=11)
+    reader = Reader()
+    assert reader.observe(order(old)) == []
+    assert reader.observe(order(old, first, second)) == [("fill", "F2", 2, 100), ("fill", "F1", 3, 100)]
+    assert reader.observe(order(old, first, second)) == []
+    assert reader.observe(order(old, fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
+    assert reader.observe(order(fill(0, 4, seconds=-5), fill(1, 3, "101"), second)) == [("correction", "F0", 4, 100)]
+    assert reader.observe(order(second), wait=1) == []  # a list may lag
+    assert reader.observe(order(fill(0, 4, seconds=-5), second), wait=20) == []
+    gone = reader.observe(order(fill(0, 4, seconds=-5), second), wait=20)
+    assert gone == [("bust", "F1", 3, 101)]
+    assert reader.observe() == []  # an order that left its list says nothing
+    assert reader.observe(order(fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
+
+
+def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> None:
+    reader = Reader().begin(order())
+    reader.observe(order(fill(1, 3)))
+    seven, three = row(2, 7), row(1, 3)
+    for rows, news in (
+        ([three], []),
+        ([row(9, 3)], []),  # other identifiers
+        ([row(8, 1), row(9, 2)], []),  # booked in other parts
+        ([row(9, 4)], []),  # a sum that no row makes up
+        ([three, seven], [("fill", "X2", 7, 100)]),
+        ([three, seven], []),
+    ):
+        assert reader.reconcile([position(3)], rows) == news, rows
+    assert reader.observe(order(fill(1, 3), fill(2, 7))) == []  # listed at last
+    assert reader.observe(order(fill(1, 3), fill(2, 7, "99"))) == [("correction", "X2", 7, 99)]
+
+
+def test_reversed_transaction_is_a_bust_or_a_correction() -> None:
+    again = row(3, 3, "98", exec_id="X1", ext_exec_id="X1")
+    reversal = row(2, 3, reverses_id="T1", action=models.LegAction.SELL_TO_CLOSE)
+    for rows, listed, news in (
+        ([reversal, row(1, 3)], [fill(1, 3)], [("bust", "F1", 3, 100)]),
+        ([reversal], [fill(1, 3)], [("bust", "F1", 3, 100)]),  # the first one is out of reach
+        ([reversal, row(1, 3), again], [fill(1, 3)], [("correction", "F1", 3, 98)]),
+        ([reversal, row(1, 3), again], [fill(1, 3, "98")], []),  # the list was first
+        ([reversal, row(1, 3)], [], [("fill", "X1", 3, 100), ("bust", "X1", 3, 100)]),  # it came and went
+    ):
+        reader = Reader().begin(order())
+        reader.observe(order(*listed))
+        assert reader.reconcile([], rows) == news, rows
+        assert reader.observe(order(*listed)) == []  # though the list still has it
+        assert reader.reconcile([], rows) == []
+
+
+def test_what_does_not_add_up_lasts_before_it_counts_and_is_kept_until_it_changes() -> None:
+    reader = Reader().begin(order(), positions=[position(5), position(-2, symbol="KO")])
+    reader.observe(order(fill(1, 3)))
+    wrong = [position(9), position(-2, symbol="KO")]
+    reader.reconcile(wrong, [row(1, 3)], times=1)
+    assert reader.off == []
+    reader.reconcile(wrong, [row(1, 3)], times=1)
+    assert reader.off == [("position", "AAPL", 8, 9)]
+    first = reader.ledger.items()
+    reader.observe(order(fill(1, 3), fill(2, 1)))
+    reader.reconcile([position(10), *wrong[1:]], [row(1, 3), row(2, 1)])
+    assert reader.ledger.items()[-1] is first[-1]  # the same difference
+    reader.reconcile([position(12), *wrong[1:]], [row(1, 3), row(2, 1)])
+    assert reader.off == [("position", "AAPL", 9, 12)]
+    reader.reconcile([position(9), *wrong[1:]], [row(1, 3), row(2, 1)])
+    assert reader.off == []
+    assert not reader.ledger.is_unsettled
+    reader.reconcile([position(9)], [row(1, 3), row(2, 1)])
+    assert reader.off == [("position", "KO", -2, 0)]
+
+
+def test_discrepancy_is_found_and_other_changes_are_none() -> None:
+    three = order(fill(1, 3))
+    delivered = {"order_id": None, "transaction_type": models.TransactionType.RECEIVE_DELIVER, "exec_id": None}
+    merged = {**delivered, "symbol": "X", "underlying_symbol": "AAPL", "transaction_sub_type": "Stock Merger"}
+    expired = position(3, expires_at=at(100))
+    for name, orders, positions, rows, expected in (
+        ("all is well", [three], [position(3)], [row(1, 3)], []),
+        ("average price", [three], [position(3, "100.02")], [], [("average_price", "AAPL", 100, Decimal("100.02"))]),
+        ("within a cent", [three], [position(3, "100.01")], [], []),
+        ("delivery", [three], [position(5)], [row(5, 2, **delivered, transaction_sub_type="Exercise")], []),
+        (
+            "other delivery", [three], [position(6)], [row(5, 2, **delivered, transaction_sub_type="Exercise")],
+            [("position", "AAPL", 5, 6)],
+        ),
+        ("split", [three], [position(6, "50")], [row(5, 1, **delivered, transaction_sub_type="Forward Split")], []),
+        ("merger", [three], [position(4)], [row(5, 1, **merged)], []),
+        ("expired", [three], [expired], [], []),
+        ("filled", [order(fill(1, 10), status="Filled")], [position(10)], [], []),
+        (
+            "missing", [order(fill(1, 3), status="Filled")], [position(3)], [],
+            [("missing_fills", "1 AAPL", 10, 3)],
+        ),
+        (
+            "cancelled", [order(fill(1, 3), status="Cancelled", leg={"remaining_quantity": Decimal(6)})],
+            [position(3)], [], [("missing_fills", "1 AAPL", 4, 3)],
+        ),
+        (
+            "no order", [three], [position(5)], [row(1, 3), row(2, 2, order_id=None)],
+            [("unknown_execution", "transaction T2", 0, 2)],
+        ),
+        (
+            "strange reversal", [three], [position(3)], [row(2, 2, order_id=None, reverses_id="T77")],
+            [("unknown_execution", "transaction T2", 0, 2)],
+        ),
+        (
+            "blanks", [order(fill(1, 3), leg={"symbol": "./ESZ6  EW3U6 260918P9100"})],
+            [position(3, symbol="./ESZ6 EW3U6 260918P9100")], [], [],
+        ),
+    ):  # fmt: skip
+        reader = Reader().begin()
+        reader.observe(*orders)
+        if name == "expired":
+            reader.reconcile(positions)
+            positions = []
+        reader.reconcile(positions, rows)
+        assert reader.off == expected, name
+
+
+def test_average_price_is_known_again_once_the_position_was_flat() -> None:
+    for fills, average, is_judged in (
+        ((2, -1), "100", False),
+        ((2, -1, 1), "100", False),
+        ((2, -2, 3), "100", True),
+        ((2, -5), "100", True),
+        ((2, 2), "100", True),
+    ):
+        orders = [
+            attrs.evolve(
+                order(
+                    fill(number, abs(change), seconds=10 + number),
+                    leg={"action": "Buy to Open" if change > 0 else "Sell to Close"},
+                ),
+                id=str(number),
+            )
+            for number, change in enumerate(fills)
+        ]
+        for off, price in ((False, average), (is_judged, "120")):
+            reader = Reader().begin()
+            reader.observe(*orders)
+            reader.reconcile([position(sum(fills), price)])
+            assert [kind for kind, *_ in reader.off] == ["average_price"] * off, (fills, price)
+
+
+def test_strangers_are_orders_that_no_list_has_shown() -> None:
+    reader = Reader().begin(order())
+    assert reader.ledger.strangers([row(1, 3), row(2, 3, order_id="2"), row(3, 1, order_id=None)]) == {"2"}
+    old = row(2, 3, order_id="2", seconds=-99)
+    assert reader.ledger.strangers([old]) == set()
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed: bool) -> None:
+    working = attrs.evolve(order(fill(5, 1)), id="5")
+    ended = order(fill(1, 10, "90"), status="Filled")
+    reader = Reader().begin(working, positions=[position(1)])
+    reader.observe(ended, working)
+    rows = [row(1, 10, "90"), row(5, 1, order_id="5")]
+    before = reader.ledger.items()
+    reader.now += 6.5 * 86400
+    reader.observe(working)
+    reader.reconcile([position(11)], rows)
+    after = reader.ledger.items()
+    assert [each.last.fill_id for each in after if isinstance(each, Execution)] == ["F5"]
+    assert isinstance(after[0], Books)
+    assert after[0].base == {"AAPL": (10, 90)}
+    assert after[0].search_from == NOON.date()
+    kept: list[Item] = [*after, *(each for each in before if isinstance(each, Execution))] if crashed else after
+    again = Reader(now=reader.now)
+    again.ledger.restore(kept)
+    assert again.observe(ended, working) == []
+    again.reconcile([position(11, "95")], rows)
+    assert again.off == [("average_price", "AAPL", Decimal(1000) / 11, 95)]
