@@ -304,7 +304,7 @@ class Ledger:
         for fill in current:
             alike = [row for row in left if _terms_of(row)[1:] == fill.terms[1:]]
             left = [row for row in left if not alike or row is not alike[0]]
-        return left if lacking > 0 and sum((row.quantity or ZERO for row in left), ZERO) == lacking else ()
+        return left if sum((row.quantity or ZERO for row in left), ZERO) == lacking else ()
 
     def _witnessed(self, row: Transaction) -> Fill:
         """Return the fill of a leg that only a transaction shows."""

@@ -83,6 +83,7 @@ def test_restart_reports_what_is_not_acknowledged_and_what_came_meanwhile() -> N
         assert again.idempotency_key == first.idempotency_key is not None
         await fill(client, sim, 4)
         await asyncio.sleep(40 * 3600)  # it left the list of today
+        sim.faults.add("GET", "/transactions", "status(503)", times=1000)
         [second] = await reports(client, sim, 120, state=state)
         assert (second.quantity, second.kind) == (4, "fill")
         assert await reports(client, sim, 120, state=state) == []
@@ -125,11 +126,11 @@ def test_fill_is_seen_while_positions_fail_and_a_denied_account_is_given_up() ->
         watcher = client.watch.fills(
             [sim.account_numbers[0], sim.foreign_account_number], on_error=failures.append, interval=5
         )
-        sim.faults.add("GET", "/positions", "status(503)", times=1000)
+        sim.faults.add("GET", f"{sim.account_numbers[0]}/positions", "status(503)", times=1000)
         first = asyncio.ensure_future(anext(watcher))
+        await asyncio.sleep(200)
         await fill(client, sim)
-        assert isinstance(await asyncio.wait_for(first, 10), Fill)
-        await asyncio.sleep(60)
+        assert isinstance(await asyncio.wait_for(first, 6), Fill)
         await watcher.aclose()
         assert list(watcher.failed) == [sim.foreign_account_number]
         assert {type(each) for each in failures} == {
