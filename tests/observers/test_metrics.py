@@ -11,7 +11,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from brokerage_async.errors import NotFoundError
-from brokerage_async.observers import FeedLag, OpenTelemetryMetrics, PollStarted, TokenRequest
+from brokerage_async.observers import FeedLag, FillSeen, OpenTelemetryMetrics, PollStarted, TokenRequest
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
@@ -78,7 +78,9 @@ def test_events_become_points() -> None:
     metrics.on_event(TokenRequest(outcome="refused", elapsed=0.5))
     metrics.on_event(PollStarted(watcher="orders", lateness=0.25))
     metrics.on_event(FeedLag(feed="orders", group="desk", lag=0.125))
+    metrics.on_event(FillSeen(source="orders", delay=1.5))
     points = collected.points()
+    assert points["brokerage.fill.delay"] == [({"source": "orders"}, 1)]
     assert points["brokerage.token.requests"] == [({"outcome": "refused"}, 1)]
     assert points["brokerage.poll.lateness"] == [({"watcher": "orders"}, 1)]
     assert points["brokerage.feed.lag"] == [({"feed": "orders", "group": "desk"}, 1)]
@@ -91,4 +93,4 @@ def test_dashboard_asks_for_metrics_that_exist() -> None:
     source = (ROOT / "brokerage_async" / "observers" / "records.py").read_text("utf-8")
     assert asked == {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
     panels = json.loads(dashboard)["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels) == 7
+    assert len({panel["id"] for panel in panels}) == len(panels) == 8
