@@ -180,6 +180,10 @@ class Execution:
         agrees = self.last.kind is not FillKind.BUST and self.last.terms == fill.terms
         return listed if agrees else listed.decided(FillKind.CORRECTION, fill.terms)
 
+    def busted(self) -> Execution:
+        """Return it as void."""
+        return self if self.last.kind is FillKind.BUST else self.decided(FillKind.BUST, self.last.terms)
+
     def decided(self, kind: FillKind, terms: Terms) -> Execution:
         """Return it with one more event."""
         event = attrs.evolve(self.last, kind=kind, action=terms.action, quantity=terms.quantity, price=terms.price)

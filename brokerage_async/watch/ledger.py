@@ -8,7 +8,7 @@ is reversed, and a corrected one keeps its ``fill_id``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -101,7 +101,7 @@ class Ledger:
         self._discrepancies: dict[tuple[str, ...], Discrepancy] = {}
         self._orders: dict[str, Order] = {}
         self._expirations: dict[str, datetime] = {}
-        self._vanishing = Settling()
+        self._vanished: Sequence[Execution] = ()
         self._deciding = Settling()
         self._differing = Settling()
 
@@ -109,7 +109,7 @@ class Ledger:
     def is_unsettled(self) -> bool:
         """True while something does not add up that may yet."""
         waits = self._deciding.is_waiting or self._differing.is_waiting
-        return waits or self.books is None or self.books.base is None
+        return waits or bool(self._vanished) or self.books is None or self.books.base is None
 
     def items(self) -> list[Item]:
         """Return the collection, with executions in the order in which they were seen."""
@@ -161,15 +161,17 @@ class Ledger:
             news += relisted.events[len(execution.events) :]
             known[relisted.key] = relisted
             shown.add(relisted.key)
-        vanished: dict[Hashable, Execution] = {
-            each.key: each
-            for order_id in self._orders
-            for each in self._executions[order_id].values()
-            if each.listed is not None and each.key not in shown
+        legs = {
+            (order.id, leg.symbol)
+            for order in self._orders.values()
+            for leg in order.legs or ()
+            if leg.fills is not None
         }
-        for key in self._vanishing.lasting(vanished, now):
-            execution = vanished[key]
-            news += self._bust(attrs.evolve(execution, listed=None))
+        self._vanished = [
+            each
+            for each in self._all()
+            if (each.last.order_id, each.last.symbol) in legs and each.listed is not None and each.key not in shown
+        ]
         return news
 
     def _listed(self, known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution | None:
@@ -186,14 +188,6 @@ class Ledger:
                 if same or each.last.terms == fill.terms:
                     return each
         return None
-
-    def _bust(self, execution: Execution) -> Sequence[Fill]:
-        """Record that an execution is void. Return the event, if it is new."""
-        busted = execution
-        if execution.last.kind is not FillKind.BUST:
-            busted = execution.decided(FillKind.BUST, execution.last.terms)
-        self._executions[execution.last.order_id][execution.key] = busted
-        return busted.events[len(execution.events) :]
 
     def _all(self) -> Iterator[Execution]:
         return (each for known in self._executions.values() for each in known.values())
@@ -243,22 +237,26 @@ class Ledger:
         for row in trades.values():
             if row.id not in reversals and self._knows(row.order_id):
                 standing[row.order_id or "", name_of(row.symbol or "")].append(row)
+        named = {each.key for row in trades.values() if (each := self._executed(row)) is not None}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
             booked = standing.get((row.order_id or "", name_of(row.symbol or "")), [])
-            execution = self._executed(row)
-            is_known = execution is not None or row is reversal or not self._knows(row.order_id)
-            if not is_known and row in self._missing(row.order_id or "", [*booked, row]):  # it came and went unseen
-                execution = Execution(events=(self._witnessed(row),), seen_at=now)
-            if (execution := execution or self._executed(row, by_terms=True)) is None:
+            execution = self._executed(row) or self._executed(row, named)
+            if execution is None and row is not reversal and self._knows(row.order_id):
+                unseen = self._missing(row.order_id or "", [*booked, row])  # it came and went between two readings
+                execution = Execution(events=(self._witnessed(row),), seen_at=now) if row in unseen else None
+            if execution is None:
                 continue
             rebooked = [each for each in booked if _is_same(each, row)]
             if not rebooked:
-                if execution.last.kind is not FillKind.BUST:
-                    decisions[reversed_id] = execution.decided(FillKind.BUST, execution.last.terms)
+                decisions[reversed_id] = execution.busted()
             elif (terms := _terms_of(rebooked[0])) != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, terms)
+        for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
+            booked = standing.get((each.last.order_id, name_of(each.last.symbol)), [])
+            if not any(self._executed(row) is each for row in booked):
+                decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for (order_id, _), booked in standing.items():
             for row in self._missing(order_id, booked):
                 decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
@@ -270,13 +268,20 @@ class Ledger:
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _executed(self, row: Transaction, *, by_terms: bool = False) -> Execution | None:
-        """Return the execution that a transaction books, by its identifiers or by quantity and price."""
+    def _executed(self, row: Transaction, named: Container[object] | None = None) -> Execution | None:
+        """Return the execution that a transaction books, by its identifiers.
+
+        Given those that are ``named`` by any transaction, choose among the others, by quantity and price.
+        """
         identifiers = {row.exec_id, row.ext_exec_id} - {None}
-        for each in self._executions.get(row.order_id or "", {}).values():
-            same = each.last.terms[1:] == _terms_of(row)[1:] and each.last.kind is not FillKind.BUST
-            named = {each.last.execution_id, each.last.fill_id} & identifiers
-            if name_of(each.last.symbol) == name_of(row.symbol or "") and (same if by_terms else named):
+        known = self._executions.get(row.order_id or "", {}).values()
+        for each in sorted(known, key=lambda one: -len(one.events)):  # one reversal must not decide about two of them
+            if named is None:
+                is_it = bool({each.last.execution_id, each.last.fill_id} & identifiers)
+            else:
+                alike = any(event.terms[1:] == _terms_of(row)[1:] for event in each.events)
+                is_it = alike and each.key not in named
+            if is_it and name_of(each.last.symbol) == name_of(row.symbol or ""):
                 return each
         return None
 

@@ -29,8 +29,8 @@ def fill(number: int, quantity: int, price: str = "100", seconds: float = 10) ->
 
 
 def order(*fills: models.Fill, quantity: int = 10, status: str = "Live", **options: Any) -> models.Order:
-    leg: dict[str, Any] = {"symbol": "AAPL", "action": "Buy to Open", **options.pop("leg", {})}
-    legs = (models.OrderLeg(quantity=Decimal(quantity), fills=fills, **leg),)
+    leg: dict[str, Any] = {"symbol": "AAPL", "action": "Buy to Open", "fills": fills, **options.pop("leg", {})}
+    legs = (models.OrderLeg(quantity=Decimal(quantity), **leg),)
     return models.Order(id="1", status=models.OrderStatus(status), legs=legs, received_at=at(0), **options)
 
 
@@ -92,10 +92,21 @@ def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
     assert reader.observe(order(old, first, second)) == []
     assert reader.observe(order(old, fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
     assert reader.observe(order(fill(0, 4, seconds=-5), fill(1, 3, "101"), second)) == [("correction", "F0", 4, 100)]
-    assert reader.observe(order(second), wait=1) == []  # a list may lag
-    assert reader.observe(order(fill(0, 4, seconds=-5), second), wait=20) == []
-    gone = reader.observe(order(fill(0, 4, seconds=-5), second), wait=20)
-    assert gone == [("bust", "F1", 3, 101)]
+    rest = order(fill(0, 4, seconds=-5), second)
+    reader.observe(order())  # a list may lag
+    assert reader.reconcile([], times=1) == []
+    assert reader.observe(order(fill(0, 4, seconds=-5), fill(1, 3, "101"), second)) == []
+    for listed, rows, news in (
+        (rest, [row(1, 3, "101")], []),  # its transaction stands
+        (order(leg={"fills": None}), [], []),  # a leg without a list says nothing
+        (rest, [], [("bust", "F1", 3, 101)]),
+    ):
+        reader.observe(listed)
+        assert reader.reconcile([], rows, times=1) == []
+        reader.observe(listed)
+        assert reader.reconcile([], rows, times=1) == news, listed
+        if not news:
+            assert reader.observe(order(*rest.legs[0].fills, fill(1, 3, "101"))) == []  # type: ignore[index]
     assert reader.observe() == []  # an order that left its list says nothing
     assert reader.observe(order(fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
 
@@ -132,6 +143,20 @@ def test_reversed_transaction_is_a_bust_or_a_correction() -> None:
         assert reader.reconcile([], rows) == news, rows
         assert reader.observe(order(*listed)) == []  # though the list still has it
         assert reader.reconcile([], rows) == []
+
+
+def test_one_reversal_decides_about_one_of_two_fills_alike() -> None:
+    strange = {"exec_id": "Y", "ext_exec_id": "Y"}
+    for again, kind in (([], "bust"), ([row(4, 3, "98", **strange)], "correction")):
+        reader = Reader().begin(order())
+        reader.observe(order(fill(1, 3), fill(2, 3)))
+        rows = [
+            row(3, 3, reverses_id="T1", **strange),
+            row(1, 3, **strange),
+            row(2, 3, exec_id="Z", ext_exec_id="Z"),
+            *again,
+        ]
+        assert [each[0] for each in reader.reconcile([], rows, times=5)] == [kind]
 
 
 def test_what_does_not_add_up_lasts_before_it_counts_and_is_kept_until_it_changes() -> None:
