@@ -236,7 +236,7 @@ class Watch:
     ) -> FillWatcher:
         """Watch the executions of several accounts: every `Fill` once, whichever program placed its order.
 
-        Corrections and busts are fills of their own kind. What does not add up is a `Discrepancy`::
+        Corrections and busts are fills of their own kind. A difference between the lists is a `Discrepancy`::
 
             async with client.watch.fills([account], push=True, state=SqliteState("fills.db")) as fills:
                 async for fill in fills:
@@ -248,7 +248,7 @@ class Watch:
         show is reported after 30 seconds. Reversed transactions are busts or corrections.
 
         Without a state, or with an empty one, it begins with now: the time of this call, by the service's clock. With a
-        state it begins with what is not acknowledged, and a restart searches the orders since then. Fills are
+        state it begins with the reports that are not acknowledged, and searches the orders since then. Fills are
         remembered while their order works and for 5 days after it, in which they may be corrected or busted.
 
         Args:

@@ -1,4 +1,4 @@
-"""Executions of an account as values: fills, what does not add up, and what a watcher remembers of both."""
+"""Executions of an account as values: fills, discrepancies, and the memory of their watcher."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Fill(Acknowledgeable):
     """One execution of a leg of an order, or a later decision about it.
 
     Attributes:
-        kind: ``fill``, ``correction`` (this quantity and price replace those of the same ``fill_id``), or ``bust`` (the
-            fill with this ``fill_id``, quantity and price is void).
+        kind: ``fill``, ``correction`` (quantity and price of the fill with this ``fill_id`` are these from now on), or
+            ``bust`` (it is void).
         account_number: the account.
         order_id: the order, which any program may have placed.
         external_identifier: the identifier that its program gave the order.
@@ -80,17 +80,17 @@ class Fill(Acknowledgeable):
 
     @property
     def terms(self) -> Terms:
-        """What a correction changes."""
+        """The part that a correction changes."""
         return Terms(str(self.action), self.quantity, self.price)
 
     @property
     def held(self) -> Decimal:
-        """What the execution adds to the position after this, negative for a sale."""
+        """Quantity that the execution adds to the position after this event, negative for a sale."""
         return ZERO if self.kind is FillKind.BUST else signed(self.action, self.quantity)
 
 
 class Terms(NamedTuple):
-    """What a correction of a fill changes."""
+    """Part of a fill that a correction changes."""
 
     action: str
     quantity: Decimal
@@ -98,7 +98,7 @@ class Terms(NamedTuple):
 
 
 class DiscrepancyKind(enum.StrEnum):
-    """What does not add up."""
+    """Kind of a `Discrepancy`."""
 
     POSITION = "position"
     AVERAGE_PRICE = "average_price"
@@ -112,8 +112,8 @@ class Discrepancy(Acknowledgeable):
 
     Attributes:
         kind: ``position`` (its change is not the sum of the fills), ``average_price`` (of the position, more than a
-            cent off that of the fills), ``missing_fills`` (of a leg of an order that is over), or ``unknown_execution``
-            (a transaction whose order is unknown, or a reversal of an unknown execution).
+            cent off the price of the fills), ``missing_fills`` (of a leg of an order that is over), or
+            ``unknown_execution`` (a transaction whose order is unknown, or a reversal of an unknown execution).
         account_number: the account.
         subject: the position, the leg of an order, or the transaction.
         symbol: the instrument.
@@ -192,12 +192,12 @@ class Execution:
 
 @attrs.frozen(kw_only=True)
 class Books:
-    """What a ledger knows beside its executions.
+    """Memory of a ledger beside its executions.
 
     Attributes:
         account_number: the account.
         horizon: unknown fills from before are none of the watcher's: they came before it, or are forgotten.
-        search_from: day of the oldest order that works, from which a restart searches.
+        search_from: day of the oldest order that works, where the search of a restart begins.
         base: signed quantity and average price of positions without the executions that are remembered. None before
             the first quiet moment.
         forgotten: keys of executions that are part of ``base`` by now. A crash may have left them in the state.

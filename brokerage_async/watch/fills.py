@@ -31,7 +31,7 @@ from .state import StoredChange, WatchState, WatchStateError
 __all__ = ["FILLS", "FillCodec", "FillCursor", "FillReader", "FillWatcher"]
 
 QUIET_SECONDS: Final = 5.0
-"""Seconds without news after which positions and transactions are read."""
+"""Seconds without news until positions and transactions are read."""
 
 CHECK_INTERVAL: Final = 60.0
 """Seconds between two comparisons while there is no news."""
@@ -66,7 +66,7 @@ FILLS: Final[Listing[Any]] = Listing(
 
 
 class FillCodec(ItemCodec[Any]):
-    """Changes of `_events` as JSON: ``before`` is the event to report, ``after`` the item as it is then."""
+    """Changes of `_events` as JSON: ``before`` is the event to report, ``after`` the item with it."""
 
     def __init__(self) -> None:
         super().__init__(FILLS.key)

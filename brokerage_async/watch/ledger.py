@@ -48,7 +48,7 @@ Trades settle on the next trading day. Five days include one over a long weekend
 """
 
 EXCUSE: Final = timedelta(days=1)
-"""Age of a transaction of another type up to which it explains any change of a position."""
+"""Maximum age of a transaction of another type that explains any change of a position."""
 
 CENT: Final = Decimal("0.01")
 
@@ -85,13 +85,13 @@ class Settling:
 
 
 class Ledger:
-    """Executions of one account, and what does not add up.
+    """Executions of one account, and their discrepancies.
 
     Args:
         account_number: the account.
 
     Attributes:
-        books: what it knows beside, None before the first reading.
+        books: its further knowledge, None before the first reading.
     """
 
     def __init__(self, account_number: str) -> None:
@@ -112,7 +112,7 @@ class Ledger:
         return waits or bool(self._vanished) or self.books is None or self.books.base is None
 
     def items(self) -> list[Item]:
-        """Return the collection, with executions in the order in which they were seen."""
+        """Return the collection, executions in the order they were seen."""
         books = () if self.books is None else (self.books,)
         return [*books, *self._all(), *self._discrepancies.values()]
 
@@ -130,7 +130,7 @@ class Ledger:
     # Orders
 
     def observe(self, orders: Iterable[Order], now: datetime, began: datetime, *, whole: bool = True) -> list[Fill]:
-        """Take a reading of orders, and return what is new in it.
+        """Take a reading of orders, and return its new events.
 
         Args:
             orders: orders with their fills.
@@ -202,7 +202,7 @@ class Ledger:
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
     ) -> list[Fill]:
-        """Compare orders, transactions and positions after a quiet moment, and return what is new.
+        """Compare orders, transactions and positions after a quiet moment, and return new events.
 
         Nothing is judged within `QUIET` of a fill.
         """
@@ -288,8 +288,8 @@ class Ledger:
     def _missing(self, order_id: str, booked: Sequence[Transaction]) -> Sequence[Transaction]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
 
-        Sums decide, identifiers alone never: that a transaction has those of its fill was not recorded, nor that it
-        books one fill.
+        Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
+        for each fill.
         """
         assert self.books is not None
         name, left = name_of(booked[0].symbol or ""), list(booked)
@@ -352,7 +352,7 @@ class Ledger:
         return parts
 
     def _open(self, held: Mapping[str, Position], parts: Mapping[str, Sequence[Part]]) -> None:
-        """Take the positions as they are, without what is reported of them."""
+        """Take over the positions, without the executions that are reported."""
         assert self.books is not None
         base = dict[str, tuple[Decimal, Decimal | None]]()
         for name in held.keys() | parts.keys():
@@ -442,7 +442,7 @@ class Ledger:
         )  # fmt: skip
 
     def _report(self, found: Mapping[tuple[str, ...], Discrepancy], now: datetime) -> None:
-        """Keep what lasts. What was reported stays until its difference changes, or it is not found any more."""
+        """Keep findings that last. A reported one stays until its difference changes or it is resolved."""
         differences: dict[Hashable, object] = {key: each.seen - each.expected for key, each in found.items()}
         kept = {key: each for key, each in self._discrepancies.items() if key in found}
         for key in self._differing.lasting(differences, now):

@@ -92,7 +92,8 @@ def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
     assert reader.observe(order(old, first, second)) == []
     assert reader.observe(order(old, fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
     assert reader.observe(order(fill(0, 4, seconds=-5), fill(1, 3, "101"), second)) == [("correction", "F0", 4, 100)]
-    rest = order(fill(0, 4, seconds=-5), second)
+    first = fill(0, 4, seconds=-5)
+    rest = order(first, second)
     reader.observe(order())  # a list may lag
     assert reader.reconcile([], times=1) == []
     assert reader.observe(order(fill(0, 4, seconds=-5), fill(1, 3, "101"), second)) == []
@@ -106,7 +107,7 @@ def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
         reader.observe(listed)
         assert reader.reconcile([], rows, times=1) == news, listed
         if not news:
-            assert reader.observe(order(*rest.legs[0].fills, fill(1, 3, "101"))) == []  # type: ignore[index]
+            assert reader.observe(order(first, second, fill(1, 3, "101"))) == []
     assert reader.observe() == []  # an order that left its list says nothing
     assert reader.observe(order(fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
 
@@ -146,7 +147,7 @@ def test_reversed_transaction_is_a_bust_or_a_correction() -> None:
 
 
 def test_one_reversal_decides_about_one_of_two_fills_alike() -> None:
-    strange = {"exec_id": "Y", "ext_exec_id": "Y"}
+    strange: dict[str, Any] = {"exec_id": "Y", "ext_exec_id": "Y"}
     for again, kind in (([], "bust"), ([row(4, 3, "98", **strange)], "correction")):
         reader = Reader().begin(order())
         reader.observe(order(fill(1, 3), fill(2, 3)))
@@ -182,8 +183,17 @@ def test_what_does_not_add_up_lasts_before_it_counts_and_is_kept_until_it_change
 
 def test_discrepancy_is_found_and_other_changes_are_none() -> None:
     three = order(fill(1, 3))
-    delivered = {"order_id": None, "transaction_type": models.TransactionType.RECEIVE_DELIVER, "exec_id": None}
-    merged = {**delivered, "symbol": "X", "underlying_symbol": "AAPL", "transaction_sub_type": "Stock Merger"}
+    delivered: dict[str, Any] = {
+        "order_id": None,
+        "transaction_type": models.TransactionType.RECEIVE_DELIVER,
+        "exec_id": None,
+    }
+    merged: dict[str, Any] = {
+        **delivered,
+        "symbol": "X",
+        "underlying_symbol": "AAPL",
+        "transaction_sub_type": "Stock Merger",
+    }
     expired = position(3, expires_at=at(100))
     for name, orders, positions, rows, expected in (
         ("all is well", [three], [position(3)], [row(1, 3)], []),
@@ -274,7 +284,7 @@ def test_fills_of_orders_that_cannot_change_are_forgotten_into_the_base(crashed:
     after = reader.ledger.items()
     assert [each.last.fill_id for each in after if isinstance(each, Execution)] == ["F5"]
     assert isinstance(after[0], Books)
-    assert after[0].base == {"AAPL": (10, 90)}
+    assert after[0].base == {"AAPL": (Decimal(10), Decimal(90))}
     assert after[0].search_from == NOON.date()
     kept: list[Item] = [*after, *(each for each in before if isinstance(each, Execution))] if crashed else after
     again = Reader(now=reader.now)

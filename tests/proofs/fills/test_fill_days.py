@@ -1,4 +1,4 @@
-"""Whole trading days of fills: each is reported once, and what does not add up is found, neither more nor less.
+"""Whole trading days of fills: each is reported once, and discrepancies are found, neither more nor fewer.
 
 ``python -m tests.proofs.fills.test_fill_days 1000`` plays a day of a thousand seeds. Programs place, cancel and replace
 orders, spreads with late legs and brackets, and some of their fills are busted or corrected later. Stream events are
@@ -57,7 +57,7 @@ class Disk(MemoryState):
 
 @attrs.define
 class Day:
-    """One day: the brokerage, the reports to the consumer, and what is planted."""
+    """One day: the brokerage, the reports to the consumer, and the plants."""
 
     client: Client
     sim: Simulator
@@ -186,7 +186,7 @@ class Day:
             self.sim.bust_fill(order_id, fill.fill_id or "", price)
             self.tally["busted" if price is None else "corrected"] += 1
 
-    # What is wrong
+    # Plants
 
     def hide(self, order: Any, now: float) -> None:
         """Let the next fill vanish from the lists of orders, or from the transactions as well."""
@@ -203,7 +203,7 @@ class Day:
                 self.allowed.add(("missing_fills", f"{order.number} {leg.instrument.symbol}"))
 
     def spoil(self) -> None:
-        """Plant what is wrong today."""
+        """Plant the discrepancy of today."""
         state, now = self.sim.brokerage.state, self.sim.clock.now()
         stock = state.catalogue.instrument(InstrumentType.EQUITY, "KO")
         assert stock is not None
