@@ -237,14 +237,17 @@ class Ledger:
         for row in trades.values():
             if row.id not in reversals and self._knows(row.order_id):
                 standing[row.order_id or "", name_of(row.symbol or "")].append(row)
-        named = {each.key for row in trades.values() if (each := self._executed(row)) is not None}
+        named = {each.key: row for row in trades.values() if (each := self._executed(row)) is not None}
+        undone = {key for key, row in named.items() if row.id in reversals}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
             booked = standing.get((row.order_id or "", name_of(row.symbol or "")), [])
             execution = self._executed(row) or self._executed(row, named)
             if execution is None and row is not reversal and self._knows(row.order_id):
-                unseen = self._missing(row.order_id or "", [*booked, row])  # it came and went between two readings
+                unseen = self._missing(
+                    row.order_id or "", [*booked, row], undone
+                )  # it came and went between two readings
                 execution = Execution(events=(self._witnessed(row),), seen_at=now) if row in unseen else None
             if execution is None:
                 continue
@@ -258,7 +261,7 @@ class Ledger:
             if not any(self._executed(row) is each for row in booked):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
         for (order_id, _), booked in standing.items():
-            for row in self._missing(order_id, booked):
+            for row in self._missing(order_id, booked, undone):
                 decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
@@ -285,7 +288,9 @@ class Ledger:
                 return each
         return None
 
-    def _missing(self, order_id: str, booked: Sequence[Transaction]) -> Sequence[Transaction]:
+    def _missing(
+        self, order_id: str, booked: Sequence[Transaction], undone: Container[object]
+    ) -> Sequence[Transaction]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
 
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
@@ -304,7 +309,7 @@ class Ledger:
                     left.remove(row)
                     current.remove(fill)
                     break
-        current = [fill for fill in current if fill.kind is not FillKind.BUST]
+        current = [fill for fill in current if fill.kind is not FillKind.BUST and key_of(fill) not in undone]
         lacking = sum((row.quantity or ZERO for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
             alike = [row for row in left if _terms_of(row)[1:] == fill.terms[1:]]

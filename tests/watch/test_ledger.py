@@ -146,6 +146,14 @@ def test_reversed_transaction_is_a_bust_or_a_correction() -> None:
         assert reader.reconcile([], rows) == []
 
 
+def test_bust_and_unlisted_fill_of_one_leg_are_reported_together() -> None:
+    reader = Reader().begin(order())
+    reader.observe(order(fill(1, 3)))
+    rows = [row(3, 3, reverses_id="T1"), row(1, 3), row(2, 7)]
+    assert sorted(reader.reconcile([position(7)], rows)) == [("bust", "F1", 3, 100), ("fill", "X2", 7, 100)]
+    assert reader.off == []
+
+
 def test_one_reversal_decides_about_one_of_two_fills_alike() -> None:
     strange: dict[str, Any] = {"exec_id": "Y", "ext_exec_id": "Y"}
     for again, kind in (([], "bust"), ([row(4, 3, "98", **strange)], "correction")):
