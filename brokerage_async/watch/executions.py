@@ -1,15 +1,17 @@
-"""Executions of an account as values: fills, discrepancies, and the memory of their watcher."""
+"""Executions of an account as values, and how orders, transactions and positions show them."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
 import attrs
 
+from .._generated.models import Order, Position, QuantityDirection, Transaction, TransactionType
 from .diff import Acknowledgeable
 
 __all__ = [
@@ -23,9 +25,16 @@ __all__ = [
     "Item",
     "Part",
     "Terms",
+    "fills_of",
+    "held_in",
+    "is_same",
+    "is_trade",
     "key_of",
+    "name_of",
     "replay",
     "signed",
+    "terms_of",
+    "time_of",
 ]
 
 ZERO: Final = Decimal(0)
@@ -253,3 +262,62 @@ def key_of(fill: Fill) -> tuple[str, ...]:
 def signed(action: str, quantity: Decimal) -> Decimal:
     """Return what an action adds to a position, negative for a sale."""
     return quantity if action.startswith("Buy") else -quantity
+
+
+def name_of(symbol: str) -> str:
+    """Return a symbol as positions and orders share it: future options differ in their blanks (recorded)."""
+    return "".join(symbol.split())
+
+
+def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
+    """Yield the fills that an order lists. Equal identifiers within a leg, which nothing rules out, are numbered."""
+    for number, leg in enumerate(order.legs or ()):
+        counts = Counter[str]()
+        for fill in leg.fills or ():
+            name = fill.fill_id or fill.ext_exec_id or "fill"
+            counts[name] += 1
+            yield Fill(
+                account_number=account_number,
+                order_id=order.id or "",
+                external_identifier=order.external_identifier,
+                fill_id=name if counts[name] == 1 else f"{name}#{counts[name]}",
+                symbol=leg.symbol or "",
+                action=str(leg.action or ""),
+                quantity=fill.quantity or ZERO,
+                price=fill.fill_price,
+                filled_at=fill.filled_at,
+                leg=number,
+                venue=fill.destination_venue,
+                execution_id=fill.ext_exec_id,
+            )
+
+
+def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
+    """Return the signed quantity and the average price of a position."""
+    if position is None or position.quantity is None or position.quantity_direction == "Zero":
+        return ZERO, None
+    is_short = position.quantity_direction == QuantityDirection.SHORT
+    return -position.quantity if is_short else position.quantity, position.average_open_price
+
+
+def is_trade(row: Transaction) -> bool:
+    """Return True if a transaction books an execution."""
+    return row.transaction_type == TransactionType.TRADE and row.reverses_id is None
+
+
+def terms_of(row: Transaction) -> Terms:
+    """Return the terms of the fill that a transaction books."""
+    return Terms(str(row.action or ""), row.quantity or ZERO, row.price)
+
+
+def is_same(row: Transaction, other: Transaction) -> bool:
+    """Return True if two transactions book the same execution."""
+    return bool({row.exec_id, row.ext_exec_id} & {other.exec_id, other.ext_exec_id} - {None})
+
+
+def time_of(row: Transaction) -> datetime:
+    """Return the time of a transaction, or the beginning of its day."""
+    if row.executed_at is not None:
+        return row.executed_at
+    day = row.transaction_date or date.max
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

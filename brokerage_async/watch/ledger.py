@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
 import attrs
 
-from .._generated.models import Order, OrderStatus, Position, QuantityDirection, Transaction, TransactionType
+from .._generated.models import Order, OrderStatus, Position, Transaction
 from ..protocol.order_status import TERMINAL, is_complete
 from .executions import (
     ZERO,
@@ -27,11 +27,17 @@ from .executions import (
     FillKind,
     Item,
     Part,
-    Terms,
+    fills_of,
+    held_in,
+    is_same,
+    is_trade,
     key_of,
+    name_of,
     replay,
     signed,
-)
+    terms_of,
+    time_of,
+)  # fmt: skip
 
 __all__ = ["Ledger", "Settling"]
 
@@ -145,7 +151,7 @@ class Ledger:
         working = (order.received_at for order in self._orders.values() if not is_complete(order))
         oldest = min((at.date() for at in working if at is not None), default=now.date())
         self.books = attrs.evolve(books, search_from=oldest) if whole and books.search_from != oldest else books
-        listed = [(fill, order) for order in self._orders.values() for fill in _fills_of(self._account, order)]
+        listed = [(fill, order) for order in self._orders.values() for fill in fills_of(self._account, order)]
         listed.sort(key=lambda each: each[0].filled_at or now)
         news, shown = list[Fill](), set[tuple[str, ...]]()
         for fill, order in listed:
@@ -196,7 +202,7 @@ class Ledger:
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
-        trades = (each for each in self._recent(transactions) if _is_trade(each))
+        trades = (each for each in self._recent(transactions) if is_trade(each))
         return {each.order_id for each in trades if each.order_id is not None and not self._knows(each.order_id)}
 
     def reconcile(
@@ -224,7 +230,7 @@ class Ledger:
 
     def _recent(self, transactions: Iterable[Transaction]) -> list[Transaction]:
         horizon = datetime.min.replace(tzinfo=UTC) if self.books is None else self.books.horizon
-        return [each for each in transactions if each.symbol and _time_of(each) >= horizon]
+        return [each for each in transactions if each.symbol and time_of(each) >= horizon]
 
     def _knows(self, order_id: str | None) -> bool:
         return order_id is not None and (order_id in self._orders or bool(self._executions.get(order_id)))
@@ -232,7 +238,7 @@ class Ledger:
     def _decide(self, rows: Sequence[Transaction], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
         reversals = {row.reverses_id: row for row in rows if row.reverses_id is not None}
-        trades = {row.id: row for row in rows if _is_trade(row)}
+        trades = {row.id: row for row in rows if is_trade(row)}
         standing = defaultdict[tuple[str, str], list[Transaction]](list)
         for row in trades.values():
             if row.id not in reversals and self._knows(row.order_id):
@@ -251,10 +257,10 @@ class Ledger:
                 execution = Execution(events=(self._witnessed(row),), seen_at=now) if row in unseen else None
             if execution is None:
                 continue
-            rebooked = [each for each in booked if _is_same(each, row)]
+            rebooked = [each for each in booked if is_same(each, row)]
             if not rebooked:
                 decisions[reversed_id] = execution.busted()
-            elif (terms := _terms_of(rebooked[0])) != execution.last.terms:
+            elif (terms := terms_of(rebooked[0])) != execution.last.terms:
                 decisions[reversed_id] = execution.decided(FillKind.CORRECTION, terms)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
             booked = standing.get((each.last.order_id, name_of(each.last.symbol)), [])
@@ -282,7 +288,7 @@ class Ledger:
             if named is None:
                 is_it = bool({each.last.execution_id, each.last.fill_id} & identifiers)
             else:
-                alike = any(event.terms[1:] == _terms_of(row)[1:] for event in each.events)
+                alike = any(event.terms[1:] == terms_of(row)[1:] for event in each.events)
                 is_it = alike and each.key not in named
             if is_it and name_of(each.last.symbol) == name_of(row.symbol or ""):
                 return each
@@ -312,7 +318,7 @@ class Ledger:
         current = [fill for fill in current if fill.kind is not FillKind.BUST and key_of(fill) not in undone]
         lacking = sum((row.quantity or ZERO for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
-            alike = [row for row in left if _terms_of(row)[1:] == fill.terms[1:]]
+            alike = [row for row in left if terms_of(row)[1:] == fill.terms[1:]]
             left = [row for row in left if not alike or row is not alike[0]]
         return left if sum((row.quantity or ZERO for row in left), ZERO) == lacking else ()
 
@@ -349,11 +355,11 @@ class Ledger:
                 parts[name_of(each.last.symbol)].append(Part(each.last.filled_at or each.seen_at, change, price))
         reversed_ids = {row.reverses_id for row in rows}
         for row in rows:
-            of_execution = _is_trade(row) and self._knows(row.order_id)
+            of_execution = is_trade(row) and self._knows(row.order_id)
             if not of_execution and row.reverses_id is None and row.id not in reversed_ids and row.action:
                 change = signed(row.action, row.quantity or ZERO)
-                price = row.price if _is_trade(row) else None
-                parts[name_of(row.symbol or "")].append(Part(_time_of(row), change, price))
+                price = row.price if is_trade(row) else None
+                parts[name_of(row.symbol or "")].append(Part(time_of(row), change, price))
         return parts
 
     def _open(self, held: Mapping[str, Position], parts: Mapping[str, Sequence[Part]]) -> None:
@@ -361,7 +367,7 @@ class Ledger:
         assert self.books is not None
         base = dict[str, tuple[Decimal, Decimal | None]]()
         for name in held.keys() | parts.keys():
-            quantity, average = _held(held.get(name))
+            quantity, average = held_in(held.get(name))
             change = sum((part.change for part in parts.get(name, ())), ZERO)
             if quantity - change:
                 base[name] = (quantity - change, None if parts.get(name) else average)
@@ -374,7 +380,7 @@ class Ledger:
         for name in sorted(base.keys() | parts.keys() | held.keys()):
             before = base.get(name, (ZERO, None))
             expected, average = replay(*before, parts.get(name, ()))
-            seen, seen_average = _held(held.get(name))
+            seen, seen_average = held_in(held.get(name))
             expired = name in self._expirations and self._expirations[name] <= now
             kind, figures = DiscrepancyKind.POSITION, (expected, seen)
             if expected == seen:
@@ -421,7 +427,7 @@ class Ledger:
         """Yield executions without an order, and reversals of unknown executions."""
         identifiers = {row.id for row in rows}
         for row in rows:
-            strange = _is_trade(row) and not self._knows(row.order_id)
+            strange = is_trade(row) and not self._knows(row.order_id)
             if row.reverses_id is not None:
                 strange = row.reverses_id not in identifiers and self._executed(row) is None
             if strange:
@@ -469,7 +475,7 @@ class Ledger:
         self._executions = defaultdict(dict)
         for key, each in ((key, each) for known in kept.values() for key, each in known.items() if key not in doomed):
             self._executions[each.last.order_id][key] = each
-        after = self._parts([row for row in rows if _time_of(row) >= horizon])
+        after = self._parts([row for row in rows if time_of(row) >= horizon])
         base = dict(self.books.base or {})
         for name, parts in before.items():
             gone = list(parts)
@@ -483,63 +489,10 @@ class Ledger:
         return order_id in self._orders and not is_complete(self._orders[order_id])
 
 
-def name_of(symbol: str) -> str:
-    """Return a symbol as positions and orders share it: future options differ in their blanks (recorded)."""
-    return "".join(symbol.split())
-
-
-def _fills_of(account_number: str, order: Order) -> Iterator[Fill]:
-    """Yield the fills that an order lists."""
-    for number, leg in enumerate(order.legs or ()):
-        for turn, fill in enumerate(leg.fills or ()):
-            yield Fill(
-                account_number=account_number,
-                order_id=order.id or "",
-                external_identifier=order.external_identifier,
-                fill_id=fill.fill_id or fill.ext_exec_id or f"fill-{turn}",
-                symbol=leg.symbol or "",
-                action=str(leg.action or ""),
-                quantity=fill.quantity or ZERO,
-                price=fill.fill_price,
-                filled_at=fill.filled_at,
-                leg=number,
-                venue=fill.destination_venue,
-                execution_id=fill.ext_exec_id,
-            )
-
-
-def _held(position: Position | None) -> tuple[Decimal, Decimal | None]:
-    """Return the signed quantity and the average price of a position."""
-    if position is None or position.quantity is None or position.quantity_direction == "Zero":
-        return ZERO, None
-    is_short = position.quantity_direction == QuantityDirection.SHORT
-    return -position.quantity if is_short else position.quantity, position.average_open_price
-
-
-def _is_trade(row: Transaction) -> bool:
-    return row.transaction_type == TransactionType.TRADE and row.reverses_id is None
-
-
-def _terms_of(row: Transaction) -> Terms:
-    return Terms(str(row.action or ""), row.quantity or ZERO, row.price)
-
-
-def _is_same(row: Transaction, other: Transaction) -> bool:
-    """Whether two transactions book the same execution."""
-    return bool({row.exec_id, row.ext_exec_id} & {other.exec_id, other.ext_exec_id} - {None})
-
-
-def _time_of(row: Transaction) -> datetime:
-    if row.executed_at is not None:
-        return row.executed_at
-    day = row.transaction_date or date.max
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
 def _excuses(row: Transaction, name: str, now: datetime) -> bool:
     """Whether a transaction may have changed a position by what its figures do not say."""
     touches = name in (name_of(row.symbol or ""), name_of(row.underlying_symbol or ""))
     exact = bool(row.action and row.quantity) and (
         row.transaction_sub_type in EXACT or str(row.transaction_sub_type) == row.action
     )
-    return touches and not _is_trade(row) and not exact and now - _time_of(row) <= EXCUSE and row.reverses_id is None
+    return touches and not is_trade(row) and not exact and now - time_of(row) <= EXCUSE and row.reverses_id is None

@@ -112,6 +112,13 @@ def test_fill_is_new_once_and_changes_are_events_of_it() -> None:
     assert reader.observe(order(fill(1, 3, "101"), second)) == [("correction", "F1", 3, 101)]
 
 
+def test_fills_with_one_identifier_are_two() -> None:
+    twice = order(fill(1, 3), fill(1, 2, "99"))
+    reader = Reader()
+    assert reader.observe(twice) == [("fill", "F1", 3, 100), ("fill", "F1#2", 2, 99)]
+    assert reader.observe(twice) == []
+
+
 def test_fill_that_only_transactions_show_is_reported_if_the_sums_say_so() -> None:
     reader = Reader().begin(order())
     reader.observe(order(fill(1, 3)))
