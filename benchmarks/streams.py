@@ -179,6 +179,22 @@ async def ours(base: str, rounds: int) -> list[float]:
     return found
 
 
+async def batches(base: str, rounds: int) -> list[float]:
+    async with Client(Environment.sandbox(base), StaticToken("t")) as client:
+        stream = client.stream.quotes([*SYMBOLS, END], [models.Quote])
+        found = stream.batches(seconds=0.05)
+        await stream.ready()
+
+        async def consume() -> None:
+            async for batch in found:
+                if batch.num_rows and batch.column("event_symbol")[-1].as_py() == END:
+                    return
+
+        spent = [await measured(base, consume) for _ in range(rounds)]
+        await stream.aclose()
+    return spent
+
+
 async def by_hand(base: str, rounds: int) -> list[float]:
     decoder = msgspec.json.Decoder(Frame, float_hook=Decimal)
     async with aiohttp.ClientSession() as session, session.ws_connect(f"{base}/feed") as socket:
@@ -229,7 +245,7 @@ async def peer(base: str, rounds: int) -> list[float]:
         return [await measured(base, consume) for _ in range(rounds)]
 
 
-CONTENDERS = {"brokerage_async": ours, "by hand": by_hand, "tastytrade": peer}
+CONTENDERS = {"brokerage_async": ours, "batches": batches, "by hand": by_hand, "tastytrade": peer}
 
 
 def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:

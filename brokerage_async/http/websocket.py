@@ -155,6 +155,7 @@ async def connect(
                 proxy=None if proxy is None else proxy.url,
                 proxy_headers=None if proxy is None else proxy.headers(),
                 max_msg_size=MAX_MESSAGE,
+                decode_text=False,  # JSON is decoded from bytes, which checks them
                 timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT),  # pyright: ignore[reportCallIssue]
             )
         return AiohttpWebSocket(socket, owned)

@@ -6,11 +6,13 @@
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
 from .api import AccountStream, QuoteStream, Streams
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
+from .tape import Batches, gaps_of
 
 __all__ = [
     "MARKET_POLICIES",
     "AccountEvent",
     "AccountStream",
+    "Batches",
     "Conflate",
     "DropOldest",
     "EventFlag",
@@ -22,4 +24,5 @@ __all__ = [
     "Snapshot",
     "Streams",
     "UnknownEvent",
+    "gaps_of",
 ]

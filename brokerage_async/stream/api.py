@@ -10,10 +10,13 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, Self
 
+import attrs
+
 from .._arguments import check_count, check_flag, check_number, check_seconds
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
+from ..protocol.decoding.issues import Issues
 from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
@@ -26,6 +29,7 @@ from .consumer import EventStream
 from .doorbell import Doorbell, ringing
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
+from .tape import MAX_ROWS, Batches, Tape
 
 __all__ = ["AccountStream", "QuoteStream", "Streams", "candle_symbol", "streamer_symbols"]
 
@@ -142,6 +146,58 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self._link.remove(self._quotes, self._plan.of(set(found) - kept, self._access.now()))
         return self
 
+    def batches(self, *, seconds: float | None = None, rows: int | None = None, limit: int = 500_000) -> Batches:
+        """Iterate over Arrow record batches of the events, without a Python object for each.
+
+        ::
+
+            async with client.stream.quotes(["AAPL", "SPY"], [models.Quote, models.Trade]) as quotes:
+                async for batch in quotes.batches(seconds=1):
+                    print(batch.schema.metadata[b"event_type"], batch.num_rows)
+
+        Each batch has the rows of one event type, named in its metadata, in the order of their arrival: the columns of
+        ``to_arrow(events, decimals="float")`` without ``extra``. Prices and sizes are 64-bit floats, as the service has
+        them: ``Decimal(str(value))`` has the digits of the model up to 15 of them. A value that is missing or NaN is
+        null. The rows of snapshots and removed rows are among the others, see ``event_flags`` and `EventFlag`.
+
+        A gap is in the metadata of the first batch after it, of every event type, see `gaps_of`. That batch may be
+        empty.
+
+        Call it before the stream is iterated. One that has already received events starts with a gap.
+
+        Args:
+            seconds: time that a batch covers. None for 1 second, or for no bound if ``rows`` are given.
+            rows: rows of a batch at most, by default 65,536.
+            limit: rows that may wait for the consumer. Beyond it the oldest batches are dropped: ``dropped`` counts
+                rows, and the next batch has a gap.
+
+        Raises:
+            InvalidRequestError: an argument is invalid.
+            ConfigurationError: pyarrow is missing.
+
+        Raises (while iterating):
+            The same as the stream.
+        """
+        if seconds is not None:
+            check_seconds("seconds", seconds)
+        tape = self._quotes.tape or self._make_tape()
+        tape.max_rows = MAX_ROWS if rows is None else check_count("rows", rows)
+        tape.limit = check_count("limit", limit)
+        return Batches(self._begin, self._quotes, tape, 1.0 if seconds is None and rows is None else seconds)
+
+    def _make_tape(self) -> Tape:
+        """Subscribe to rows instead of events."""
+        link, sink, plan = self._link, self._quotes, self._plan
+        tape = Tape(plan.types, plan.feed, Issues("stream.quotes", self._access.strict), self._access.now)
+        if sink.buffer or (self._is_attached and link.is_ready):
+            tape.put_gap(Gap(since=None, reason="the events before the first batch were delivered one by one"))
+        subscribed = list(sink.subscriptions.values())
+        link.remove(sink, subscribed)
+        sink.tape = sink.buffer = tape
+        plan.as_rows = True
+        link.add(sink, [attrs.evolve(each, as_rows=True) for each in subscribed])
+        return tape
+
     async def _begin(self) -> None:
         if self._pending is not None:
             self._access.enter()
@@ -151,7 +207,13 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
 
 class SubscriptionPlan:
-    """Event types that a stream subscribes to for each symbol."""
+    """Event types that a stream subscribes to for each symbol.
+
+    Attributes:
+        types: names of the event types.
+        feed: contract and aggregation period.
+        as_rows: whether the events stay rows, for batches.
+    """
 
     def __init__(
         self,
@@ -165,8 +227,8 @@ class SubscriptionPlan:
     ) -> None:
         if isinstance(events, str | type):
             raise InvalidRequestError(f"events must be a list of event types, got {events!r}")
-        self._types = tuple(dict.fromkeys(map(_type_name, events)))
-        if not self._types:
+        self.types: tuple[str, ...] = tuple(dict.fromkeys(map(_type_name, events)))
+        if not self.types:
             raise InvalidRequestError("events must name at least one event type, got an empty list")
         candle_symbol("X", period)
         if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
@@ -175,23 +237,24 @@ class SubscriptionPlan:
             raise InvalidRequestError(f"contract must be AUTO, TICKER or STREAM, got {contract!r}")
         if aggregation_period is not None:
             check_number("aggregation_period", aggregation_period)
-        self._contract, self._aggregation = contract, aggregation_period
+        self.feed: tuple[str, float | None] = (contract, aggregation_period)
+        self.as_rows: bool = False
         self._period = period
         self._start = start
         self._regular_hours = check_flag("regular_hours", regular_hours)
 
     def of(self, symbols: Iterable[str], now: datetime) -> list[Subscription]:
         """Return the subscriptions for streamer symbols. Candles without a start begin with the present one."""
-        start = round((self._start or now).timestamp() * 1000) if self._contract == "AUTO" else None
+        start = round((self._start or now).timestamp() * 1000) if self.feed[0] == "AUTO" else None
         found = []
         for symbol in symbols:
-            for kind in self._types:
+            for kind in self.types:
                 if kind == "Candle":
                     candles = candle_symbol(symbol, self._period, regular_hours=self._regular_hours)
-                    found.append(Subscription(kind, candles, start, self._contract, self._aggregation))
+                    found.append(Subscription(kind, candles, start, *self.feed, self.as_rows))
                 else:
                     from_time = start if self._start is not None and kind == "TimeAndSale" else None
-                    found.append(Subscription(kind, symbol, from_time, self._contract, self._aggregation))
+                    found.append(Subscription(kind, symbol, from_time, *self.feed, self.as_rows))
         return found
 
 

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from ..errors import SlowConsumerError
+from ..errors import ConfigurationError, SlowConsumerError
 from ..protocol.streams.events import Gap
 from .policies import BufferFullError, EventBuffer, Policy
+from .tape import Tape
 
 __all__ = ["EventStream", "Sink", "Source"]
 
@@ -23,7 +24,7 @@ class Sink:
     """End of one consumer that a connection fills. It outlives the iterator by one turn of the loop at most.
 
     Attributes:
-        buffer: events that wait for the consumer.
+        buffer: events that wait for the consumer, one by one or as a tape.
         error: error that ended the stream.
         gap: gap to report once the connection is up again.
         is_held: whether events wait until the subscriptions are complete, because a gap is among them: after it none
@@ -36,7 +37,7 @@ class Sink:
                  "now")  # fmt: skip
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
-        self.buffer: EventBuffer = EventBuffer(policies)
+        self.buffer: EventBuffer | Tape = EventBuffer(policies)
         self.error: Exception | None = None
         self.gap: Gap | None = None
         self.is_closed: bool = False
@@ -100,6 +101,10 @@ class Sink:
         self.is_closed = True
         self.is_held = False
         self.buffer.clear()
+        self._available.set()
+
+    def wake(self) -> None:
+        """Let the consumer look again."""
         self._available.set()
 
     async def wait(self) -> None:
@@ -171,6 +176,8 @@ class EventStream(Generic[E]):
     async def __anext__(self) -> E:
         sink = self._sink
         buffer = sink.buffer
+        if isinstance(buffer, Tape):
+            raise ConfigurationError("the stream gives batches: iterate over its batches()")
         if not self._is_attached:
             await self._begin()
         while True:

@@ -151,6 +151,11 @@ class Link(ABC, Generic[C]):
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._remove, sink)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that the consumers asked for is subscribed."""
+        return self._is_ready
+
     async def wait_ready(self, sink: Sink) -> None:
         """Wait until everything that the consumers asked for is subscribed."""
         while not self._is_ready:

@@ -18,7 +18,7 @@ from ..http.websocket import WebSocket
 from ..protocol.retry import Backoff
 from ..protocol.streams.channel import MAX_MESSAGE, Feed, Interruption, Subscription
 from ..protocol.streams.dxlink import DxLinkConnection
-from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Snapshot, UnknownEvent
+from ..protocol.streams.events import INDEXED, MARKET_EVENTS, Rows, Snapshot, UnknownEvent
 from ..protocol.streams.liveliness import Liveliness, Pulse
 from ..protocol.streams.timing import Timing
 from ..protocol.timetable import is_open, timetable_range
@@ -26,6 +26,7 @@ from .access import StreamAccess
 from .consumer import Sink
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
 from .policies import Policy
+from .tape import Tape
 
 __all__ = ["QuoteLink", "QuoteSink", "TradingHours", "collection_of"]
 
@@ -106,26 +107,27 @@ AUTO, HISTORY = "AUTO", "HISTORY"
 CAREFUL_MESSAGE = 400
 """Bytes of subscriptions in one message after the service has sent one that was too large: about ten."""
 
-Key = tuple[type[Any], str, str, float | None]
+Key = tuple[type[Any], str, str, float | None, bool]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model, symbol, contract and aggregation period of the events of a subscription.
+    """Return model, symbol, contract and aggregation period of the events of a subscription, and whether they stay rows.
 
     A series is the same under ``AUTO`` and ``HISTORY``.
     """
-    kind, contract, aggregation = subscription.feed
-    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation
+    kind, contract, aggregation, as_rows = subscription.feed
+    return MARKET_EVENTS[kind], subscription.symbol, AUTO if contract == HISTORY else contract, aggregation, as_rows
 
 
 class QuoteSink(Sink):
-    """Sink for the events of some subscriptions."""
+    """Sink for the events of some subscriptions, or for their rows if it has a tape."""
 
-    __slots__ = ("subscriptions",)
+    __slots__ = ("subscriptions", "tape")
 
     def __init__(self, policies: Mapping[type[Any], Policy]) -> None:
         super().__init__(policies)
         self.subscriptions: dict[Key, Subscription] = {}
+        self.tape: Tape | None = None
 
 
 class QuoteLink(Link[DxLinkConnection]):
@@ -194,7 +196,9 @@ class QuoteLink(Link[DxLinkConnection]):
             self._unheard.setdefault(key[1], None)
         if sink not in sinks:
             sinks.append(sink)
-        if is_first or key[0] in INDEXED:
+        if sink.tape is not None:
+            sink.tape.want(subscription.type, key[1])
+        if is_first or key[0] in INDEXED or sink.tape is not None:
             if self._connection is not None:
                 self._connection.add([self._merged(key)])
         elif (last := self._last.get(key)) is not None:
@@ -205,6 +209,8 @@ class QuoteLink(Link[DxLinkConnection]):
         sinks = self._routes.get(key, [])
         if sink in sinks:
             sinks.remove(sink)
+        if sink.tape is not None:
+            sink.tape.leave(subscription.type, key[1])
         if not sinks and self._routes.pop(key, None) is not None:
             self._last.pop(key, None)
             self._contracts.pop(key, None)
@@ -264,26 +270,47 @@ class QuoteLink(Link[DxLinkConnection]):
 
     def _dispatch(self, source: Feed | None, events: list[Any]) -> None:
         routes, last, seen = self._routes, self._last, self._seen
-        _, contract, aggregation = source or ("", AUTO, None)
+        _, contract, aggregation, as_rows = source or ("", AUTO, None, False)
         contract = AUTO if contract == HISTORY else contract
         for event in events:
             kind = event.__class__
+            if kind is Rows:
+                for sink in self._taped((contract, aggregation)):
+                    sink.tape.put(event)
+                    if sink.tape.is_ready:
+                        sink.wake()
+                continue
             if kind is Snapshot:
-                key = (event.type, event.symbol, contract, aggregation)
+                key = (event.type, event.symbol, contract, aggregation, as_rows)
                 sinks = routes.get(key, ())
                 seen.add(key)
-                if not event.events and sinks and self._tries_other_contract(key):
-                    continue
+                if as_rows or (not event.events and sinks):
+                    if self._tries_other_contract(key) or as_rows:
+                        continue
             elif kind is UnknownEvent:
-                sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
+                sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is None]
             else:
-                key = (kind, event.event_symbol, contract, aggregation)
+                key = (kind, event.event_symbol, contract, aggregation, as_rows)
                 sinks = routes.get(key, ())
                 seen.add(key)
                 if sinks and kind not in INDEXED:
                     last[key] = event
             for sink in sinks:
                 sink.put(event)
+
+    def _taped(self, feed: tuple[str, float | None] | None = None) -> list[Any]:
+        """Return the sinks with a tape, of one contract and aggregation period if given."""
+        sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is not None]
+        return sinks if feed is None else [sink for sink in sinks if sink.tape.feed == feed]
+
+    def _listen(self) -> None:
+        """Note the subscriptions that have brought rows."""
+        for sink in self._taped():
+            for kind, symbol in sink.tape.heard():
+                key = key_of(Subscription(kind, symbol, None, *sink.tape.feed, as_rows=True))
+                self._seen.add(key)
+                if key in self._routes and key[0] not in INDEXED:
+                    self._last[key] = True  # no event, but the subscription is no longer in doubt
 
     def _check_ready(self, connection: DxLinkConnection) -> None:
         while connection.interruptions:
@@ -324,9 +351,12 @@ class QuoteLink(Link[DxLinkConnection]):
 
         An error does not name its subscription: those in doubt went out shortly before and have brought no event.
         """
-        kind, contract, aggregation = it.feed
+        self._listen()
+        kind, contract, aggregation, as_rows = it.feed
         of_feed = [
-            key for key in self._routes if key == key_of(Subscription(kind, key[1], None, contract, aggregation))
+            key
+            for key in self._routes
+            if key == key_of(Subscription(kind, key[1], None, contract, aggregation, as_rows))
         ]
         refused: dict[QuoteSink, list[str]] = {}
         for key in sorted(of_feed, key=lambda key: key[1]):
@@ -356,6 +386,7 @@ class QuoteLink(Link[DxLinkConnection]):
         Raises:
             RenewalDue: one did.
         """
+        self._listen()
         self._warn_of_unheard(now)
         self._pulse.note(self._seen & self._routes.keys(), now)
         self._seen.clear()

@@ -23,8 +23,8 @@ MAX_MESSAGE = 8_000
 MAX_TYPES, MAX_NAME = 64, 100
 """Event types whose columns are kept for one channel, and characters of the name of a column."""
 
-Feed = tuple[str, str, float | None]
-"""Type, contract and aggregation period of the events of one channel."""
+Feed = tuple[str, str, float | None, bool]
+"""Type, contract and aggregation period of the events of one channel, and whether they stay rows of values."""
 
 
 @attrs.frozen
@@ -33,7 +33,7 @@ class Subscription:
 
     ``contract`` is ``AUTO``, ``TICKER``, ``STREAM`` or ``HISTORY``. A series has its past under ``HISTORY`` alone.
     ``aggregation`` is the period in seconds over which the service may merge events, 0 for none, None for the
-    connection's.
+    connection's. ``as_rows`` leaves its events the rows of values that arrive, as `Rows`.
     """
 
     type: str
@@ -41,11 +41,12 @@ class Subscription:
     from_time: int | None = attrs.field(default=None, eq=False)
     contract: str = attrs.field(default="AUTO", eq=False)
     aggregation: float | None = None
+    as_rows: bool = False
 
     @property
     def feed(self) -> Feed:
         """Feed that has its events."""
-        return self.type, self.contract, self.aggregation
+        return self.type, self.contract, self.aggregation, self.as_rows
 
 
 @attrs.frozen
@@ -77,7 +78,7 @@ class Channel:
     """Channel for the events of one type, under one contract and with one aggregation period.
 
     Attributes:
-        feed: type, contract and aggregation period.
+        feed: type, contract and aggregation period, and whether its events stay rows.
         type: the event type.
         number: odd number of the channel.
         columns: names of the columns that the service announced, by event type. Those asked for until then.
@@ -96,7 +97,7 @@ class Channel:
         self.columns: Mapping[str, Sequence[str]] = {self.type: default_columns(self.type)}
         model = MARKET_EVENTS[self.type]
         self.assembler: SnapshotAssembler | None = (
-            SnapshotAssembler(model, self.wants, held) if model in INDEXED else None
+            SnapshotAssembler(model, self.wants, held) if model in INDEXED and not feed[3] else None
         )
         self.answer_due: float | None = None
         self.next_send: float | None = None

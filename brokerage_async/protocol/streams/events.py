@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +22,7 @@ __all__ = [
     "EventFlag",
     "Gap",
     "MarketEvent",
+    "Rows",
     "Snapshot",
     "UnknownEvent",
 ]
@@ -155,3 +156,18 @@ class Snapshot(Portable):
     symbol: str
     events: tuple[Any, ...] = attrs.field(hash=False)
     is_partial: bool = False
+
+
+@attrs.frozen
+class Rows:
+    """Rows of market events as they arrive: JSON values one after another, without an object for each event.
+
+    Attributes:
+        type: name of the event type.
+        columns: JSON keys of the values of one row.
+        values: those of all rows, a whole number of rows.
+    """
+
+    type: str
+    columns: Sequence[str]
+    values: list[Any]

@@ -15,7 +15,7 @@ from ..decoding.lenient import structure_rows
 from ..registry import wires
 from .columns import MAX_COLUMNS, ColumnDecoder
 from .elements import elements_of
-from .events import MARKET_EVENTS, UnknownEvent
+from .events import MARKET_EVENTS, Rows, UnknownEvent
 
 __all__ = ["ROWS_PER_STEP", "Columns", "default_columns", "events_of", "events_of_large"]
 
@@ -48,21 +48,27 @@ def _decoder(kind: str, columns: tuple[str, ...]) -> ColumnDecoder:
     return ColumnDecoder(MARKET_EVENTS[kind], columns, ignored=_TYPE)
 
 
-def events_of(data: Any, columns: Columns, issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+def events_of(
+    data: Any, columns: Columns, issues: Issues, *, as_rows: bool = False
+) -> Iterator[tuple[str, list[Any]]]:
     """Yield type and events of the rows in the ``data`` of a FEED_DATA message, at most `ROWS_PER_STEP` at a time.
 
     ``columns`` are those that the server announced. Rows may be objects, concatenated values or lists of values, and
     an older form announces the columns beside them. A block that cannot be read is reported and left out.
+
+    With ``as_rows`` the events of a block are one `Rows`, and blocks of unknown types are reported and left out.
     """
     if not isinstance(data, list):
         issues.report("$.data", f"expected a list, got {describe(data)}", IGNORED)
     elif data and isinstance(data[0], dict):
-        yield from _full(data, issues)
+        yield from _full(data, issues, as_rows=as_rows)
     else:
-        yield from _compact(data, columns, issues)
+        yield from _compact(data, columns, issues, as_rows=as_rows)
 
 
-def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+def events_of_large(
+    body: str, at: int, columns: Columns, issues: Issues, *, as_rows: bool = False
+) -> Iterator[tuple[str, list[Any]]]:
     """Yield the same from JSON text, which is parsed in steps; ``at`` is the position behind the bracket of ``data``.
 
     The older form is not read here. What follows a block that cannot be read is left out, too.
@@ -70,7 +76,7 @@ def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Ite
     try:
         if _OBJECT.match(body, at):
             for rows, _ in elements_of(body, at):
-                yield from _full(rows, issues)
+                yield from _full(rows, issues, as_rows=as_rows)
             return
         while block := _BLOCK.match(body, at):
             kind, rest, has_lists = block[1], list[Any](), body.startswith("[", block.end())
@@ -79,9 +85,9 @@ def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Ite
             for values, end in elements_of(body, block.end()):
                 values = rest + (_flat(values) if has_lists else values)
                 whole = len(values) - len(values) % width
-                yield from _rows(kind, names, values[:whole], issues)
+                yield from _rows(kind, names, values[:whole], issues, as_rows=as_rows)
                 rest, at = values[whole:], end
-            yield from _rows(kind, names, rest, issues)
+            yield from _rows(kind, names, rest, issues, as_rows=as_rows)
             following = _NEXT.match(body, at)
             if following is None or following[1] == "]":
                 return
@@ -92,7 +98,7 @@ def events_of_large(body: str, at: int, columns: Columns, issues: Issues) -> Ite
         issues.report("$.data", str(error), IGNORED)
 
 
-def _full(rows: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+def _full(rows: list[Any], issues: Issues, *, as_rows: bool) -> Iterator[tuple[str, list[Any]]]:
     """Yield the events of objects. Consecutive events of one type share a block."""
     start = 0
     for end in range(1, len(rows) + 1):
@@ -102,7 +108,12 @@ def _full(rows: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
         objects = (row for row in rows[start:end] if isinstance(row, dict))
         block = [{key: value for key, value in row.items() if key != EVENT_TYPE} for row in objects]
         model = MARKET_EVENTS.get(kind)
-        if model is None:
+        if as_rows:
+            names = tuple(dict.fromkeys(key for row in block for key in row))
+            yield from _rows(
+                kind, names, [row.get(name) for row in block for name in names], issues, as_rows=True
+            )
+        elif model is None:
             yield kind, [UnknownEvent(type=kind, fields=raw_object(row)) for row in block]
         else:
             yield kind, structure_rows(model, block, f"$.{kind}", issues)
@@ -113,7 +124,9 @@ def _type_of(row: Any) -> str:
     return str(row.get(EVENT_TYPE, "")) if isinstance(row, dict) else ""
 
 
-def _compact(data: list[Any], columns: Columns, issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+def _compact(
+    data: list[Any], columns: Columns, issues: Issues, *, as_rows: bool
+) -> Iterator[tuple[str, list[Any]]]:
     for position in range(0, len(data) - 1, 2):
         head, values = data[position], data[position + 1]
         names: Any = None
@@ -125,7 +138,7 @@ def _compact(data: list[Any], columns: Columns, issues: Issues) -> Iterator[tupl
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             names = _names(head, columns)
         try:
-            yield from _rows(head, tuple(names), _flat(values), issues)
+            yield from _rows(head, tuple(names), _flat(values), issues, as_rows=as_rows)
         except (TypeError, ValueError) as error:
             issues.report(f"$.{head}", str(error), IGNORED)
             yield head, []
@@ -140,7 +153,9 @@ def _flat(values: list[Any]) -> list[Any]:
     return [value for row in values for value in row] if values and isinstance(values[0], list) else values
 
 
-def _rows(kind: str, names: Sequence[str], values: list[Any], issues: Issues) -> Iterator[tuple[str, list[Any]]]:
+def _rows(
+    kind: str, names: Sequence[str], values: list[Any], issues: Issues, *, as_rows: bool
+) -> Iterator[tuple[str, list[Any]]]:
     """Yield the events of concatenated rows.
 
     Raises:
@@ -149,6 +164,11 @@ def _rows(kind: str, names: Sequence[str], values: list[Any], issues: Issues) ->
     decoder = _decoder(kind, tuple(names)) if kind in MARKET_EVENTS else None
     width = len(names)
     is_whole = width and not len(values) % width
+    if as_rows:
+        if kind not in MARKET_EVENTS or not is_whole or width > MAX_COLUMNS:
+            raise ValueError(f"expected rows of a known type, of {width} columns, got {len(values)} values")
+        yield kind, [Rows(kind, tuple(names), values)]
+        return
     if len(names if is_whole or decoder else values) > MAX_COLUMNS:
         raise ValueError(f"an event of an unknown type must have at most {MAX_COLUMNS} values")
     if decoder is None and not is_whole:

@@ -1,0 +1,109 @@
+"""Record batches of market events, straight from their rows of JSON values."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .._values import readable
+from ..protocol.decoding.fields import wire_fields
+from ..protocol.decoding.issues import Issues, describe
+from ..protocol.registry import wires
+from .tables import UNFIT, schema_of
+
+__all__ = ["RowReader", "event_schema"]
+
+_STORED = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int32()}
+"""Types of the numbers that stand for points in time (epoch ms) and days (since 1970)."""
+
+_MAX_MS, _MAX_DAY = 253_402_300_799_999, 2_932_896
+"""End of the year 9999."""
+
+
+def event_schema(model: type[Any]) -> pa.Schema:
+    """Return the columns of batches of a market event.
+
+    They are those of its table with floats, without ``extra``, and ``received_at``.
+    """
+    columns = [field for field in schema_of(model, decimals="float") if field.name != "extra"]
+    columns.append(pa.field("received_at", pa.timestamp("us", tz="UTC")))
+    return pa.schema(columns, metadata={"event_type": model.__name__})
+
+
+class RowReader:
+    """Reader of concatenated rows of one model, with the JSON keys of their values.
+
+    A column that the model lacks is reported and left out. One that the rows lack is null.
+    """
+
+    def __init__(self, model: type[Any], columns: Sequence[str], issues: Issues) -> None:
+        self._schema = event_schema(model)
+        self._name, self._issues, self._width = model.__name__, issues, len(columns)
+        targets = {field.key: field.target for field in dict(wire_fields(wires()[model])).values()}
+        found = {targets[key]: number for number, key in enumerate(columns) if key in targets}
+        for key in columns:
+            if key not in targets and key != "eventType":
+                issues.report(f"$.{self._name}.{key}", "unknown column", "left out of the batches")
+        self._positions = [found.get(field.name) for field in self._schema][:-1]
+
+    def batch(self, values: list[Any], received: array[int]) -> pa.RecordBatch:
+        """Return whole rows as a batch, with the epoch microseconds at which each was received. A value that does not fit is null, and reported unless it is NaN.
+
+        Raises:
+            ResponseDecodeError: a value does not fit, in strict mode.
+        """
+        count, arrived = len(received), self._schema[-1].type
+        columns = [
+            pa.nulls(count, field.type) if position is None else self._column(field, values[position :: self._width])
+            for field, position in zip(self._schema, self._positions, strict=False)
+        ]
+        columns.append(pa.Array.from_buffers(arrived, count, [None, pa.py_buffer(received)]))
+        return pa.record_batch(columns, schema=self._schema)
+
+    def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
+        try:
+            return _array(values, field.type)
+        except (*UNFIT, UnicodeEncodeError, TypeError):
+            return _array([self._fitting(field, value) for value in values], field.type)
+
+    def _fitting(self, field: pa.Field, value: Any) -> Any:
+        """Return a value in the type of its column, None if it has none."""
+        try:
+            read = None if value is None or value == "NaN" else _read(value, field.type)
+        except (ValueError, OverflowError):
+            path = f"$.{self._name}.{field.name}"
+            self._issues.report(path, f"expected {field.type}, got {describe(value)}", "null in the batches")
+            return None
+        return read
+
+
+def _array(values: list[Any], type_: pa.DataType) -> pa.Array:
+    stored = _STORED.get(type_)
+    if stored is None:
+        return pa.array(values, type_)
+    numbers = pa.array(values, stored)
+    numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # 0 means that there is none
+    return numbers.view(pa.timestamp("ms", tz="UTC")).cast(type_) if stored == pa.int64() else numbers.view(type_)
+
+
+def _read(value: Any, type_: pa.DataType) -> Any:
+    """Return a JSON value in a type. Raises ValueError or OverflowError if it has none there."""
+    if type_ == pa.string() and not isinstance(value, bool | list | dict):
+        return readable(str(value))
+    if type_ == pa.bool_() and isinstance(value, bool):
+        return value
+    if isinstance(value, bool | list | dict) or type_ in (pa.string(), pa.bool_()):
+        raise ValueError
+    number = float(value)
+    if type_ == pa.float64():
+        return number if isfinite(number) else None
+    whole = value if isinstance(value, int) else int(number)
+    bound = _MAX_DAY if type_ == pa.date32() else _MAX_MS if type_ in _STORED else 2**63 - 1
+    if whole != number and not isinstance(value, int) or not -bound <= whole <= bound:
+        raise ValueError
+    return whole

@@ -1,0 +1,251 @@
+"""The tape of one consumer: rows of market events that become Arrow record batches.
+
+Rows are read into columns some thousand at a time, while their values are still in the cache of the processor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from array import array
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from ..arrow import require
+from ..protocol.decoding.issues import Issues
+from ..protocol.streams.events import MARKET_EVENTS, Gap, Rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ..arrow.rows import RowReader
+    from .consumer import Sink
+
+__all__ = ["Batches", "Tape", "gaps_of"]
+
+CHUNK = 2_000
+"""Rows that are read into columns at a time."""
+
+MAX_ROWS = 65_536
+"""Rows of a batch at most, unless the consumer asks for another number."""
+
+
+def gaps_of(batch: pyarrow.RecordBatch) -> list[Gap]:
+    """Return the gaps before the first row of a batch, from its metadata."""
+    found = json.loads((batch.schema.metadata or {}).get(b"gaps", b"[]"))
+    return [
+        Gap(since=each["since"] and datetime.fromisoformat(each["since"]), reason=each["reason"]) for each in found
+    ]
+
+
+@attrs.define
+class _Part:
+    """Rows of one event type: values, then columns of them."""
+
+    symbols: dict[str, None] = attrs.field(factory=dict)
+    reader: RowReader | None = None
+    columns: Sequence[str] = ()
+    values: list[Any] = attrs.field(factory=list)
+    received: array[int] = attrs.field(factory=lambda: array("q"))
+    chunks: list[pyarrow.RecordBatch] = attrs.field(factory=list)
+    rows: int = 0
+    heard: set[str] = attrs.field(factory=set)
+    gaps: list[Gap] = attrs.field(factory=list)
+    lost: int = 0
+    before: list[Gap] = attrs.field(factory=list)
+
+
+class Tape:
+    """Buffer of one consumer of batches, bounded in rows. Beyond the bound the oldest batches are dropped.
+
+    Attributes:
+        feed: contract and aggregation period of its subscriptions.
+        dropped: rows that were dropped because the consumer was too slow.
+        max_rows: rows of a batch at most.
+        limit: rows that may wait.
+    """
+
+    def __init__(
+        self, kinds: Iterable[str], feed: tuple[str, float | None], issues: Issues, now: Callable[[], datetime]
+    ) -> None:
+        require("arrow")
+        self._parts = {kind: _Part() for kind in kinds}
+        self._ready: deque[tuple[str, pyarrow.RecordBatch, list[Gap], datetime]] = deque()
+        self._waiting = 0
+        self._taken: datetime | None = None
+        self._issues, self._now = issues, now
+        self.feed: tuple[str, float | None] = feed
+        self.dropped: int = 0
+        self.max_rows: int = MAX_ROWS
+        self.limit: int = 500_000
+
+    def __len__(self) -> int:
+        """Return the number of rows that wait."""
+        return self._waiting + sum(part.rows + len(part.received) for part in self._parts.values())
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a batch is ready."""
+        return bool(self._ready)
+
+    def want(self, kind: str, symbol: str) -> None:
+        """Keep the rows of a symbol."""
+        self._parts[kind].symbols[symbol] = None
+
+    def leave(self, kind: str, symbol: str) -> None:
+        """Keep no further rows of a symbol."""
+        self._read(self._parts[kind])
+        self._parts[kind].symbols.pop(symbol, None)
+
+    def put(self, rows: Rows) -> None:
+        """Add rows. Those of other event types are ignored."""
+        part = self._parts.get(rows.type)
+        if part is None:
+            return
+        if rows.columns != part.columns or part.reader is None:
+            from ..arrow.rows import RowReader
+
+            self._read(part)
+            part.columns = rows.columns
+            part.reader = RowReader(MARKET_EVENTS[rows.type], rows.columns, self._issues)
+        part.values += rows.values
+        moment = int(self._now().timestamp() * 1e6)
+        part.received.extend(array("q", [moment]) * (len(rows.values) // len(part.columns)))
+        if len(part.received) >= min(CHUNK, self.max_rows):
+            self._read(part)
+            if part.rows >= self.max_rows:
+                self._cut(rows.type, part, is_whole=True)
+            self._bound()
+
+    def put_gap(self, gap: Gap) -> None:
+        """Add a gap before the next row of every event type. One that follows another gap directly extends it."""
+        for kind, part in self._parts.items():
+            self._read(part)
+            if part.rows:
+                self._cut(kind, part)
+            part.gaps = part.gaps or [gap]
+        self._bound()
+
+    def heard(self) -> Iterator[tuple[str, str]]:
+        """Yield type and symbol of the rows that came since the last call."""
+        for kind, part in self._parts.items():
+            self._read(part)
+            heard, part.heard = part.heard, set()
+            yield from ((kind, symbol) for symbol in heard)
+
+    def cut(self) -> None:
+        """Make batches of everything that waits."""
+        for kind, part in self._parts.items():
+            self._read(part)
+            self._cut(kind, part)
+        self._bound()
+
+    def get(self) -> pyarrow.RecordBatch:
+        """Return the next batch, with the gaps before it in its metadata. Raises IndexError when there is none."""
+        kind, batch, gaps, at = self._ready.popleft()
+        self._waiting -= batch.num_rows
+        part = self._parts[kind]
+        if part.lost:
+            reason = f"the consumer was too slow: {part.lost} rows were dropped"
+            gaps = [*part.before, Gap(since=self._taken, reason=reason), *gaps]
+            part.lost, part.before = 0, []
+        self._taken = at
+        if not gaps:
+            return batch
+        written = [{"since": gap.since and gap.since.isoformat(), "reason": gap.reason} for gap in gaps]
+        return batch.replace_schema_metadata({**batch.schema.metadata, b"gaps": json.dumps(written)})
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._ready.clear()
+        self._waiting = 0
+        for part in self._parts.values():
+            part.values, part.received, part.chunks, part.rows, part.gaps = [], array("q"), [], 0, []
+
+    def _read(self, part: _Part) -> None:
+        """Read the values of a part into columns, those of the wanted symbols alone."""
+        if not part.values or part.reader is None:
+            return
+        values, received, part.values, part.received = part.values, part.received, [], array("q")
+        chunk = part.reader.batch(values, received)
+        symbols = chunk.column("event_symbol")
+        heard = set(symbols.unique().to_pylist())
+        if not heard <= part.symbols.keys():  # another consumer wants them
+            import pyarrow
+            from pyarrow import compute
+
+            chunk = chunk.filter(compute.is_in(symbols, pyarrow.array(part.symbols, pyarrow.string())))
+        part.heard |= heard & part.symbols.keys()
+        if chunk.num_rows:
+            part.chunks.append(chunk)
+            part.rows += chunk.num_rows
+
+    def _cut(self, kind: str, part: _Part, *, is_whole: bool = False) -> None:
+        """Make batches of a part: of all its rows and gaps, or of as many rows as fill whole batches."""
+        import pyarrow
+
+        from ..arrow.rows import event_schema
+
+        if not part.rows and not part.gaps:
+            return
+        schema = event_schema(MARKET_EVENTS[kind])
+        table = pyarrow.Table.from_batches(part.chunks, schema).combine_chunks()
+        batches = table.to_batches(max_chunksize=self.max_rows) or [pyarrow.RecordBatch.from_pylist([], schema)]
+        part.chunks = [batches.pop()] if is_whole and batches[-1].num_rows < self.max_rows else []
+        part.rows = sum(chunk.num_rows for chunk in part.chunks)
+        for batch in batches:
+            self._ready.append((kind, batch, part.gaps, self._now()))
+            self._waiting += batch.num_rows
+            part.gaps = []
+
+    def _bound(self) -> None:
+        """Drop the oldest batches while too many rows wait."""
+        while len(self) + len(self._ready) > self.limit:
+            if not self._ready:
+                for kind, part in self._parts.items():
+                    self._cut(kind, part)
+            kind, batch, gaps, _ = self._ready.popleft()
+            part = self._parts[kind]
+            part.before = part.before or gaps[:1]
+            part.lost += batch.num_rows
+            self._waiting -= batch.num_rows
+            self.dropped += batch.num_rows
+
+
+class Batches:
+    """Async iterator over the record batches of a stream, from `QuoteStream.batches`. A cancelled ``anext`` loses none."""
+
+    def __init__(
+        self, begin: Callable[[], Awaitable[None]], sink: Sink, tape: Tape, seconds: float | None
+    ) -> None:
+        self._begin, self._sink, self._tape, self._seconds = begin, sink, tape, seconds
+        self._due: float | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> pyarrow.RecordBatch:
+        await self._begin()
+        sink, tape, clock = self._sink, self._tape, asyncio.get_running_loop().time
+        if self._due is None and self._seconds is not None:
+            self._due = clock() + self._seconds
+        while True:
+            if tape.is_ready and not sink.is_held:
+                return tape.get()
+            if sink.is_closed or sink.error is not None:
+                tape.cut()
+                if not tape.is_ready:
+                    sink.check()
+                    raise StopAsyncIteration
+            elif self._due is not None and self._seconds is not None and clock() >= self._due and not sink.is_held:
+                self._due = clock() + self._seconds
+                tape.cut()
+            else:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(None if sink.is_held else self._due):
+                        await sink.wait()
