@@ -60,7 +60,7 @@ class _Frame(msgspec.Struct, gc=False):
 
 _DECODER = msgspec.json.Decoder(_Frame, float_hook=Decimal)
 _FLOAT_DECODER = msgspec.json.Decoder(_Frame)
-_NUMBER = re.compile(rb'\{"type":"FEED_DATA","channel":(\d{1,9}),')
+_NUMBER = re.compile(rb'"channel"\s*:\s*(\d{1,9})')
 _EMPTY = EventFlag.SNAPSHOT_BEGIN | EventFlag.SNAPSHOT_END | EventFlag.REMOVE_EVENT
 
 _HEAD = re.compile(r'\s*\{(?:\s*"(?:type|channel)"\s*:\s*(?:"FEED_DATA"|\d{1,9})\s*,)*\s*"data"\s*:\s*\[')
@@ -224,7 +224,7 @@ class DxLinkConnection:
 
     def _decoder_of(self, data: str | bytes) -> msgspec.json.Decoder[_Frame]:
         """Return the decoder of a message: rows need no Decimals, which take three times as long."""
-        head = _NUMBER.match(data[:64].encode(errors="replace") if isinstance(data, str) else data)
+        head = _NUMBER.search(data[:64].encode(errors="replace") if isinstance(data, str) else data, 0, 64)
         channel = None if head is None else self._by_number.get(int(head[1]))
         return _DECODER if channel is None or not channel.feed[3] else _FLOAT_DECODER
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from ..decoding.lenient import parse
 
 __all__ = ["LARGE", "elements_of"]
@@ -20,13 +22,15 @@ for _level in range(_DEPTH):
     _NESTED = r'[\[{](?:[^"\[\]{}]++|' + _STRING + "|" + _NESTED + r")*+[\]}]"
 _ELEMENT = r"\s*+(?:" + _STRING + r'|[^"\[\]{},\s]++|' + _NESTED + r")\s*+"
 _MANY = re.compile(f"(?:{_ELEMENT},)*+", re.DOTALL)
+_FLOATS = msgspec.json.Decoder()
 _END = re.compile(f"(?:{_ELEMENT})?+\\s*+\\]", re.DOTALL)
 
 
-def elements_of(body: str, at: int) -> Iterator[tuple[list[Any], int]]:
+def elements_of(body: str, at: int, *, as_floats: bool = False) -> Iterator[tuple[list[Any], int]]:
     """Yield the elements of an array in lists, each with the position behind them.
 
-    ``at`` is the position behind the opening bracket. An element may hold others, `_DEPTH` levels of them.
+    ``at`` is the position behind the opening bracket. Numbers with a fraction are Decimals, or floats where that is
+    enough. An element may hold others, `_DEPTH` levels of them.
 
     Raises:
         ValueError: this is not JSON, or an element is longer than `LARGE`.
@@ -41,5 +45,9 @@ def elements_of(body: str, at: int) -> Iterator[tuple[list[Any], int]]:
             text, position = body[at : end - 1] + "]", end
         else:
             raise ValueError(f"an element is not JSON, or longer than {LARGE} characters")
-        yield parse(f"[{text}".encode(errors="replace")), position
+        array = f"[{text}".encode(errors="replace")
+        try:
+            yield (_FLOATS.decode if as_floats else parse)(array), position
+        except msgspec.DecodeError:
+            yield parse(array), position
         at = position

@@ -75,14 +75,14 @@ def events_of_large(
     """
     try:
         if _OBJECT.match(body, at):
-            for rows, _ in elements_of(body, at):
+            for rows, _ in elements_of(body, at, as_floats=as_rows):
                 yield from _full(rows, issues, as_rows=as_rows)
             return
         while block := _BLOCK.match(body, at):
             kind, rest, has_lists = block[1], list[Any](), body.startswith("[", block.end())
             names = _names(kind, columns)
             width = len(names) or 1
-            for values, end in elements_of(body, block.end()):
+            for values, end in elements_of(body, block.end(), as_floats=as_rows):
                 values = rest + (_flat(values) if has_lists else values)
                 whole = len(values) - len(values) % width
                 yield from _rows(kind, names, values[:whole], issues, as_rows=as_rows)
