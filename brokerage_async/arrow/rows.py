@@ -83,11 +83,18 @@ class RowReader:
 
 
 def _array(values: list[Any], type_: pa.DataType) -> pa.Array:
-    stored = _STORED.get(type_)
-    if stored is None:
-        return pa.array(values, type_)
-    numbers = pa.array(values, stored)
-    numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # 0 means that there is none
+    stored = _STORED.get(type_, type_)
+    first = values[0]
+    if first.__class__ is int and first == values[-1] and values.count(first) == len(values):  # mostly a column of 0
+        if stored != type_ and not first:
+            return pa.nulls(len(values), type_)
+        numbers = pa.repeat(pa.scalar(first, stored), len(values))
+    else:
+        numbers = pa.array(values, stored)
+    if stored == type_:
+        return numbers
+    if 0 in values:
+        numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # there is none
     return numbers.view(pa.timestamp("ms", tz="UTC")).cast(type_) if stored == pa.int64() else numbers.view(type_)
 
 

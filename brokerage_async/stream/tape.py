@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batches", "Tape", "gaps_of"]
 
-CHUNK = 2_000
+CHUNK = 4_000
 """Rows that are read into columns at a time."""
 
 MAX_ROWS = 65_536
@@ -173,13 +173,13 @@ class Tape:
             return
         values, received, part.values, part.received = part.values, part.received, [], array("q")
         chunk = part.reader.batch(values, received)
-        symbols = chunk.column("event_symbol")
-        heard = set(symbols.unique().to_pylist())
+        heard = set(values[part.columns.index("eventSymbol") :: len(part.columns)])
         if not heard <= part.symbols.keys():  # another consumer wants them
             import pyarrow
             from pyarrow import compute
 
-            chunk = chunk.filter(compute.is_in(symbols, pyarrow.array(part.symbols, pyarrow.string())))
+            wanted = pyarrow.array(part.symbols, pyarrow.string())
+            chunk = chunk.filter(compute.is_in(chunk.column("event_symbol"), wanted))
         part.heard |= heard & part.symbols.keys()
         if chunk.num_rows:
             part.chunks.append(chunk)
