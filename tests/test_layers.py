@@ -55,6 +55,7 @@ SIMULATOR_SEES = {
     "_portable",
     "_secrets",
     "_values",
+    "arrow",
     "errors",
     "models",
     "operation",

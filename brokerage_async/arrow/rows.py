@@ -52,7 +52,9 @@ class RowReader:
         self._positions = [found.get(field.name) for field in self._schema][:-1]
 
     def batch(self, values: list[Any], received: array[int]) -> pa.RecordBatch:
-        """Return whole rows as a batch, with the epoch microseconds at which each was received. A value that does not fit is null, and reported unless it is NaN.
+        """Return whole rows as a batch, with the epoch microseconds at which each was received.
+
+        A value that does not fit is null, and reported unless it is NaN.
 
         Raises:
             ResponseDecodeError: a value does not fit, in strict mode.
@@ -111,6 +113,6 @@ def _read(value: Any, type_: pa.DataType) -> Any:
         return number if isfinite(number) else None
     whole = value if isinstance(value, int) else int(number)
     bound = _MAX_DAY if type_ == pa.date32() else _MAX_MS if type_ in _STORED else 2**63 - 1
-    if whole != number and not isinstance(value, int) or not -bound <= whole <= bound:
+    if (whole != number and not isinstance(value, int)) or not -bound <= whole <= bound:
         raise ValueError
     return whole

@@ -1,13 +1,14 @@
-"""``brokerage-async stream``: a live table of the latest events, or a line for each event."""
+"""``brokerage-async stream``: a live table of the latest events, a line for each event, or files of them."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .console import follow
-from .options import Accounts, Lines, add
+from .options import Accounts, Lines, Simulated, add
 from .service import connect
 from .tables import raw
 
@@ -60,11 +61,31 @@ async def account(
         await follow("Account", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
 
 
+async def record(
+    directory: Annotated[Path, typer.Argument(help="directory of the files, made if it is missing")],
+    symbols: Annotated[list[str], typer.Argument(help="symbols, such as AAPL SPY /ESZ6")],
+    event: Annotated[
+        list[str] | None,
+        typer.Option("--event", help="Quote and Trade by default; may be repeated", autocompletion=event_names),
+    ] = None,
+    period: Annotated[str, typer.Option(help="number and unit of candles, such as 5m, 1h or 1d")] = "1d",
+    seconds: Annotated[float | None, typer.Option(min=0.1, help="how long to record; until Ctrl-C by default")] = None,
+    simulated: Simulated = False,
+) -> None:
+    """Record market events into Parquet files, partitioned by day."""
+    async with connect(simulated=simulated) as service:
+        done = await service.client.stream.record(
+            directory, symbols, event or ["Quote", "Trade"], period=period, seconds=seconds
+        )
+    print(f"{done.rows} rows in {done.directory}, {len(done.gaps)} gaps")
+
+
 group: typer.Typer = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Show events as they come, until Ctrl-C."
 )
 add(group, quotes)
 add(group, account)
+add(group, record)
 
 
 def row_of(event: Any) -> tuple[object, dict[str, str], None]:

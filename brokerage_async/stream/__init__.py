@@ -5,8 +5,10 @@
 
 from ..protocol.streams.events import AccountEvent, EventFlag, Gap, MarketEvent, Snapshot, UnknownEvent
 from .api import AccountStream, QuoteStream, Streams
+from .batches import Batches
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
-from .tape import Batches, gaps_of
+from .record import Recording
+from .tape import gaps_of
 
 __all__ = [
     "MARKET_POLICIES",
@@ -21,6 +23,7 @@ __all__ = [
     "MarketEvent",
     "Policy",
     "QuoteStream",
+    "Recording",
     "Snapshot",
     "Streams",
     "UnknownEvent",

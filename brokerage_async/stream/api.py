@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Self
 
 import attrs
@@ -25,11 +27,13 @@ from ..protocol.streams.timing import Timing
 from ..symbols import instrument_type_of, parse_occ
 from .access import Connected, StreamAccess
 from .account import AccountLink, AccountSink
+from .batches import Batches
 from .consumer import EventStream
 from .doorbell import Doorbell, ringing
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
-from .tape import MAX_ROWS, Batches, Tape
+from .record import FLUSH_INTERVAL, Recorder, Recording
+from .tape import MAX_ROWS, Tape
 
 __all__ = ["AccountStream", "QuoteStream", "Streams", "candle_symbol", "streamer_symbols"]
 
@@ -416,6 +420,67 @@ class Streams:
                 if row.close is not None and row.time and start <= row.time and (end is None or row.time < end)
             ]  # one without a price is a mere marker
         return found
+
+    async def record(
+        self,
+        directory: str | os.PathLike[str],
+        symbols: Iterable[str],
+        events: Iterable[str | type[Any]] = (models.Quote, models.Trade),
+        *,
+        period: str = "1d",
+        contract: str = "AUTO",
+        seconds: float | None = None,
+    ) -> Recording:
+        """Record market events into files, until it is cancelled.
+
+        ::
+
+            await client.stream.record("tape", ["AAPL", "SPY"], [models.Quote, models.Trade])
+
+        The batches of `QuoteStream.batches` go to segments, ``day=2026-06-10/Quote-000001.arrows`` (Arrow IPC stream),
+        every second. One that ends, with the day (UTC), after a million rows or with the recording, becomes a Parquet
+        file of the same name. A recorder that was killed loses the last second at most: the next one in the directory
+        rewrites what it left behind. Gaps are in the metadata ``gaps`` of a batch or Parquet file, with the time at
+        which they were written, and so is the time in between.
+
+        Args:
+            directory: where the files go. It belongs to one recorder at a time.
+            symbols: as for `quotes`.
+            events: as for `quotes`.
+            period: as for `quotes`.
+            contract: as for `quotes`.
+            seconds: how long to record. None until it is cancelled.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid, or another recorder writes there.
+            OSError: a file cannot be written.
+            The same as iterating over `quotes`.
+        """
+        if seconds is not None:
+            check_seconds("seconds", seconds)
+        if self._market is not None:
+            return await self._market.record(
+                directory, symbols, events, period=period, contract=contract, seconds=seconds
+            )
+        stream, now = self.quotes(symbols, events, period=period, contract=contract), self._access.now
+        batches = stream.batches(seconds=FLUSH_INTERVAL)
+        recorder = Recorder(directory)
+        try:
+            await recorder.recover()
+            async with stream:
+                try:
+                    async with (limit := asyncio.timeout(seconds)):
+                        async for batch in batches:
+                            recorder.write(batch, stream.symbols, now())
+                except TimeoutError:
+                    if not limit.expired():
+                        raise
+                finally:
+                    for batch in batches.rest():
+                        recorder.write(batch, stream.symbols, now())
+        finally:
+            await recorder.aclose()
+        return Recording(directory=Path(directory), rows=recorder.rows, gaps=recorder.gaps)
 
     def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
         """Return a doorbell that rings after events of these types. None for the accounts of the user.

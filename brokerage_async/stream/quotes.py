@@ -111,7 +111,7 @@ Key = tuple[type[Any], str, str, float | None, bool]
 
 
 def key_of(subscription: Subscription) -> Key:
-    """Return model, symbol, contract and aggregation period of the events of a subscription, and whether they stay rows.
+    """Return model, symbol, contract, aggregation period and form of the events of a subscription.
 
     A series is the same under ``AUTO`` and ``HISTORY``.
     """
@@ -284,9 +284,8 @@ class QuoteLink(Link[DxLinkConnection]):
                 key = (event.type, event.symbol, contract, aggregation, as_rows)
                 sinks = routes.get(key, ())
                 seen.add(key)
-                if as_rows or (not event.events and sinks):
-                    if self._tries_other_contract(key) or as_rows:
-                        continue
+                if (not event.events and sinks and self._tries_other_contract(key)) or as_rows:
+                    continue
             elif kind is UnknownEvent:
                 sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is None]
             else:

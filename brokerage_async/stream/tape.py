@@ -5,28 +5,25 @@ Rows are read into columns some thousand at a time, while their values are still
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 from array import array
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from ..arrow import require
-from ..protocol.decoding.issues import Issues
+from ..protocol.decoding.issues import IGNORED, Issues
 from ..protocol.streams.events import MARKET_EVENTS, Gap, Rows
 
 if TYPE_CHECKING:
     import pyarrow
 
     from ..arrow.rows import RowReader
-    from .consumer import Sink
 
-__all__ = ["Batches", "Tape", "gaps_of"]
+__all__ = ["MAX_ROWS", "Tape", "gaps_of"]
 
 CHUNK = 4_000
 """Rows that are read into columns at a time."""
@@ -38,9 +35,7 @@ MAX_ROWS = 65_536
 def gaps_of(batch: pyarrow.RecordBatch) -> list[Gap]:
     """Return the gaps before the first row of a batch, from its metadata."""
     found = json.loads((batch.schema.metadata or {}).get(b"gaps", b"[]"))
-    return [
-        Gap(since=each["since"] and datetime.fromisoformat(each["since"]), reason=each["reason"]) for each in found
-    ]
+    return [Gap(since=each["since"] and datetime.fromisoformat(each["since"]), reason=each["reason"]) for each in found]
 
 
 @attrs.define
@@ -108,6 +103,9 @@ class Tape:
         if part is None:
             return
         if rows.columns != part.columns or part.reader is None:
+            if "eventSymbol" not in rows.columns:
+                self._issues.report(f"$.{rows.type}", "rows without eventSymbol", IGNORED)
+                return
             from ..arrow.rows import RowReader
 
             self._read(part)
@@ -173,7 +171,7 @@ class Tape:
             return
         values, received, part.values, part.received = part.values, part.received, [], array("q")
         chunk = part.reader.batch(values, received)
-        heard = set(values[part.columns.index("eventSymbol") :: len(part.columns)])
+        heard = set(map(str, values[part.columns.index("eventSymbol") :: len(part.columns)]))
         if not heard <= part.symbols.keys():  # another consumer wants them
             import pyarrow
             from pyarrow import compute
@@ -215,37 +213,3 @@ class Tape:
             part.lost += batch.num_rows
             self._waiting -= batch.num_rows
             self.dropped += batch.num_rows
-
-
-class Batches:
-    """Async iterator over the record batches of a stream, from `QuoteStream.batches`. A cancelled ``anext`` loses none."""
-
-    def __init__(
-        self, begin: Callable[[], Awaitable[None]], sink: Sink, tape: Tape, seconds: float | None
-    ) -> None:
-        self._begin, self._sink, self._tape, self._seconds = begin, sink, tape, seconds
-        self._due: float | None = None
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> pyarrow.RecordBatch:
-        await self._begin()
-        sink, tape, clock = self._sink, self._tape, asyncio.get_running_loop().time
-        if self._due is None and self._seconds is not None:
-            self._due = clock() + self._seconds
-        while True:
-            if tape.is_ready and not sink.is_held:
-                return tape.get()
-            if sink.is_closed or sink.error is not None:
-                tape.cut()
-                if not tape.is_ready:
-                    sink.check()
-                    raise StopAsyncIteration
-            elif self._due is not None and self._seconds is not None and clock() >= self._due and not sink.is_held:
-                self._due = clock() + self._seconds
-                tape.cut()
-            else:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(None if sink.is_held else self._due):
-                        await sink.wait()

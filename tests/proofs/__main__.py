@@ -49,6 +49,8 @@ PROOFS = {
     "streams": Proof("tests.stream.seeds", "1000"),
     "mute-streams": Proof("tests.stream.mute", "1000"),
     "endurance": Proof("tests.stream.endurance"),
+    "endurance-batches": Proof("tests.stream.endurance", "--batches"),
+    "killed-recorders": Proof("tests.proofs.kill.test_record_sigkill", "50"),
     "latency": Proof("tests.stream.latency"),
     "fleet-start": Proof("tests.fleet.cold_start", "", "redis-server"),
     "fleet-budget": Proof("tests.fleet.shared_budget", "", "redis-server"),

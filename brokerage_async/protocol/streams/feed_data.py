@@ -48,9 +48,7 @@ def _decoder(kind: str, columns: tuple[str, ...]) -> ColumnDecoder:
     return ColumnDecoder(MARKET_EVENTS[kind], columns, ignored=_TYPE)
 
 
-def events_of(
-    data: Any, columns: Columns, issues: Issues, *, as_rows: bool = False
-) -> Iterator[tuple[str, list[Any]]]:
+def events_of(data: Any, columns: Columns, issues: Issues, *, as_rows: bool = False) -> Iterator[tuple[str, list[Any]]]:
     """Yield type and events of the rows in the ``data`` of a FEED_DATA message, at most `ROWS_PER_STEP` at a time.
 
     ``columns`` are those that the server announced. Rows may be objects, concatenated values or lists of values, and
@@ -110,9 +108,7 @@ def _full(rows: list[Any], issues: Issues, *, as_rows: bool) -> Iterator[tuple[s
         model = MARKET_EVENTS.get(kind)
         if as_rows:
             names = tuple(dict.fromkeys(key for row in block for key in row))
-            yield from _rows(
-                kind, names, [row.get(name) for row in block for name in names], issues, as_rows=True
-            )
+            yield from _rows(kind, names, [row.get(name) for row in block for name in names], issues, as_rows=True)
         elif model is None:
             yield kind, [UnknownEvent(type=kind, fields=raw_object(row)) for row in block]
         else:
@@ -124,9 +120,7 @@ def _type_of(row: Any) -> str:
     return str(row.get(EVENT_TYPE, "")) if isinstance(row, dict) else ""
 
 
-def _compact(
-    data: list[Any], columns: Columns, issues: Issues, *, as_rows: bool
-) -> Iterator[tuple[str, list[Any]]]:
+def _compact(data: list[Any], columns: Columns, issues: Issues, *, as_rows: bool) -> Iterator[tuple[str, list[Any]]]:
     for position in range(0, len(data) - 1, 2):
         head, values = data[position], data[position + 1]
         names: Any = None

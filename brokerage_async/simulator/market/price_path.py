@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from .quotes import Listing, Quote, check_price
+from .recorded import read_recording
 
 _FIELDS = ("time", "price", "bid", "ask", "bid_size", "ask_size", "volume")
 
@@ -105,20 +106,26 @@ def _decimal(number: int, name: str, value: object) -> Decimal:
         raise ValueError(f"{name} of row {number} must be a number, got {value!r}") from None
 
 
-def read_prices(path: str | os.PathLike[str]) -> PricePath:
-    """Return the rows of a file as a price source.
+def read_prices(path: str | os.PathLike[str]) -> Any:
+    """Return the rows of a file as a `PricePath`, or the prices of a recording as a `Replay`.
+
+    A directory that ``client.stream.record`` wrote is a recording: ``Simulator(prices=read_prices(directory))`` replays
+    its quotes and trades, from the start of the simulation on, in the pace of their arrival. Segments and Parquet files
+    count alike.
 
     The columns are ``time`` and ``price``, and optionally ``bid``, ``ask``, ``bid_size``, ``ask_size`` and ``volume``.
     Others are ignored. A time is in ISO 8601 with a zone, in Parquet also a timestamp (UTC if it has no zone).
 
     Args:
-        path: a file whose name ends in ``.csv`` or ``.parquet``.
+        path: a file whose name ends in ``.csv`` or ``.parquet``, or a directory.
 
     Raises:
-        ValueError: the file has another name, or a row is not valid.
+        ValueError: the file has another name, a row is not valid, or the directory has no quotes and trades.
         ImportError: pyarrow is needed for Parquet: ``pip install 'brokerage-async[arrow]'``.
     """
     file = Path(path)
+    if file.is_dir():
+        return read_recording(file)
     match file.suffix.lower():
         case ".csv":
             with file.open(encoding="utf-8-sig", newline="") as lines:

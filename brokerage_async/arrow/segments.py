@@ -1,0 +1,135 @@
+"""Files of recorded batches: segments that grow by whole messages, and the Parquet files that they become.
+
+A segment is an Arrow IPC stream. Its writer may be killed at any moment: what stands before its end can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import ipc, parquet
+
+__all__ = ["Segment", "batches_of", "gaps_in", "recorded_files", "rewrite"]
+
+GROUP = 65_536
+"""Rows of a row group."""
+
+PARTITION = "day="
+
+
+class Segment:
+    """A segment that is being written.
+
+    Attributes:
+        path: its file, whose name ends in ``.arrows``.
+        rows: rows that it has.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path: Path = path
+        self.rows: int = 0
+        self._buffer = BytesIO()
+        self._file = path.open("xb", buffering=0)
+        self._writer = ipc.new_stream(self._buffer, schema)
+        self._flush()
+
+    def write(self, batch: pa.RecordBatch, gaps: list[Mapping[str, Any]]) -> None:
+        """Append a batch and the gaps before it. Afterwards the operating system has it."""
+        self._writer.write_batch(batch, custom_metadata={"gaps": json.dumps(gaps)} if gaps else None)
+        self.rows += batch.num_rows
+        self._flush()
+
+    def close(self) -> None:
+        """End the segment."""
+        self._writer.close()
+        self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        left = memoryview(self._buffer.getvalue())
+        while left:
+            left = left[self._file.write(left) :]
+        self._buffer.seek(0)
+        self._buffer.truncate()
+
+
+def recorded_files(directory: Path) -> list[Path]:
+    """Return the files of a recording by day and name, a segment only until its Parquet file is there."""
+    found = sorted(directory.glob(f"{PARTITION}*/*"))
+    return [
+        each
+        for each in found
+        if not each.name.startswith(".")
+        and (each.suffix == ".parquet" or (each.suffix == ".arrows" and each.with_suffix(".parquet") not in found))
+    ]
+
+
+def batches_of(path: Path) -> Iterator[tuple[pa.RecordBatch, list[dict[str, Any]]]]:
+    """Yield the batches of a segment or Parquet file, and the gaps before each.
+
+    What a killed writer left unfinished at the end of a segment is passed over.
+    """
+    if path.suffix == ".parquet":
+        file = parquet.ParquetFile(path)
+        gaps = gaps_in(path)
+        for batch in file.iter_batches():
+            yield batch.replace_schema_metadata(file.schema_arrow.metadata), gaps
+            gaps = []
+        if gaps:
+            yield pa.RecordBatch.from_pylist([], file.schema_arrow), gaps
+        return
+    with path.open("rb") as stream:
+        try:
+            reader = ipc.open_stream(stream)
+            while True:
+                batch, custom = reader.read_next_batch_with_custom_metadata()
+                yield batch, json.loads((custom or {}).get(b"gaps", b"[]"))
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            return
+
+
+def gaps_in(path: Path) -> list[dict[str, Any]]:
+    """Return the gaps that a Parquet file says."""
+    found: list[dict[str, Any]] = json.loads((parquet.read_metadata(path).metadata or {}).get(b"gaps", b"[]"))
+    return found
+
+
+def rewrite(path: Path) -> None:
+    """Replace a segment by a Parquet file of the same rows, which is there whole or not at all."""
+    final, aside = path.with_suffix(".parquet"), path.with_name(f".{path.stem}.parquet")
+    if not final.exists() and (found := _first(batches_of(path))) is not None:
+        gaps: list[dict[str, Any]] = []
+        schema = found[0].schema
+        with parquet.ParquetWriter(aside, schema, compression="zstd") as writer:
+            for table in _groups(batches_of(path), schema, gaps):
+                writer.write_table(table)
+            writer.add_key_value_metadata({"gaps": json.dumps(gaps)})
+        with aside.open("rb+") as written:
+            os.fsync(written.fileno())
+        aside.replace(final)
+    path.unlink(missing_ok=True)
+
+
+def _first(found: Iterator[Any]) -> Any:
+    return next(found, None)
+
+
+def _groups(
+    batches: Iterable[tuple[pa.RecordBatch, list[dict[str, Any]]]], schema: pa.Schema, gaps: list[dict[str, Any]]
+) -> Iterator[pa.Table]:
+    """Yield tables of some batches together, and collect the gaps."""
+    waiting: list[pa.RecordBatch] = []
+    for batch, before in batches:
+        gaps += before
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= GROUP:
+            yield pa.Table.from_batches(waiting, schema).combine_chunks()
+            waiting = []
+    yield pa.Table.from_batches(waiting, schema).combine_chunks()

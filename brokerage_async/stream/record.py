@@ -1,0 +1,174 @@
+"""Recorder of market data: batches that become files, partitioned by day."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from ..arrow import require
+from ..errors import ConfigurationError
+from ..protocol.streams.events import Gap
+from .tape import gaps_of
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from ..arrow.segments import Segment
+
+__all__ = ["FLUSH_INTERVAL", "Recorder", "Recording"]
+
+FLUSH_INTERVAL = 1.0
+"""Seconds between two writes."""
+
+MAX_ROWS = 1_000_000
+"""Rows of a segment at most."""
+
+MAX_INLINE = 20_000
+"""Rows that are rewritten on the event loop; more are rewritten in a thread."""
+
+
+@attrs.frozen(kw_only=True)
+class Recording:
+    """Result of a recording.
+
+    Attributes:
+        directory: where the files are.
+        rows: number of rows that were written.
+        gaps: gaps among them, once for each event type.
+    """
+
+    directory: Path
+    rows: int
+    gaps: list[Gap]
+
+
+class Recorder:
+    """Writer of batches into a directory, which belongs to one recorder at a time. Recover it first.
+
+    Raises:
+        ConfigurationError: pyarrow is missing, or another recorder writes there.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        require("arrow")
+        self._directory = Path(directory)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self._directory / ".lock")
+        self._open: dict[str, tuple[date, Segment]] = {}
+        self._rewriting: set[asyncio.Task[None]] = set()
+        self._number = 0
+        self._before: datetime | None = None
+        self._told = set[str]()
+        self.rows: int = 0
+        self.gaps: list[Gap] = []
+
+    async def recover(self) -> None:
+        """Rewrite the segments that an earlier recorder left behind. The time since its end counts as a gap."""
+        from ..arrow.segments import recorded_files, rewrite
+
+        for path in self._directory.glob("day=*/.*.parquet"):
+            path.unlink()
+        for path in self._directory.glob("day=*/*.arrows"):
+            if path.stat().st_size > MAX_INLINE * 100:
+                await asyncio.to_thread(rewrite, path)
+            else:
+                rewrite(path)
+        files = recorded_files(self._directory)
+        self._number = max((int(path.stem.rpartition("-")[2]) for path in files), default=0)
+        self._before = _last_time(files)
+
+    def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
+        """Write a batch to the segments of its event type and days."""
+        import pyarrow
+        from pyarrow import compute
+
+        kind = batch.schema.metadata[b"event_type"].decode()
+        gaps = gaps_of(batch)
+        if self._before is not None and kind not in self._told:
+            gaps = [Gap(since=self._before, reason="nothing was recorded"), *gaps]
+        self._told.add(kind)
+        self.gaps += gaps
+        self.rows += batch.num_rows
+        days = compute.cast(batch.column("received_at"), pyarrow.date32(), safe=False)
+        for day in compute.unique(days).to_pylist() or [now.astimezone(UTC).date()]:
+            part = batch if len(batch) == 0 else batch.filter(compute.equal(days, pyarrow.scalar(day)))
+            written = [
+                {"at": now.isoformat(), "since": gap.since and gap.since.isoformat(), "reason": gap.reason}
+                for gap in gaps
+            ]
+            self._segment(kind, day, part.schema, symbols).write(part, written)
+            gaps = []
+
+    async def aclose(self) -> None:
+        """End all segments and rewrite them."""
+        try:
+            for kind in list(self._open):
+                self._end(kind)
+            await asyncio.gather(*self._rewriting)
+        finally:
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    def _segment(self, kind: str, day: date, schema: pyarrow.Schema, symbols: Mapping[str, str]) -> Segment:
+        from ..arrow.segments import Segment
+
+        found = self._open.get(kind)
+        if found is not None and (found[0] != day or found[1].rows >= MAX_ROWS):
+            self._end(kind)
+            found = None
+        if found is None:
+            self._number += 1
+            path = self._directory / f"day={day}" / f"{kind}-{self._number:06}.arrows"
+            metadata = {
+                "event_type": kind,
+                "symbols": json.dumps({streamer: name for name, streamer in symbols.items()}),
+            }
+            found = self._open[kind] = day, Segment(path, schema.with_metadata(metadata))
+        return found[1]
+
+    def _end(self, kind: str) -> None:
+        """Close a segment and rewrite it."""
+        from ..arrow.segments import rewrite
+
+        _, segment = self._open.pop(kind)
+        segment.close()
+        if segment.rows <= MAX_INLINE:
+            rewrite(segment.path)
+            return
+        self._rewriting.add(asyncio.ensure_future(asyncio.to_thread(rewrite, segment.path)))
+
+
+def _locked(path: Path) -> int | None:
+    """Return a descriptor that locks a file until it is closed, None where the system has no such locks.
+
+    Raises:
+        ConfigurationError: another process has locked it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - Windows
+        return None
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise ConfigurationError(f"{path.parent} belongs to another recorder that is running") from None
+    return descriptor
+
+
+def _last_time(files: list[Path]) -> datetime | None:
+    """Return when the last row of a recording was received."""
+    from pyarrow import compute, parquet
+
+    last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
+    times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]
+    return max((time for time in times if time is not None), default=None)
