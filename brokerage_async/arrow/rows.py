@@ -21,8 +21,9 @@ __all__ = ["RowReader", "event_schema"]
 _STORED = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int32()}
 """Types of the numbers that stand for points in time (epoch ms) and days (since 1970)."""
 
-_MAX_MS, _MAX_DAY = 253_402_300_799_999, 2_932_896
-"""End of the year 9999."""
+_CODES = {pa.int64(): "q", pa.int32(): "i"}
+_BOUNDS = {pa.timestamp("us", tz="UTC"): 62_135_596_800_000, pa.date32(): 719_162}
+"""Largest of these numbers: 1970 years before and after 1970."""
 
 
 def event_schema(model: type[Any]) -> pa.Schema:
@@ -70,7 +71,7 @@ class RowReader:
     def _column(self, field: pa.Field, values: list[Any]) -> pa.Array:
         try:
             return _array(values, field.type)
-        except (*UNFIT, UnicodeEncodeError, TypeError):
+        except (*UNFIT, ValueError, TypeError):
             return _array([self._fitting(field, value) for value in values], field.type)
 
     def _fitting(self, field: pa.Field, value: Any) -> Any:
@@ -91,10 +92,18 @@ def _array(values: list[Any], type_: pa.DataType) -> pa.Array:
         if stored != type_ and not first:
             return pa.nulls(len(values), type_)
         numbers = pa.repeat(pa.scalar(first, stored), len(values))
+    elif stored in _CODES and float in map(type, values):
+        raise ValueError  # pyarrow would cut its fraction off
+    elif stored in _CODES and None not in values:
+        buffer = pa.py_buffer(array(_CODES[stored], values))
+        numbers = pa.Array.from_buffers(stored, len(values), [None, buffer])
     else:
         numbers = pa.array(values, stored)
     if stored == type_:
         return numbers
+    span = pc.min_max(numbers)
+    if span["min"].is_valid and not -_BOUNDS[type_] <= span["min"].as_py() <= span["max"].as_py() <= _BOUNDS[type_]:
+        raise ValueError
     if 0 in values:
         numbers = pc.if_else(pc.equal(numbers, 0), None, numbers)  # there is none
     return numbers.view(pa.timestamp("ms", tz="UTC")).cast(type_) if stored == pa.int64() else numbers.view(type_)
@@ -112,7 +121,7 @@ def _read(value: Any, type_: pa.DataType) -> Any:
     if type_ == pa.float64():
         return number if isfinite(number) else None
     whole = value if isinstance(value, int) else int(number)
-    bound = _MAX_DAY if type_ == pa.date32() else _MAX_MS if type_ in _STORED else 2**63 - 1
+    bound = _BOUNDS.get(type_, 2**63 - 1)
     if (whole != number and not isinstance(value, int)) or not -bound <= whole <= bound:
         raise ValueError
     return whole

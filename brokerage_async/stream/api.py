@@ -184,7 +184,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         """
         if seconds is not None:
             check_seconds("seconds", seconds)
-        tape = self._quotes.tape or self._make_tape()
+        tape = self._make_tape() if self._quotes.tape is None else self._quotes.tape
         tape.max_rows = MAX_ROWS if rows is None else check_count("rows", rows)
         tape.limit = check_count("limit", limit)
         return Batches(self._begin, self._quotes, tape, 1.0 if seconds is None and rows is None else seconds)

@@ -80,7 +80,7 @@ class Tape:
         self.limit: int = 500_000
 
     def __len__(self) -> int:
-        """Return the number of rows that wait."""
+        """Return the number of rows that wait. A batch without any counts as one."""
         return self._waiting + sum(part.rows + len(part.received) for part in self._parts.values())
 
     @property
@@ -114,7 +114,7 @@ class Tape:
         part.values += rows.values
         moment = int(self._now().timestamp() * 1e6)
         part.received.extend(array("q", [moment]) * (len(rows.values) // len(part.columns)))
-        if len(part.received) >= min(CHUNK, self.max_rows):
+        if len(part.received) >= min(CHUNK, self.max_rows - part.rows):
             self._read(part)
             if part.rows >= self.max_rows:
                 self._cut(rows.type, part, is_whole=True)
@@ -146,7 +146,7 @@ class Tape:
     def get(self) -> pyarrow.RecordBatch:
         """Return the next batch, with the gaps before it in its metadata. Raises IndexError when there is none."""
         kind, batch, gaps, at = self._ready.popleft()
-        self._waiting -= batch.num_rows
+        self._waiting -= batch.num_rows or 1
         part = self._parts[kind]
         if part.lost:
             reason = f"the consumer was too slow: {part.lost} rows were dropped"
@@ -198,18 +198,22 @@ class Tape:
         part.rows = sum(chunk.num_rows for chunk in part.chunks)
         for batch in batches:
             self._ready.append((kind, batch, part.gaps, self._now()))
-            self._waiting += batch.num_rows
+            self._waiting += batch.num_rows or 1
             part.gaps = []
 
     def _bound(self) -> None:
         """Drop the oldest batches while too many rows wait."""
-        while len(self) + len(self._ready) > self.limit:
-            if not self._ready:
-                for kind, part in self._parts.items():
-                    self._cut(kind, part)
-            kind, batch, gaps, _ = self._ready.popleft()
-            part = self._parts[kind]
+        while len(self) > self.limit:
+            if self._ready:
+                kind, batch, gaps, _ = self._ready.popleft()
+                part = self._parts[kind]
+                self._waiting -= batch.num_rows or 1
+            else:
+                part = max(self._parts.values(), key=lambda each: each.rows)
+                if not part.chunks:
+                    return
+                batch, gaps, part.gaps = part.chunks.pop(0), part.gaps, []
+                part.rows -= batch.num_rows
             part.before = part.before or gaps[:1]
             part.lost += batch.num_rows
-            self._waiting -= batch.num_rows
             self.dropped += batch.num_rows
