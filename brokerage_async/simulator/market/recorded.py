@@ -43,7 +43,7 @@ class RecordedPrices:
 
     def quote(self, listing: Listing, now: float) -> Quote:
         """Return the quote of the last row that has come. Of the first one before that."""
-        position = max(0, bisect.bisect_right(self._times, now - listing.start) - 1)
+        position = max(0, self._following(listing, now) - 1)
         bid, ask, bid_size, ask_size, price, volume = (column[position] for column in self._values)
         sides = [side for side in (bid, ask) if 0 < side < PRICE_LIMIT]
         last = (
@@ -63,8 +63,12 @@ class RecordedPrices:
 
     def next_change(self, listing: Listing, now: float) -> float:
         """Return the time of the next row."""
-        position = bisect.bisect_right(self._times, now - listing.start)
+        position = self._following(listing, now)
         return listing.start + self._times[position] if position < len(self._times) else inf
+
+    def _following(self, listing: Listing, now: float) -> int:
+        """Return the position of the first row after a time. Sums are compared, so that rounding repeats no row."""
+        return bisect.bisect_right(self._times, now, key=lambda time: listing.start + time)
 
 
 def _decimal(value: float) -> Decimal:
