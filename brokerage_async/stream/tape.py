@@ -171,7 +171,11 @@ class Tape:
             return
         values, received, part.values, part.received = part.values, part.received, [], array("q")
         chunk = part.reader.batch(values, received)
-        heard = set(map(str, values[part.columns.index("eventSymbol") :: len(part.columns)]))
+        names = values[part.columns.index("eventSymbol") :: len(part.columns)]
+        try:
+            heard = set(names)
+        except TypeError:  # something that is no symbol
+            heard = set(map(str, names))
         if not heard <= part.symbols.keys():  # another consumer wants them
             import pyarrow
             from pyarrow import compute

@@ -171,6 +171,8 @@ def test_rows_of_other_symbols_and_types_are_left_out() -> None:
     tape.put(quotes(6, "A", "B", "C"))
     tape.put(Rows("Trade", ("eventSymbol",), ["A"]))
     assert sorted(tape.heard()) == [("Quote", "A"), ("Quote", "C")]
+    tape.put(Rows("Quote", ("eventSymbol",), [["A"], 7, None]))
+    assert sorted(tape.heard()) == []
     tape.leave("Quote", "C")
     tape.put(quotes(3, "A", "B", "C"))
     tape.cut()
