@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Segment:
         self._writer = ipc.new_stream(self._buffer, schema)
         self._flush()
 
-    def write(self, batch: pa.RecordBatch, gaps: list[Mapping[str, Any]]) -> None:
+    def write(self, batch: pa.RecordBatch, gaps: Sequence[Mapping[str, Any]]) -> None:
         """Append a batch and the gaps before it. Afterwards the operating system has it."""
         self._writer.write_batch(batch, custom_metadata={"gaps": json.dumps(gaps)} if gaps else None)
         self.rows += batch.num_rows

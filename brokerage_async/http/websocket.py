@@ -6,7 +6,7 @@ A transport that offers streams has a method ``open_socket``. See `SocketTranspo
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from .._secrets import Secret, revealed
@@ -87,7 +87,7 @@ class AiohttpWebSocket:
 
     __slots__ = ("_owned", "_socket")
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse, owned: aiohttp.ClientSession | None) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse[Any], owned: aiohttp.ClientSession | None) -> None:
         self._socket = socket
         self._owned = owned
 

@@ -275,10 +275,11 @@ class QuoteLink(Link[DxLinkConnection]):
         for event in events:
             kind = event.__class__
             if kind is Rows:
-                for sink in self._taped((contract, aggregation)):
-                    sink.tape.put(event)
-                    if sink.tape.is_ready:
-                        sink.wake()
+                for sink, tape in self._taped():
+                    if tape.feed == (contract, aggregation):
+                        tape.put(event)
+                        if tape.is_ready:
+                            sink.wake()
                 continue
             if kind is Snapshot:
                 key = (event.type, event.symbol, contract, aggregation, as_rows)
@@ -297,16 +298,17 @@ class QuoteLink(Link[DxLinkConnection]):
             for sink in sinks:
                 sink.put(event)
 
-    def _taped(self, feed: tuple[str, float | None] | None = None) -> list[Any]:
-        """Return the sinks with a tape, of one contract and aggregation period if given."""
-        sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink) and sink.tape is not None]
-        return sinks if feed is None else [sink for sink in sinks if sink.tape.feed == feed]
+    def _taped(self) -> list[tuple[QuoteSink, Tape]]:
+        """Return the sinks with a tape, each beside it."""
+        sinks = [sink for sink in self._sinks if isinstance(sink, QuoteSink)]
+        return [(sink, sink.tape) for sink in sinks if sink.tape is not None]
 
     def _listen(self) -> None:
         """Note the subscriptions that have brought rows."""
-        for sink in self._taped():
-            for kind, symbol in sink.tape.heard():
-                key = key_of(Subscription(kind, symbol, None, *sink.tape.feed, as_rows=True))
+        for _, tape in self._taped():
+            contract, aggregation = tape.feed
+            for kind, symbol in tape.heard():
+                key = key_of(Subscription(kind, symbol, None, contract, aggregation, True))
                 self._seen.add(key)
                 if key in self._routes and key[0] not in INDEXED:
                     self._last[key] = True  # no event, but the subscription is no longer in doubt
