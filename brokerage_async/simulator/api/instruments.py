@@ -25,7 +25,7 @@ from ..._generated.converters import (
 from ..._generated.models import InstrumentType, OptionType
 from ...protocol.response import Response
 from ..market.calendar import local_date
-from ..market.equities import tick_rows
+from ..market.equities import OptionDefinition, tick_rows
 from ..market.future_options import FutureOptionChain, ListedOption
 from ..market.future_products import FUTURES, FutureProduct, product_of
 from ..market.futures import OptionProduct, option_products, product_row
@@ -200,17 +200,18 @@ class Instruments(FutureInstruments):
 
     def equity_options(self, request: ParsedRequest) -> Response:
         """Return equity options, all or by symbol. Expired ones only on request."""
-        table = self._catalogue.equity_options
-        today = local_date(request.now)
-        positions = table.positions(request.query.get("symbols"))
-        if not request.query.get("with_expired", False):
-            positions = table.select(positions, lambda row: row.expires >= today)
-        active = request.query.get("active")
-        if active is not None:
-            positions = table.select(positions, lambda row: row.active == active)
-        if "equity_options_in_pages" in request.behaviours:
-            return _page(table, positions, request)
-        return items(table.rows(positions), request.context)
+        table, query, today = self._catalogue.equity_options, request.query, local_date(request.now)
+        active, with_expired = query.get("active"), query.get("with_expired", False)
+        listed = ((table, position) for position in range(len(table)))
+        found = [
+            (each, position)
+            for each, position in (self._catalogue.options(query["symbols"]) if "symbols" in query else listed)
+            if with_expired or each.definitions[position].expires >= today
+            if active is None or each.definitions[position].active == active
+        ]
+        page = request.slice(len(found)) if "equity_options_in_pages" in request.behaviours else None
+        chosen = found if page is None else found[page.start : page.stop]
+        return items((row for each, position in chosen for row in each.rows([position])), request.context, page)
 
     def equity(self, request: ParsedRequest) -> Response:
         """Return one equity."""
@@ -226,11 +227,10 @@ class Instruments(FutureInstruments):
 
     def equity_option(self, request: ParsedRequest) -> Response:
         """Return one equity option. Only one with standard terms if asked for active ones."""
-        table = self._catalogue.equity_options
-        found = table.get(request.path["symbol"])
-        if found is not None and request.query.get("active", False) and not found.active:
-            raise RefusedError.not_found("instrument")
-        return _only(table, request)
+        for table, position in self._catalogue.options([request.path["symbol"]]):
+            if table.definitions[position].active or not request.query.get("active", False):
+                return item(table.rows([position])[0], request.context)
+        raise RefusedError.not_found("instrument")
 
     def cryptocurrencies(self, request: ParsedRequest) -> Response:
         """Return cryptocurrencies, all or by symbol."""
@@ -338,7 +338,8 @@ class OptionChains(Handlers):
 
     def flat(self, request: ParsedRequest) -> Response:
         """Return all options on an underlying, as the list of equity options has them."""
-        return items(self._catalogue.equity_options.rows(self._positions(request)), request.context)
+        table, positions = self._found(request)
+        return items(table.rows(positions), request.context)
 
     def compact(self, request: ParsedRequest) -> Response:
         """Return one row of symbols for each root, chain type and expiration cycle."""
@@ -398,16 +399,17 @@ class OptionChains(Handlers):
         return item(chain.nested, request.context)
 
     def _options(self, request: ParsedRequest) -> list[EquityOptionWire]:
-        table = self._catalogue.equity_options
-        return [table.wire(position) for position in self._positions(request)]
+        table, positions = self._found(request)
+        return [table.wire(position) for position in positions]
 
-    def _positions(self, request: ParsedRequest) -> list[int]:
-        """Return the positions of the options on the underlying; 404 without any."""
-        table, today, symbol = self._catalogue.equity_options, local_date(request.now), request.path["symbol"]
+    def _found(self, request: ParsedRequest) -> tuple[RowTable[OptionDefinition], list[int]]:
+        """Return a table with the positions of the options on the underlying; 404 without any."""
+        today, symbol = local_date(request.now), request.path["symbol"]
+        table = self._catalogue.options_on(symbol)
         found = table.select(range(len(table)), lambda row: row.underlying == symbol and row.expires >= today)
         if not found:
             raise RefusedError.not_found("option chain")
-        return found
+        return table, found
 
 
 def _chain(option: EquityOptionWire) -> tuple[Any, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import attrs
 
@@ -22,6 +23,7 @@ from .equities import (
     equity_row,
     known_equities,
     option_row,
+    options_on,
     warrant_row,
     warrants,
 )
@@ -32,6 +34,8 @@ from .instrument import Instrument, parse_occ
 from .row_table import RowTable
 
 _SMALL_CHAIN = 400
+_KEPT_CHAINS = 32
+"""Option chains made on request that stay in memory."""
 
 
 @attrs.frozen(kw_only=True)
@@ -40,6 +44,7 @@ class Sizes:
 
     equities: int = 10_000
     equity_options: int = 5_000
+    """Of the list of all. Chains of other equities are made when they are requested."""
     chain_rows: int = 20_000
     warrants: int = 200
 
@@ -54,6 +59,7 @@ class Catalogue:
         self._chains: dict[str, FutureOptionChain] = {}
         self._futures: tuple[date, RowTable[Contract]] | None = None
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
+        self._made_chain = lru_cache(_KEPT_CHAINS)(self._make_chain)
 
     @property
     def today(self) -> date:
@@ -72,6 +78,39 @@ class Catalogue:
         today = self.today
         definitions = equity_options(self._sizes.equity_options, list(self.equities.definitions), today)
         return RowTable(definitions, lambda row: row.symbol, lambda row: option_row(row, today))
+
+    @cached_property
+    def _listed_underlyings(self) -> frozenset[str]:
+        """Underlyings of the list of all equity options."""
+        return frozenset(option.underlying for option in self.equity_options.definitions)
+
+    def options_on(self, underlying: str) -> RowTable[OptionDefinition]:
+        """Return a table that holds all options on an equity, including expired ones, beside others.
+
+        Chains of equities whose options are not in the list are made when they are requested, always the same.
+        """
+        return self.equity_options if underlying in self._listed_underlyings else self._made_chain(underlying)
+
+    def options(self, symbols: Iterable[str]) -> Iterator[tuple[RowTable[OptionDefinition], int]]:
+        """Yield the equity options of some symbols that are listed or belong to a chain, as table and position."""
+        by_table: dict[RowTable[OptionDefinition], list[str]] = {}
+        for symbol in symbols:
+            parsed = parse_occ(symbol)
+            equity = None if parsed is None else self.equity_of_root(parsed[0])
+            table = self.equity_options if equity is None else self.options_on(equity.symbol)
+            by_table.setdefault(table, []).append(symbol)
+        for table, found in by_table.items():
+            yield from ((table, position) for position in table.positions(found))
+
+    def equity_of_root(self, root: str) -> EquityDefinition | None:
+        """Return the equity whose options have a root, or None."""
+        slashed = (equity for equity in known_equities().values() if equity.root == root)
+        return self.equity(root) or next(slashed, None)
+
+    def _make_chain(self, underlying: str) -> RowTable[OptionDefinition]:
+        equity, today = self.equity(underlying), self.today
+        made = [] if equity is None or not equity.optionable else list(options_on(equity, today))
+        return RowTable(made, lambda row: row.symbol, lambda row: option_row(row, today))
 
     @cached_property
     def warrants(self) -> RowTable[WarrantDefinition]:
@@ -144,11 +183,13 @@ class Catalogue:
                 if parsed is None:
                     return None
                 root, expires, option_type, strike = parsed
-                if not strike or self.equity(root) is None:
+                equity = self.equity_of_root(root)
+                if not strike or equity is None:
                     return None
                 return OptionDefinition(
-                    symbol=symbol, underlying=root, expires=expires, option_type=option_type, strike=strike, active=True
-                ).instrument()
+                    symbol=symbol, underlying=equity.symbol, expires=expires, option_type=option_type, strike=strike,
+                    active=True,
+                ).instrument()  # fmt: skip
             case InstrumentType.FUTURE:
                 return future_instrument(symbol, self.today)
             case InstrumentType.FUTURE_OPTION:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import string
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -135,6 +135,16 @@ class EquityDefinition:
     def fractional(self) -> bool:
         """Whether parts of a share are traded."""
         return not self.is_index and self.price < 10_000
+
+    @property
+    def optionable(self) -> bool:
+        """Whether options on it are listed."""
+        return not self.closing_only and self.price < 10_000
+
+    @property
+    def root(self) -> str:
+        """Root of the symbols of its options."""
+        return self.symbol.replace("/", "")
 
 
 @attrs.frozen(kw_only=True)
@@ -279,24 +289,25 @@ def monthly_expirations(today: date, count: int) -> list[date]:
 
 def equity_options(count: int, roots: list[EquityDefinition], today: date) -> list[OptionDefinition]:
     """Return the first ``count`` options: ten roots, ten expirations (one past), strikes around the price."""
-    expirations = monthly_expirations(today, _EXPIRATIONS)
     candidates = roots[:_OPTION_ROOTS]
-    needed = -(-count // max(1, len(candidates) * len(expirations) * 2))
-    made = (
-        OptionDefinition(
-            symbol=occ_symbol(root.symbol.replace("/", ""), expires, option_type, strike),
-            underlying=root.symbol,
-            expires=expires,
-            option_type=option_type,
-            strike=strike,
-            active=position % 50 != 49,
-        )
-        for root in candidates
-        for expires in expirations
-        for position, strike in enumerate(_strikes(root.price, max(_STRIKES, needed)))
-        for option_type in (OptionType.CALL, OptionType.PUT)
-    )
+    needed = -(-count // max(1, len(candidates) * _EXPIRATIONS * 2))
+    made = (option for root in candidates for option in options_on(root, today, max(_STRIKES, needed)))
     return list(itertools.islice(made, count))
+
+
+def options_on(root: EquityDefinition, today: date, strikes: int = _STRIKES) -> Iterator[OptionDefinition]:
+    """Yield the options on an equity, including expired ones."""
+    for expires in monthly_expirations(today, _EXPIRATIONS):
+        for position, strike in enumerate(_strikes(root.price, strikes)):
+            for option_type in (OptionType.CALL, OptionType.PUT):
+                yield OptionDefinition(
+                    symbol=occ_symbol(root.root, expires, option_type, strike),
+                    underlying=root.symbol,
+                    expires=expires,
+                    option_type=option_type,
+                    strike=strike,
+                    active=position % 50 != 49,
+                )
 
 
 def strike_step(price: Decimal) -> Decimal:

@@ -129,7 +129,8 @@ class Metrics:
 
     def _volatility(self, equity: EquityDefinition, now: float) -> dict[str, Any]:
         """Return the volatility implied by option prices, and the volatility of closing prices."""
-        days = {row.expires for row in self._catalogue.equity_options.definitions if row.underlying == equity.symbol}
+        options = self._catalogue.options_on(equity.symbol).definitions
+        days = {row.expires for row in options if row.underlying == equity.symbol}
         calendar, day = CALENDARS[InstrumentCollection.EQUITY], local_date(now)
         closes = []  # newest first
         for _ in range(91):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from brokerage_async._generated.models import InstrumentType
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
@@ -32,6 +33,28 @@ def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: H
     assert strike.call[:12] == strike.put[:12]
     assert (strike.call[12], strike.put[12]) == ("C", "P")
     assert standard.deliverables[0].symbol == "AAPL"
+
+
+def test_chains_beyond_the_list_are_made_when_requested() -> None:
+    harness = Harness(equities=400, equity_options=0).login()
+    shares = [row for row in harness.rows("/instruments/equities") if not row["is-closing-only"]]
+    symbols = [row["symbol"] for row in shares if row["symbol"] != "BRK/A"]
+    assert len(symbols) == 398
+    found = {symbol: decoded(harness, "option_chains.flat", symbol.replace("/", "%2F")) for symbol in symbols}
+    assert {len(options) for options in found.values()} == {450}
+    assert {option.underlying_symbol for options in found.values() for option in options} == set(symbols)
+    again = Harness(equities=400, equity_options=0).login()
+    assert decoded(again, "option_chains.flat", symbols[-1]) == found[symbols[-1]]
+    for option in (found["BRK/B"][7], found[symbols[-1]][7]):
+        target = f"/instruments/equity-options/{option.symbol.replace(' ', '%20')}"
+        assert harness.get(target)["data"]["symbol"] == option.symbol
+        [row] = harness.rows(f"/instruments/equity-options?symbol[]={option.symbol.replace(' ', '%20')}")
+        assert row["underlying-symbol"] == option.underlying_symbol
+        instrument = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, option.symbol)
+        assert instrument is not None
+        assert instrument.underlying == option.underlying_symbol
+    assert harness.ask("GET", "/option-chains/GONE").status == 404
+    assert harness.rows("/instruments/equity-options") == []
 
 
 @for_each("form", ["compact", "nested"])
