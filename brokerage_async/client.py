@@ -384,7 +384,7 @@ class Client(Endpoints):
         """Many keys at once: `bulk.equities(symbols)` and the like."""
         from .bulk.api import Bulk
 
-        return Bulk(self, service=self.environment.origin)
+        return Bulk(self, service=self.environment.origin, session=self._session)
 
     @cached_property
     def watch(self) -> Watch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -144,19 +144,32 @@ def joined(tables: Sequence[pyarrow.Table]) -> pyarrow.Table:
 
 
 def write_parquet(
-    path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]
+    path: Path,
+    schema: pyarrow.Schema,
+    measured: Iterable[pyarrow.Table],
+    written: Iterable[pyarrow.Table],
+    *,
+    encode: bool = False,
 ) -> None:
-    """Write groups of keys and models to one Parquet file, a row group for each.
+    """Write tables to one Parquet file, a row group for each.
 
-    ``groups`` is called a second time if a number needs wide columns.
+    Exact decimals get the scale that their column needs: ``decimal128(38, scale)``, or ``decimal256(76, scale)`` if
+    its numbers have more digits.
+
+    Args:
+        path: the file.
+        schema: columns of the tables, with decimals of any width.
+        measured: tables with all the rows, in any order, which determine the scales.
+        written: the tables again, in their order. It is read after ``measured`` has ended.
+        encode: give strings the type of a dictionary.
 
     Raises:
-        ConfigurationError: pyarrow is missing, or a number fits no column.
+        ConfigurationError: pyarrow is missing.
     """
     require("arrow")
     from .tables import write
 
-    write(path, groups, model)
+    write(path, schema, measured, written, encode=encode)
 
 
 def _checked(rows: Iterable[Any], model: type[Any] | None, decimals: str) -> tuple[Collection[Any], type[Any]]:

@@ -12,11 +12,12 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import attrs
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .._decimals import Decimals, decimal_text
 from .._values import readable
 
-__all__ = ["DECIMAL", "Column", "columns_of", "has_wide_decimals", "widened"]
+__all__ = ["DECIMAL", "Column", "columns_of", "fitted", "has_wide_decimals", "settled", "unfitted", "widened"]
 
 DECIMAL = pa.decimal128(38, 18)
 WIDE = pa.decimal256(76, 38)
@@ -115,15 +116,58 @@ def write_json(value: Any) -> str:
         return _encode(readable(value)).decode()
 
 
+def _with_decimals(type_: pa.DataType, change: Callable[[Any], pa.DataType]) -> pa.DataType:
+    """Return the type with each decimal in it, at any depth, as ``change`` returns it."""
+    if pa.types.is_decimal(type_):
+        return change(type_)
+    if pa.types.is_list(type_):
+        return pa.list_(_with_decimals(type_.value_type, change))
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_with_decimals(field.type, change)) for field in type_])
+    return type_
+
+
 def widened(type_: pa.DataType) -> pa.DataType:
     """Return the type with its decimals as ``decimal256(76, 38)``."""
-    if type_ == DECIMAL:
-        return WIDE
-    if pa.types.is_list(type_):
-        return pa.list_(widened(type_.value_type))
-    if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(widened(field.type)) for field in type_])
-    return type_
+    return _with_decimals(type_, lambda _: WIDE)
+
+
+def unfitted(type_: pa.DataType) -> pa.DataType:
+    """Return the type with decimals that hold nothing yet, to be widened by `fitted`."""
+    return _with_decimals(type_, lambda _: pa.decimal256(1, 0))
+
+
+def fitted(values: pa.Array, so_far: pa.DataType) -> pa.DataType:
+    """Return ``so_far`` with its decimals as wide as the values need, too: as many integer digits and places."""
+    if pa.types.is_list(values.type):
+        return pa.list_(fitted(values.flatten(), so_far.value_type))
+    if pa.types.is_struct(values.type):
+        pairs = zip(values.flatten(), so_far, strict=True)
+        return pa.struct([field.with_type(fitted(part, field.type)) for part, field in pairs])
+    if not pa.types.is_decimal(values.type):
+        return so_far
+    ends = [end for end in pc.min_max(values).as_py().values() if end]
+    digits = max([so_far.precision - so_far.scale, *(end.adjusted() + 1 for end in ends)])
+    scale = next(scale for scale in range(so_far.scale, WIDE.scale + 1) if _has_places(values, scale))
+    return pa.decimal256(digits + scale, scale)
+
+
+def _has_places(values: pa.Array, scale: int) -> bool:
+    """Return whether no value has more decimal places than ``scale``."""
+    try:
+        values.cast(pa.decimal256(WIDE.precision, scale))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def settled(type_: pa.DataType, *, encode: bool = False) -> pa.DataType:
+    """Return a `fitted` type with ``decimal128`` wherever it suffices, and with ``encode`` strings in a dictionary."""
+    if encode and pa.types.is_string(type_):
+        return pa.dictionary(pa.int32(), pa.string())
+    return _with_decimals(
+        type_, lambda fit: pa.decimal128(38, fit.scale) if fit.precision <= 38 else pa.decimal256(76, fit.scale)
+    )
 
 
 def has_wide_decimals(type_: pa.DataType) -> bool:

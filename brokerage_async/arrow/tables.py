@@ -1,8 +1,9 @@
 """Arrow tables of models, and the data frames and Parquet files that are made of them.
 
 The columns of a table depend on the model and on ``decimals``, never on its rows, so tables of the same model can be
-concatenated and written to one file. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly
-makes its column ``decimal256(76, 38)``, because exact digits matter more than a stable schema.
+concatenated. The single exception: a number that ``decimal128(38, 18)`` cannot hold exactly makes its column
+``decimal256(76, 38)``, because exact digits matter more than a stable schema. In files, decimals have the scale that
+their column needs, because many readers know nothing wider than ``decimal128``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import pyarrow as pa
 from .._decimals import Decimals
 from .._values import readable
 from ..errors import ConfigurationError
-from .columns import DECIMAL, columns_of, has_wide_decimals, widened
+from .columns import DECIMAL, columns_of, fitted, has_wide_decimals, settled, unfitted, widened
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["pandas_of", "polars_of", "schema_of", "table_of", "write"]
@@ -85,21 +86,21 @@ def _fits(value: Any, type_: pa.DataType) -> bool:
     return True
 
 
-def write(path: Path, groups: Callable[[], Iterable[tuple[Sequence[str], Collection[Any]]]], model: type[Any]) -> None:
-    """Write groups of keys and items to one file, with wide columns if a number needs them."""
+def write(
+    path: Path, schema: pa.Schema, measured: Iterable[pa.Table], written: Iterable[pa.Table], *, encode: bool = False
+) -> None:
+    """Write tables to one file, a row group each, with decimals at the scale that each column needs."""
     from pyarrow.parquet import ParquetWriter
 
-    narrow = schema_of(model, key=True)
-    wide = pa.schema([field.with_type(widened(field.type)) for field in narrow])
-    for schema in (narrow, wide):
-        try:
-            with ParquetWriter(path, schema) as writer:
-                for keys, items in groups():
-                    writer.write_table(table_of(items, model, keys=keys).cast(schema))
-            return
-        except pa.ArrowInvalid:
-            if schema is wide:
-                raise
+    needed = [unfitted(field.type) for field in schema]
+    for table in measured:
+        needed = [fitted(table[name].combine_chunks(), so_far)
+                  for name, so_far in zip(schema.names, needed, strict=True)]  # fmt: skip
+    fields = [field.with_type(settled(type_, encode=encode)) for field, type_ in zip(schema, needed, strict=True)]
+    schema = pa.schema(fields)
+    with ParquetWriter(path, schema) as writer:
+        for table in written:
+            writer.write_table(table.cast(schema))
 
 
 def pandas_of(

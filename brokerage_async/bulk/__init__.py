@@ -9,6 +9,8 @@ from .batches import over_range, split_range
 from .bisect import FailureScope, FetchBatch, failure_scope
 from .fetch import BulkFetch, BulkResult, Progress
 from .to_file import FileResult, fetch_to_file
+from .universe import UniverseFetch, UniverseResult
+from .universe_diff import universe_diff
 
 __all__ = [
     "Bulk",
@@ -20,8 +22,11 @@ __all__ = [
     "FileResult",
     "Progress",
     "Symbols",
+    "UniverseFetch",
+    "UniverseResult",
     "failure_scope",
     "fetch_to_file",
     "over_range",
     "split_range",
+    "universe_diff",
 ]

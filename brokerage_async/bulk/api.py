@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterable, Awaitable, Iterable
 from datetime import date
 from types import MappingProxyType
@@ -26,9 +27,11 @@ from .._generated.models import (
     Warrant,
 )
 from ..errors import InvalidRequestError
+from ..http.session import BrokerageSession
 from .batches import over_range
 from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, listed, one_by_one
 from .fetch import BulkFetch, Progress
+from .universe import UniverseFetch
 
 __all__ = ["Bulk", "BulkOptions", "Symbols"]
 
@@ -75,13 +78,15 @@ class Bulk:
     Args:
         endpoints: requests go through these.
         service: names the service. `fetch_to_file` never continues a fetch from a different one.
+        session: makes the calls of ``endpoints``. Without one, `universe` keeps to no rates.
     """
 
-    __slots__ = ("_api", "_service")
+    __slots__ = ("_api", "_service", "_session")
 
-    def __init__(self, endpoints: Endpoints, *, service: str = "") -> None:
+    def __init__(self, endpoints: Endpoints, *, service: str = "", session: BrokerageSession | None = None) -> None:
         self._api = endpoints
         self._service = service
+        self._session = session
 
     def equities(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Equity]:
         """Fetch equities by symbol, such as ``AAPL`` or ``BRK/B``."""
@@ -262,6 +267,41 @@ class Bulk:
             EarningsReport,
             **options,
         )
+
+    def universe(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        kinds: Iterable[str] | None = None,
+        underlyings: Iterable[str] | None = None,
+        on_progress: Progress | None = None,
+    ) -> UniverseFetch:
+        """Fetch every instrument into the Parquet partition of today, when awaited.
+
+        ``DIRECTORY/day=2026-06-12/universe.parquet`` has a row for each instrument, sorted by ``symbol``: its ``kind``
+        and all fields of its model by their attribute names, with strings encoded in dictionaries and decimals at the
+        scale that each column needs. ``manifest.json`` beside it has the counts and misses. The folder appears whole
+        or not at all. Until then names of files begin with a dot. After a crash or an error, the same call on the same
+        day requests only what it lacks. For a complete partition it returns the result without fetching again.
+
+        Operations keep to the rates of `Limits.published` while it runs, for the whole client, unless the client has
+        rates for them. It takes half a second for each underlying.
+
+        Args:
+            directory: folder of the partitions. It is created.
+            kinds: some of ``equities``, ``futures``, ``future_products``, ``cryptocurrencies``, ``warrants``,
+                ``equity_options`` and ``future_options``. None for all.
+            underlyings: those whose options are fetched: symbols of equities and indices, such as ``SPX``, and futures
+                products with a slash, such as ``/ES``. None for all that the service lists.
+            on_progress: called with ``(done, total or None, elapsed seconds)`` after each list and chain.
+
+        Raises:
+            ConfigurationError: pyarrow is missing (extra ``arrow``), an argument is invalid, the partition or an
+                interrupted run is of other arguments, another run is under way, or a file cannot be written.
+            IncompleteFetchError (when awaited): a list failed, and nothing was written. A chain that failed is left
+                out, and named in the result.
+        """
+        return UniverseFetch(self._api, self._session, self._service, directory, kinds, underlyings, on_progress)
 
     async def sessions(
         self,

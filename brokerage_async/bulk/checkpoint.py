@@ -108,12 +108,19 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
         self.close()
 
-    def load(self, purpose: Mapping[str, object], *, restart: bool = False) -> None:
+    def load(
+        self,
+        purpose: Mapping[str, object],
+        *,
+        restart: bool = False,
+        remedy: str = "discard it with restart=True (on the console --restart)",
+    ) -> None:
         """Read the keys that an earlier run finished, or write the header of a new fetch.
 
         Args:
             purpose: JSON object that describes the fetch.
             restart: discard an earlier run.
+            remedy: what an error recommends beside finishing the earlier run.
 
         Raises:
             ConfigurationError: the file belongs to another fetch.
@@ -127,7 +134,7 @@ class Checkpoint:
         if not header.startswith(found):
             raise ConfigurationError(
                 f"{self.path} must belong to this fetch, got {_difference(found, purpose)}: finish the earlier fetch, "
-                "or discard it with restart=True (on the console --restart)"
+                f"or {remedy}"
             )
         end = len(header) if found == header else 0
         if end:

@@ -10,20 +10,24 @@ from datetime import date
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 import msgspec
 
-from .._decimals import decimal_text
-from ..arrow import write_parquet as write_groups
+from .._decimals import Decimals, decimal_text
+from ..arrow import schema_of, to_arrow
+from ..arrow import write_parquet as write_tables
 from ..errors import ConfigurationError
 from ..models import converter
 
-__all__ = ["FORMATS", "Rows", "put_in_place"]
+if TYPE_CHECKING:
+    import pyarrow
 
-Rows = Callable[[], Iterable[tuple[str, Any]]]
-"""Returns key and row (as JSON values) of all results in order, at each call."""
+__all__ = ["FORMATS", "Rows", "Style", "put_in_place", "replace_durably"]
+
+Rows = Callable[[], Iterable[tuple[str | None, Any]]]
+"""Returns key and row (as JSON values) of all results in order, at each call. The key is None if none was requested."""
 
 GROUP = 10_000
 """Rows per group of a Parquet file, and rows held in memory."""
@@ -31,25 +35,31 @@ GROUP = 10_000
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(decimal_format="number").encode
 
 
-def write_jsonl(path: Path, rows: Rows, model: type[Any]) -> None:
+@attrs.frozen(kw_only=True)
+class Style:
+    """Choices of the caller.
+
+    Attributes:
+        raw: leave strings in CSV unmarked, also those that a spreadsheet would run as formulas.
+        decimals: how Parquet holds decimals.
+        keyed: begin each row with its ``key``.
+    """
+
+    raw: bool = False
+    decimals: Decimals = "exact"
+    keyed: bool = True
+
+
+def write_jsonl(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
     with path.open("wb") as file:
         for key, row in rows():
-            file.write(encode({"key": key} | row | {"key": key}) + b"\n")
+            keyed = {"key": key} | row | {"key": key} if style.keyed else row
+            file.write(encode(keyed) + b"\n")
 
 
 FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of a cell that a spreadsheet may run as a formula, and the quote, so that marking can be undone."""
-
-
-def write_csv(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``key`` and the fields of the model, with strings marked that a spreadsheet would run as formulas."""
-    _write_csv(path, rows, model, mark_formula)
-
-
-def write_raw_csv(path: Path, rows: Rows, model: type[Any]) -> None:
-    """Write ``key`` and the fields of the model, with every string unchanged."""
-    _write_csv(path, rows, model, str)
 
 
 def mark_formula(cell: str) -> str:
@@ -67,60 +77,66 @@ class _UnixLines:
         return self._file.write(line.removesuffix("\r\n") + "\n")
 
 
-def _write_csv(path: Path, rows: Rows, model: type[Any], write_str: Callable[[str], str]) -> None:
+def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
+    """Write ``key`` and the fields of the model, with strings marked that a spreadsheet would run as formulas."""
+    write_str = str if style.raw else mark_formula
     names = [field.name for field in attrs.fields(model)]
     with path.open("w", newline="", encoding="utf-8") as file:
         # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
         writer = csv.writer(_UnixLines(file), lineterminator="\r\n")
-        writer.writerow(["key", *names])
+        writer.writerow(["key", *names] if style.keyed else names)
         for key, row in rows():
             item = converter.structure(row, model)
-            cells = [key, *(getattr(item, name) for name in names)]
+            cells = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
             writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
 
 
-def write_parquet(path: Path, rows: Rows, model: type[Any]) -> None:
+def write_parquet(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
     """Write ``key`` and the fields of the model, typed. Needs pyarrow.
 
     Raises:
         ConfigurationError: a number is too large for any column.
     """
 
-    def groups() -> Iterator[tuple[list[str], list[Any]]]:
+    def tables() -> Iterator[pyarrow.Table]:
         rest = iter(rows())
         while group := list(islice(rest, GROUP)):
             keys, raw = zip(*group, strict=True)
-            yield list(keys), converter.structure(list(raw), list[model])  # type: ignore[valid-type]
+            items = converter.structure(list(raw), list[model])  # type: ignore[valid-type]
+            yield to_arrow(items, model, keys=list(keys) if style.keyed else None, decimals=style.decimals)
 
-    write_groups(path, groups, model)
+    write_tables(path, schema_of(model, key=style.keyed, decimals=style.decimals), tables(), tables())
 
 
-FORMATS: Mapping[str, Callable[[Path, Rows, type[Any]], None]] = {
+FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
     ".jsonl": write_jsonl,
     ".csv": write_csv,
     ".parquet": write_parquet,
 }
 
 
-def put_in_place(path: Path, rows: Rows, model: type[Any], *, raw: bool = False) -> None:
-    """Write ``path`` in the format that its name asks for. A reader sees the old file or the whole new one.
-
-    ``raw`` leaves strings in CSV unmarked, also those that a spreadsheet would run as formulas.
+def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one.
 
     Raises:
         ConfigurationError: the file cannot be written, or its format cannot hold a value. The old file is kept.
     """
-    aside = path.with_name(path.name + ".tmp")
+    aside = path.with_name(f".{path.name}.tmp")
     try:
-        (write_raw_csv if raw and path.suffix == ".csv" else FORMATS[path.suffix])(aside, rows, model)
-        _sync(aside)
-        aside.replace(path)
-        if sys.platform != "win32":
-            _sync(path.parent)  # before the checkpoint is removed
+        write(aside)
+        replace_durably(path, aside)
     except OSError as error:
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         aside.unlink(missing_ok=True)
+
+
+def replace_durably(path: Path, aside: Path) -> None:
+    """Rename ``aside`` to ``path``, through to the disk."""
+    _sync(aside)
+    aside.replace(path)
+    if sys.platform != "win32":
+        _sync(path.parent)  # before what it was made from is removed
 
 
 def _sync(path: Path) -> None:

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import attrs
 
 from .._arguments import check_flag
+from .._decimals import Decimals
 from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
 from ..arrow import require
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
+from ..http.pager import MAX_READINGS, OffsetPager
 from ..models import converter
+from ..operation import Pager
 from .checkpoint import Checkpoint
 from .fetch import BulkFetch
-from .formats import FORMATS, put_in_place
+from .formats import FORMATS, Style, put_in_place
 
-__all__ = ["FileResult", "fetch_to_file"]
+__all__ = ["FileResult", "fetch_to_file", "in_thread", "incomplete", "store"]
 
 T = TypeVar("T")
 
@@ -52,7 +54,7 @@ class FileResult:
     Attributes:
         path: the file.
         rows: number of its rows.
-        found: number of keys that the service knows.
+        found: number of keys that the service knows. Of a pager, the number of pages.
         resumed: number of keys that an earlier, interrupted run had resolved.
         missing: the keys that the service does not know, in the order of the input.
         failed: the keys that are not in the file, with their errors. Empty unless ``skip_failed``.
@@ -67,9 +69,10 @@ class FileResult:
 
 
 async def fetch_to_file(
-    fetch: BulkFetch[Any],
+    fetch: BulkFetch[Any] | Pager[Any],
     path: str | os.PathLike[str],
     *,
+    decimals: Decimals = "exact",
     raw: bool = False,
     restart: bool = False,
     skip_failed: bool = False,
@@ -81,10 +84,16 @@ async def fetch_to_file(
     are kept in ``FILE.partial``. After a crash, a cancellation or an error, the same call requests only the keys that
     are not there yet, and the file is the same as after an uninterrupted run.
 
+    The rows of a pager stand in the order of its list, without a key. The service counts pages from the current state
+    of a list, so an interrupted walk is not continued: the next call begins with the first page.
+
     Args:
-        fetch: a bulk fetch that has not started, such as ``client.bulk.dividends(symbols)``. All its keys are read
-            before the first request.
+        fetch: a bulk fetch that has not started, such as ``client.bulk.dividends(symbols)``, or a pager, such as
+            ``client.transactions.list(account)``. All keys are read before the first request.
         path: the file to write. An existing one is replaced.
+        decimals: how Parquet holds decimals, see `Decimals`. Exact ones are ``decimal128(38, scale)`` at the scale that
+            the column needs, and ``decimal256`` only if its numbers have more than 38 digits. The other formats hold
+            the digits as sent.
         raw: leave strings in CSV that begin like a formula unmarked.
         restart: discard the rows of an interrupted run.
         skip_failed: write the file without the keys that failed, instead of raising.
@@ -94,9 +103,12 @@ async def fetch_to_file(
         ConfigurationError: an argument is invalid, ``FILE.partial`` belongs to a fetch with other keys, arguments,
             format or service, another run uses it, or a file cannot be written.
     """
-    path, model = Path(path), _checked(fetch, Path(path))
+    path, model = Path(path), _checked(fetch, Path(path), decimals)
     for name, flag in (("raw", raw), ("restart", restart), ("skip_failed", skip_failed)):
         check_flag(name, flag)
+    if isinstance(fetch, OffsetPager):
+        return await _list_to_file(fetch, path, Style(raw=raw, decimals=decimals, keyed=False))
+    assert isinstance(fetch, BulkFetch)
     keys = await fetch.read_keys()
     digest = hashlib.sha256("\0".join(sorted(keys)).encode(errors="surrogatepass")).hexdigest()
     purpose: dict[str, object] = {  # Only a fetch that equals it continues its rows. The order of the keys is free.
@@ -106,33 +118,19 @@ async def fetch_to_file(
     }
     partial = path.with_name(f"{path.name}.partial")
     with Checkpoint(partial) as checkpoint:
-        await _in_thread(lambda: checkpoint.load(purpose, restart=restart))
+        await in_thread(lambda: checkpoint.load(purpose, restart=restart))
         resumed = len(checkpoint)
-        fetch.skip(checkpoint)
-        async with fetch, contextlib.aclosing(fetch.batches()) as batches:
-            async for batch in batches:
-                for key, value in batch.found.items():
-                    items = value if isinstance(value, list | tuple) else [value]
-                    add = functools.partial(_add, checkpoint, key, items)
-                    if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
-                        await _in_thread(add)
-                    else:
-                        add()
-                for key in batch.missing:
-                    checkpoint.add(key, None)
-                checkpoint.flush()
+        await store(fetch, checkpoint)
         failed = fetch.failed
         if failed and not skip_failed:
-            details = [ErrorDetail(getattr(error, "code", None), str(error), key) for key, error in failed.items()]
-            raise IncompleteFetchError(
+            raise incomplete(
                 f"{len(failed)} of {len(keys)} keys failed, so the file was not written: the rest is kept in "
                 f"{partial}; repeat the call to request only the failed keys, or pass skip_failed=True (on the console "
                 "--skip-failed)",
-                errors=tuple(details[:MAX_LISTED]),
-                failed=failed,
+                failed,
             )
         known = [key for key in keys if key in checkpoint]
-        rows = await _write(path, known, checkpoint, model, raw=raw)
+        rows = await _write(path, known, checkpoint, model, Style(raw=raw, decimals=decimals))
         checkpoint.discard()
     missing = [key for key in known if not checkpoint.found(key)]
     return FileResult(
@@ -140,10 +138,52 @@ async def fetch_to_file(
     )
 
 
-def _checked(fetch: BulkFetch[Any], path: Path) -> type[Any]:
+async def store(fetch: BulkFetch[Any], checkpoint: Checkpoint) -> None:
+    """Fetch the keys that the checkpoint lacks, and add each to it as soon as it is resolved."""
+    fetch.skip(checkpoint)
+    async with fetch, contextlib.aclosing(fetch.batches()) as batches:
+        async for batch in batches:
+            for key, value in batch.found.items():
+                await _store_items(checkpoint, key, value if isinstance(value, list | tuple) else [value])
+            for key in batch.missing:
+                checkpoint.add(key, None)
+            checkpoint.flush()
+
+
+def incomplete(reason: str, failed: dict[str, Exception]) -> IncompleteFetchError:
+    """Return the error of a fetch whose keys failed."""
+    details = [ErrorDetail(getattr(error, "code", None), str(error), key) for key, error in failed.items()]
+    return IncompleteFetchError(reason, errors=tuple(details[:MAX_LISTED]), failed=failed)
+
+
+async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> FileResult:
+    """Write the rows of a whole list, read again like `OffsetPager.collect` if it changes while it is read."""
+    purpose = {"list": repr(pager)}
+    with Checkpoint(path.with_name(f"{path.name}.partial")) as checkpoint:
+        for _ in range(MAX_READINGS):
+            pages = list[str]()
+            await in_thread(lambda: checkpoint.load(purpose, restart=True))
+            async with contextlib.aclosing(pager.pages()) as walk:
+                async for page in walk:
+                    pages.append(str(page.page_offset))
+                    await _store_items(checkpoint, pages[-1], page.items)
+            if pager.disagreement is None:
+                break
+        rows = await _write(path, pages, checkpoint, pager.model, style)
+        checkpoint.discard()
+    return FileResult(path=path, rows=rows, found=len(pages), resumed=0, missing=[], failed={})
+
+
+def _checked(fetch: object, path: Path, decimals: Decimals) -> type[Any]:
     """Return the class of the values."""
-    if not isinstance(fetch, BulkFetch):
-        raise ConfigurationError(f"fetch must be a BulkFetch, such as client.bulk.equities(symbols), got {fetch!r}")
+    if not isinstance(fetch, BulkFetch | OffsetPager):
+        raise ConfigurationError(
+            f"fetch must be a BulkFetch, such as client.bulk.equities(symbols), or a pager, got {fetch!r}"
+        )
+    if decimals not in get_args(Decimals):
+        raise ConfigurationError(f"decimals must be 'exact', 'string' or 'float', got {decimals!r}")
+    if decimals != "exact" and path.suffix != ".parquet":
+        raise ConfigurationError(f"decimals={decimals!r} must go with .parquet, got {str(path)!r}")
     if fetch.model is None:
         raise ConfigurationError("fetch must have the class of its values: pass BulkFetch(..., model=)")
     if path.suffix not in FORMATS:
@@ -153,11 +193,19 @@ def _checked(fetch: BulkFetch[Any], path: Path) -> type[Any]:
     return fetch.model
 
 
+async def _store_items(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
+    """Record the items of a key, in a thread if it takes long."""
+    if len(items) > MAX_INLINE or isinstance(next(iter(items), None), DEEP):
+        await in_thread(lambda: _add(checkpoint, key, items))
+    else:
+        _add(checkpoint, key, items)
+
+
 def _add(checkpoint: Checkpoint, key: str, items: Sequence[Any]) -> None:
     checkpoint.add(key, [converter.unstructure(item) for item in items])
 
 
-async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], *, raw: bool) -> int:
+async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model: type[Any], style: Style) -> int:
     """Write the rows of the keys in a thread. Return their number."""
     cancelled, count = threading.Event(), 0
 
@@ -171,11 +219,14 @@ async def _write(path: Path, keys: Sequence[str], checkpoint: Checkpoint, model:
                 count += 1
                 yield key, row
 
-    await _in_thread(lambda: put_in_place(path, rows, model, raw=raw), cancel=cancelled.set)
+    def write(aside: Path) -> None:
+        FORMATS[path.suffix](aside, rows, model, style)
+
+    await in_thread(lambda: put_in_place(path, write), cancel=cancelled.set)
     return count
 
 
-async def _in_thread(function: Callable[[], T], *, cancel: Callable[[], object] | None = None) -> T:
+async def in_thread(function: Callable[[], T], *, cancel: Callable[[], object] | None = None) -> T:
     """Call a function in a thread, and wait for its end even when cancelled: it uses the open file."""
     running = asyncio.ensure_future(asyncio.to_thread(function))
     try:

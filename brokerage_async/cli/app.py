@@ -71,7 +71,7 @@ for _command in (accounts.accounts, accounts.positions, accounts.balances, marke
 app.add_typer(orders.group, name="orders")
 app.add_typer(watch.group, name="watch")
 app.add_typer(stream.group, name="stream")
-add(app, fetch.fetch, short_help="Fetch the data of many symbols into one file.")
+app.add_typer(fetch.group, name="fetch")
 add(
     app, call.call, add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},

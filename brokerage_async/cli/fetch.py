@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import say
-from .options import Simulated, day
-from .service import connect
+from .console import echo_json, say, show_items
+from .options import AsJson, Simulated, add, command_of, day
+from .service import Service, connect
 
 if TYPE_CHECKING:
-    from ..bulk import Bulk, BulkFetch
+    from ..bulk import Bulk, BulkFetch, Progress
 
-__all__ = ["FORMATS", "Kind", "fetch"]
+__all__ = ["FORMATS", "Kind", "group"]
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 SHOWN = 10
@@ -43,7 +44,7 @@ class Kind(enum.StrEnum):
 
 
 async def fetch(
-    kind: Annotated[Kind, typer.Argument(help="the data to fetch")],
+    kind: Kind,
     symbols: Annotated[str, typer.Option(help="file with a symbol on each line (chains: a product code), or -")],
     out: Annotated[Path, typer.Option(help="file to write: .jsonl, .csv or .parquet")],
     start_date: Annotated[datetime | None, day("first day, for earnings and only there", "--start-date")] = None,
@@ -58,17 +59,14 @@ async def fetch(
     raw: Annotated[bool, typer.Option("--raw", help="CSV: do not mark cells that begin like a formula")] = False,
     simulated: Simulated = False,
 ) -> None:
-    """Fetch the data of many symbols and write it to one file, in the order of the symbols.
+    """Fetch data of many symbols and write it to one file, in the order of the symbols.
 
     Results are kept in FILE.partial until the file is complete: run the same command again after an interruption,
     and it goes on where it stopped. If symbols fail, the file is not written, and the next run requests only those.
     """
-    from rich import progress
-
     from ..arrow import require
-    from ..bulk import Bulk, fetch_to_file
+    from ..bulk import fetch_to_file
     from ..errors import ConfigurationError, IncompleteFetchError
-    from .screen import err
 
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
@@ -81,22 +79,11 @@ async def fetch(
         except ConfigurationError as missing:
             raise typer.BadParameter(str(missing), param_hint="--out") from None
     wanted = read_symbols(symbols)
-    columns = (
-        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
-        progress.TimeElapsedColumn(), progress.TimeRemainingColumn(),
-    )  # fmt: skip
-    with progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(kind, total=len(wanted))
-
-        def show(done: int, total: int | None, elapsed: float) -> None:
-            bar.update(task, completed=done)
-
+    with progress_bar(kind, len(wanted)) as show:
         options: dict[str, Any] = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
         options = {name: value for name, value in options.items() if value is not None}
         async with connect(simulated=simulated) as service:
-            # An embedded simulator has another port in each run, and serves the same data.
-            bulk = Bulk(service.client, service="the simulator") if simulated else service.client.bulk
-            started = begin(bulk, kind, wanted, start_date, **options)
+            started = begin(bulk_of(service), kind, wanted, start_date, **options)
             try:
                 result = await fetch_to_file(started, out, raw=raw, restart=restart, skip_failed=skip_failed)
             except IncompleteFetchError as error:
@@ -106,10 +93,90 @@ async def fetch(
     say(f"{result.path}: {result.found} of {len(wanted)} symbols found", err=True)
     if result.resumed:
         say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
-    if result.missing:
-        rest = f" and {len(result.missing) - SHOWN} more" if len(result.missing) > SHOWN else ""
-        say(f"unknown to the service: {', '.join(result.missing[:SHOWN])}{rest}", err=True)
+    list_missing("unknown to the service", result.missing)
     complain_of(result.failed)
+
+
+async def universe(
+    out: Annotated[Path, typer.Option(help="directory of the partitions, one a day")],
+    symbols: Annotated[
+        str | None, typer.Option(help="file with an underlying on each line (futures: /ES), or -; by default all")
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="only instruments of this kind; may be repeated")] = None,
+    simulated: Simulated = False,
+) -> None:
+    """Fetch every instrument into the Parquet partition of today, within the published limits.
+
+    Run the same command again after an interruption, and it goes on where it stopped. A complete partition stays.
+    """
+    underlyings = None if symbols is None else read_symbols(symbols)
+    with progress_bar("universe", None) as show:
+        async with connect(simulated=simulated) as service:
+            result = await bulk_of(service).universe(out, kinds=kind or None, underlyings=underlyings, on_progress=show)
+    say(f"{result.path}: {', '.join(f'{count} {name}' for name, count in result.counts.items())}", err=True)
+    if result.resumed:
+        say(f"continued: {result.resumed} lists and chains came from an interrupted run", err=True)
+    list_missing("without options", result.missing)
+    complain_of(result.failed)
+
+
+async def diff(
+    before: Annotated[Path, typer.Argument(help="partition, or directory whose newest one counts")],
+    after: Annotated[Path, typer.Argument(help="likewise")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what was listed, delisted and changed between two partitions of `fetch universe`."""
+    from ..bulk import universe_diff
+
+    rows = universe_diff(before, after).to_pylist()
+    cells = ({name: value or "" for name, value in row.items()} for row in rows)
+    if as_json:
+        echo_json(rows)
+    else:
+        show_items(cells, lambda row: row, "Changes", empty="Nothing changed.", folded=("before", "after"))
+
+
+group: typer.Typer = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Fetch the data of many symbols, or of all, into files."
+)
+for _kind in Kind:
+    group.command(_kind.value, short_help=f"Fetch {_kind.value.replace('-', ' ')} into one file.")(
+        command_of(fetch, kind=_kind)
+    )
+add(group, universe, short_help="Fetch every instrument into the partition of today.")
+add(group, diff, short_help="Show what changed between two partitions.")
+
+
+def bulk_of(service: Service) -> Bulk:
+    """Return the bulk fetches of a service. All embedded simulators are the same one, whatever their ports."""
+    from ..bulk import Bulk
+
+    if service.simulator is None:
+        return service.client.bulk
+    return Bulk(service.client, service="the simulator", session=service.client.session)
+
+
+@contextlib.contextmanager
+def progress_bar(name: str, total: int | None) -> Iterator[Progress]:
+    """Show a bar on the terminal, and yield the function that advances it."""
+    from rich import progress
+
+    from .screen import err
+
+    columns = (
+        progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(), progress.TimeRemainingColumn(),
+    )  # fmt: skip
+    with progress.Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda done, known, _: bar.update(task, completed=done, total=known)
+
+
+def list_missing(reason: str, missing: Sequence[str]) -> None:
+    """Name the first symbols that are missing."""
+    if missing:
+        rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        say(f"{reason}: {', '.join(missing[:SHOWN])}{rest}", err=True)
 
 
 def read_symbols(name: str) -> list[str]:
@@ -146,7 +213,7 @@ def begin(bulk: Bulk, kind: Kind, symbols: list[str], start_date: datetime | Non
     return fetch
 
 
-def complain_of(failed: Mapping[str, Exception]) -> None:
+def complain_of(failed: Mapping[str, object]) -> None:
     """Report the first failed symbols, each with its error."""
     for symbol in list(failed)[:SHOWN]:
         say(f"failed: {symbol}: {failed[symbol]}", err=True)

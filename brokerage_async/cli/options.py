@@ -58,15 +58,17 @@ class Lines:
     simulated: Simulated = False
 
 
-def command_of(work: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+def command_of(work: Callable[..., Coroutine[Any, Any, None]], **bound: Any) -> Callable[..., None]:
     """Return the command that runs a coroutine function to its end.
 
-    A parameter that is a dataclass stands for an option for each of its fields.
+    A parameter that is a dataclass stands for an option for each of its fields. The ``bound`` ones are given here.
     """
     hints = get_type_hints(work, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(work).parameters.items():
+        if name in bound:
+            continue
         options = [(name, hints[name], parameter.default)]
         if name in groups:
             types = get_type_hints(groups[name], include_extras=True)
@@ -79,7 +81,7 @@ def command_of(work: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 
         for name, group in groups.items():
             given[name] = group(**{each.name: given.pop(each.name) for each in fields(group)})
-        run(work(**given))
+        run(work(**given, **bound))
 
     command.__name__, command.__doc__ = work.__name__, work.__doc__
     command.__annotations__ = {each.name: each.annotation for each in parameters}

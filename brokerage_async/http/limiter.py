@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import enum
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 from ..config import Limits, RetryPolicy
@@ -209,7 +210,7 @@ def pause_after_429(policy: RetryPolicy, wish: float | None) -> Callable[[int], 
 class Limiter:
     """Lanes of one client, the route of each operation through them, and the budget that several processes share."""
 
-    __slots__ = ("_closed", "_lanes", "_per_operation", "_routes", "_waits", "shared")
+    __slots__ = ("_added", "_closed", "_lanes", "_paced", "_per_operation", "_routes", "_waits", "shared")
 
     def __init__(self, given: Limits | SharedLimits) -> None:
         self.shared: SharedLimits | None = None if isinstance(given, Limits) else given
@@ -227,6 +228,8 @@ class Limiter:
         self._routes: dict[str, tuple[Lane, Lane | None]] = {}
         self._waits: set[asyncio.Timeout] = set()
         self._closed: Callable[[], BaseException] | None = None
+        self._added: Mapping[str, Lane] = {}
+        self._paced = 0
 
     def __getitem__(self, name: LaneName) -> Lane:
         return self._lanes[name]
@@ -238,6 +241,24 @@ class Limiter:
             lane = self._lanes[_lane_name(operation)]
             found = self._routes[operation.name] = (lane, self._per_operation.get(operation.name))
         return found
+
+    @contextmanager
+    def paced(self, rates: Mapping[str, float]) -> Iterator[None]:
+        """Keep operations that have no rate to these, until the last such context ends."""
+        if not self._paced:
+            self._added = {name: Lane(1, rate, adaptive=False) for name, rate in rates.items()}
+            self._per_operation = self._added | self._per_operation
+            self._routes.clear()
+        self._paced += 1
+        try:
+            yield
+        finally:
+            self._paced -= 1
+            if not self._paced:
+                for name, lane in self._added.items():
+                    if self._per_operation[name] is lane:
+                        del self._per_operation[name]
+                self._routes.clear()
 
     async def permit(self, operation: Operation[Any]) -> None:
         """Wait for the permission of the shared limits, if there are any. It does not keep, so this comes last."""

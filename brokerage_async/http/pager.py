@@ -145,8 +145,8 @@ class OffsetPager(Pager[E], Generic[E]):
             ConfigurationError: pyarrow is missing (extra ``arrow``), or a number fits no column.
         """
         _check_bound(max_items)
-        none = to_arrow((), self._model, decimals=decimals)
-        convert = functools.partial(to_arrow, model=self._model, decimals=decimals)
+        none = to_arrow((), self.model, decimals=decimals)
+        convert = functools.partial(to_arrow, model=self.model, decimals=decimals)
         async with aclosing(self._walk(max_items)) as pages:
             tables = [await asyncio.to_thread(convert, page.items) async for page in pages]
         return joined([none, *tables]).slice(0, max_items)
@@ -159,7 +159,7 @@ class OffsetPager(Pager[E], Generic[E]):
         """
         require("pandas")
         items = await self.collect(max_items)
-        return await asyncio.to_thread(to_pandas, items, self._model, decimals=decimals)
+        return await asyncio.to_thread(to_pandas, items, self.model, decimals=decimals)
 
     async def to_polars(self, max_items: int | None = None, *, decimals: Decimals = "exact") -> polars.DataFrame:
         """Return all items, or the first ``max_items``, as a frame. See `brokerage_async.arrow.to_polars`.
@@ -169,10 +169,11 @@ class OffsetPager(Pager[E], Generic[E]):
         """
         require("polars")
         items = await self.collect(max_items)
-        return await asyncio.to_thread(to_polars, items, self._model, decimals=decimals)
+        return await asyncio.to_thread(to_polars, items, self.model, decimals=decimals)
 
     @property
-    def _model(self) -> type[Any]:
+    def model(self) -> type[Any]:
+        """Class of the items."""
         model = self._call.operation.result
         assert model is not None, "every paginated operation has a model"
         return model

@@ -149,27 +149,47 @@ def test_polars_refuses_a_number_that_it_cannot_hold(row: Any, field: str) -> No
     assert to_pandas([row]).shape[0] == 1
 
 
-def group(*amounts: str) -> tuple[list[str], list[models.Dividend]]:
-    return list(amounts), [models.Dividend(amount=Decimal(amount)) for amount in amounts]
+def amounts(*values: str) -> pa.Table:
+    return to_arrow([models.Dividend(amount=Decimal(value)) for value in values], models.Dividend)
 
 
-def test_file_has_a_row_group_for_each_group(tmp_path: Path) -> None:
-    write_parquet(tmp_path / "a", lambda: [group("1", "2"), group("3")], models.Dividend)
+def written(path: Path, *tables: pa.Table, model: type[Any] = models.Dividend, **options: Any) -> pa.Table:
+    write_parquet(path, schema_of(model), reversed(tables), iter(tables), **options)
+    return pq.read_table(path)
+
+
+def test_file_has_a_row_group_for_each_table(tmp_path: Path) -> None:
+    assert written(tmp_path / "a", amounts("1", "2"), amounts("3"))["amount"].to_pylist() == [1, 2, 3]
     file = pq.ParquetFile(tmp_path / "a")
     assert (file.num_row_groups, file.metadata.num_rows) == (2, 3)
-    assert file.schema_arrow == schema_of(models.Dividend, key=True)
+    assert written(tmp_path / "b").schema.names == schema_of(models.Dividend).names
 
 
-def test_file_without_groups_has_the_schema(tmp_path: Path) -> None:
-    write_parquet(tmp_path / "a", list, models.Dividend)
-    assert pq.read_table(tmp_path / "a").schema == schema_of(models.Dividend, key=True)
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (["1.50", "20"], pa.decimal128(38, 1)),
+        (["-0.0001"], pa.decimal128(38, 4)),
+        (["0"], pa.decimal128(38, 0)),
+        ([], pa.decimal128(38, 0)),
+        (["1.5", "1E-30"], pa.decimal128(38, 30)),
+        (["12345678901234567890123456789012345678", "1"], pa.decimal128(38, 0)),
+        (["123456789012345678901234567890", "1E-9"], pa.decimal256(76, 9)),
+        (["1E-38"], pa.decimal256(76, 38)),
+    ],
+)
+def test_decimals_have_the_scale_that_their_column_needs(tmp_path: Path, values: list[str], type_: pa.DataType) -> None:
+    table = written(tmp_path / "a", *map(amounts, values))
+    assert table.schema.field("amount").type == type_
+    assert table["amount"].to_pylist() == [Decimal(value) for value in values]
 
 
-def test_a_long_number_in_a_late_group_widens_the_whole_file(tmp_path: Path) -> None:
-    write_parquet(tmp_path / "a", lambda: [group("1.5"), group("1E-30")], models.Dividend)
-    assert pq.read_table(tmp_path / "a").column("amount").to_pylist() == [Decimal("1.5"), Decimal("1E-30")]
-
-
-def test_a_number_that_fits_no_column_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"Dividend\.amount must fit decimal256"):
-        write_parquet(tmp_path / "a", lambda: [group("1E+60")], models.Dividend)
+def test_nested_decimals_and_encoded_strings(tmp_path: Path) -> None:
+    ticks = (models.TickSize(value=Decimal("0.0001"), threshold=Decimal(1)), models.TickSize(value=Decimal("0.01")))
+    rows = [models.Equity(symbol="A", borrow_rate=Decimal("3.25"), tick_sizes=ticks), models.Equity(symbol="B")]
+    table = written(tmp_path / "a", to_arrow(rows, models.Equity), model=models.Equity, encode=True)
+    nested = table.schema.field("tick_sizes").type.value_type
+    assert (nested.field("value").type, nested.field("threshold").type) == (pa.decimal128(38, 4), pa.decimal128(38, 0))
+    assert table["tick_sizes"].to_pylist()[0][0]["value"] == Decimal("0.0001")
+    assert pa.types.is_dictionary(table.schema.field("symbol").type)
+    assert table["symbol"].to_pylist() == ["A", "B"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brokerage_async.bulk import formats
-from brokerage_async.bulk.formats import FORMATS, put_in_place
+from brokerage_async.bulk.formats import FORMATS, Style, put_in_place
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.models import Dividend, Equity
 
@@ -22,9 +22,13 @@ ROWS = [
 ]
 
 
+def put(path: Path, rows: Any, model: Any, **style: Any) -> None:
+    put_in_place(path, lambda aside: FORMATS[path.suffix](aside, rows, model, Style(**style)))
+
+
 def written(tmp_path: Any, suffix: Any, rows: Any, model: Any = Equity) -> Any:
     path = tmp_path / f"out{suffix}"
-    put_in_place(path, lambda: rows, model)
+    put(path, lambda: rows, model)
     return path
 
 
@@ -70,13 +74,13 @@ def test_csv_marks_strings_that_a_spreadsheet_would_run(tmp_path: Path, formula:
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_raw_csv_leaves_strings_as_they_are(tmp_path: Path, formula: Any) -> None:
-    put_in_place(tmp_path / "raw.csv", lambda: [(formula, {"symbol": formula})], Equity, raw=True)
+    put(tmp_path / "raw.csv", lambda: [(formula, {"symbol": formula})], Equity, raw=True)
     (row,) = csv_rows(tmp_path / "raw.csv")
     assert (row["key"], row["symbol"]) == (formula, formula)
 
 
 def test_raw_changes_no_other_format(tmp_path: Path) -> None:
-    put_in_place(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], Equity, raw=True)
+    put(tmp_path / "raw.jsonl", lambda: [("=1", {"symbol": "=1"})], Equity, raw=True)
     assert json.loads((tmp_path / "raw.jsonl").read_text()) == {"key": "=1", "symbol": "=1"}
 
 
@@ -112,7 +116,7 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        put_in_place(out, rows, Dividend)
+        put(out, rows, Dividend)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
 
@@ -120,9 +124,23 @@ def test_the_file_is_replaced_at_once(tmp_path: Path) -> None:
 def test_a_number_too_wide_for_the_columns_so_far_widens_the_whole_file(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     rows = [("A", {"borrow-rate": "1.5"}), ("B", {"borrow-rate": "1e-30", "tick-sizes": [{"value": "1"}]})]
-    put_in_place(tmp_path / "out.parquet", lambda: rows, Equity)
+    put(tmp_path / "out.parquet", lambda: rows, Equity)
     table = parquet.read_table(tmp_path / "out.parquet")
     assert table.column("borrow_rate").to_pylist() == [Decimal("1.5"), Decimal("1e-30")]
+
+
+def test_rows_without_keys_and_decimals_of_other_forms(tmp_path: Path) -> None:
+    rows = [(None, row) for _, row in ROWS]
+    put(tmp_path / "out.jsonl", lambda: rows, Equity, keyed=False)
+    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [row for _, row in rows]
+    put(tmp_path / "out.csv", lambda: rows, Equity, keyed=False)
+    assert "key" not in csv_rows(tmp_path / "out.csv")[0]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for decimals, amount in (("exact", Decimal("0.10")), ("string", "0.10"), ("float", 0.1)):
+        put(tmp_path / "out.parquet", lambda: rows, Equity, keyed=False, decimals=decimals)
+        table = parquet.read_table(tmp_path / "out.parquet")
+        assert "key" not in table.column_names
+        assert table.column("borrow_rate").to_pylist() == [amount, None, None]
 
 
 @pytest.mark.parametrize("row", [{"borrow-rate": "1e60"}, {"borrow-rate": "1e-60"}, {"id": 10**20}])
@@ -131,7 +149,7 @@ def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Pa
     out = tmp_path / "out.parquet"
     out.write_text("before")
     with pytest.raises(ConfigurationError, match="JSON lines and CSV hold"):
-        put_in_place(out, lambda: [("A", {}), ("B", row)], Equity)
+        put(out, lambda: [("A", {}), ("B", row)], Equity)
     assert out.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
@@ -139,5 +157,5 @@ def test_a_number_too_wide_for_any_column_costs_the_file_and_no_row(tmp_path: Pa
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").mkdir()
     with pytest.raises(ConfigurationError, match=r"cannot write .*out\.jsonl"):
-        put_in_place(tmp_path / "out.jsonl", lambda: ROWS, Equity)
+        put(tmp_path / "out.jsonl", lambda: ROWS, Equity)
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

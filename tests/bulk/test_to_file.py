@@ -1,6 +1,8 @@
 """Fetches into files: whole or absent, and continued after any interruption."""
 
 import asyncio
+import csv
+import json
 import random
 import shutil
 import signal
@@ -12,11 +14,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from brokerage_async import errors, models
 from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, formats, to_file
+from brokerage_async.simulator import Simulator
 
 from .killed_fetch import KEYS, POINTS, UNKNOWN, Service
 
@@ -256,6 +260,27 @@ async def test_many_failures_are_listed_in_part(service: Service, out: Path) -> 
     assert (len(raised.value.failed), len(raised.value.errors)) == (20, 10)
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+async def test_pager_is_written_whole_in_the_order_of_its_list(out: Path, suffix: str) -> None:
+    out = out.with_suffix(suffix)
+    simulator = Simulator(equities=250, equity_options=10, chain_rows=10)
+    async with simulator.client() as client:
+        expected = await client.instruments.equities(per_page=100).collect()
+        write(out.with_name(f"{out.name}.partial"), b"of a walk that was killed")
+        result = await fetch_to_file(client.instruments.equities(per_page=100).prefetch(2), out)
+    assert (result.rows, result.found, result.missing) == (250, 3, [])
+    assert files(out) == [out.name]
+    match suffix:
+        case ".jsonl":
+            symbols = [json.loads(line)["symbol"] for line in out.read_text().splitlines()]
+        case ".csv":
+            symbols = [row["symbol"] for row in csv.DictReader(out.read_text().splitlines())]
+        case _:
+            assert pq.read_table(out).schema.field("borrow_rate").type == pa.decimal128(38, 2)
+            symbols = pq.read_table(out)["symbol"].to_pylist()
+    assert symbols == [equity.symbol for equity in expected]
+
+
 async def interrupted(service: Service, out: Path, **options: Any) -> None:
     service.errors["K09"] = errors.TokenError("revoked")
     with pytest.raises(errors.TokenError):
@@ -316,6 +341,8 @@ async def test_a_file_is_written_by_one_call_at_a_time(service: Service, out: Pa
         (lambda s: s.fetch(model=None), "a.csv", {}, "fetch must have the class of its values"),
         (lambda s: s.fetch(), "a.txt", {}, r"path must end in \.jsonl, \.csv, \.parquet, got 'a\.txt'"),
         (lambda s: s.fetch(), "a", {}, "path must end in"),
+        (lambda s: s.fetch(), "a.parquet", {"decimals": "exactly"}, "decimals must be 'exact', 'string' or 'float'"),
+        (lambda s: s.fetch(), "a.csv", {"decimals": "float"}, r"decimals='float' must go with \.parquet"),
         (lambda s: s.fetch(), "a.csv", {"restart": "yes"}, "restart must be True or False"),
         (lambda s: s.fetch(), "nowhere/a.csv", {}, r"cannot write nowhere/a\.csv\.partial: No such file"),
     ],

@@ -103,7 +103,7 @@ def test_fetch_chains_to_parquet(folder: Any) -> None:
     fetch("chains", "--symbols", "-", "--out", "out.parquet", stdin="CL\nnothing\n")
     table = parquet.read_table(folder / "out.parquet")
     assert table.num_rows > 100
-    assert str(table.schema.field("strike_price").type) == "decimal128(38, 18)"
+    assert str(table.schema.field("strike_price").type) == "decimal128(38, 1)"
     assert set(table.column("key").to_pylist()) == {"CL"}
 
 
