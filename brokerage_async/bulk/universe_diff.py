@@ -98,12 +98,17 @@ class _Partition:
 
 def _changes(kind: str, one: _Partition, other: _Partition) -> Iterator[Change]:
     """Yield what was listed, delisted and changed of a kind."""
+    import pyarrow as pa
+
     old, new = one.rows(kind, other), other.rows(kind, one)
     old_rows, new_rows = ({symbol: row for row, symbol in enumerate(each["symbol"].to_pylist())} for each in (old, new))
     yield from ((kind, symbol, "delisted", None, None, None) for symbol in old_rows if symbol not in new_rows)
     yield from ((kind, symbol, "listed", None, None, None) for symbol in new_rows if symbol not in old_rows)
     both = [symbol for symbol in old_rows if symbol in new_rows]
-    old, new = old.take([old_rows[symbol] for symbol in both]), new.take([new_rows[symbol] for symbol in both])
+    old, new = (
+        each.take(pa.array((rows[symbol] for symbol in both), pa.int64()))
+        for each, rows in ((old, old_rows), (new, new_rows))
+    )
     for field in old.column_names:
         if field in COUNTED or old[field].equals(new[field]):
             continue

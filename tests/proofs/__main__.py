@@ -46,6 +46,7 @@ PROOFS = {
     "books": Proof("tests.proofs.books"),
     "tickets": Proof("tests.simulator.tickets", "10000"),
     "fills": Proof("tests.proofs.fills.test_fill_days", "1000"),
+    "universe": Proof("tests.proofs.kill.test_universe"),
     "streams": Proof("tests.stream.seeds", "1000"),
     "mute-streams": Proof("tests.stream.mute", "1000"),
     "endurance": Proof("tests.stream.endurance"),
