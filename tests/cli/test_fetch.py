@@ -168,6 +168,20 @@ def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkey
     assert "pip install" in output
 
 
+def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
+    universe = ("universe", "--out", "all", "--symbols", "-", "--kind", "equity_options", "--kind", "warrants")
+    result = fetch(*universe, stdin="SPY\nNOPE\n")
+    assert "day=2026-06-10: 200 warrants, 450 equity_options" in result.stderr
+    assert "without options: NOPE" in result.stderr
+    (folder / "all" / "day=2026-06-10").rename(folder / "all" / "day=2026-06-09")
+    fetch(*universe, stdin="SPY\nNOPE\n")  # the same simulator on another port
+    diff = CliRunner().invoke(app, ["fetch", "diff", "all/day=2026-06-09", "all"])
+    assert (diff.exit_code, diff.stdout) == (0, "Nothing changed.\n")
+    fetch("universe", "--out", "other", "--symbols", "-", "--kind", "equities", stdin="")
+    missing = CliRunner().invoke(app, ["fetch", "diff", "all", "nowhere", "--json"])
+    assert (missing.exit_code, "partition must be one of client.bulk.universe" in missing.stderr) == (1, True)
+
+
 def break_dividends(monkeypatch: pytest.MonkeyPatch, symbol: str) -> None:
     """Let every further simulator refuse a symbol."""
     plain = Simulator.__init__
