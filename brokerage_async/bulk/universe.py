@@ -296,8 +296,9 @@ def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str,
 
     def table_of(key: str) -> pyarrow.Table:
         kind = key.partition(" ")[0]
-        rows = converter.structure(checkpoint.rows(key), list[KINDS[kind]])  # type: ignore[misc]
-        table = to_arrow(rows, KINDS[kind]).add_column(0, "kind", pa.repeat(kind, len(rows)))
+        model = KINDS[kind]
+        rows = converter.structure(checkpoint.rows(key), list[model])  # type: ignore[valid-type]
+        table = to_arrow(rows, model).add_column(0, "kind", pa.repeat(kind, len(rows)))
         if "symbol" not in table.column_names:
             table = table.append_column(symbol, table["root_symbol"])
         return joined([none, table])

@@ -4,11 +4,12 @@
     june = chain.expiration(days=45)
     order = tickets.spread(long=june.strike(near=110).call, short=june.strike(near=115).call, debit="1.85")
 
-Everything here is computed from the rows of one answer. Nothing is sent. A selection that fits nothing, or several
-expirations, raises `InvalidRequestError` with the candidates.
+Everything but `OptionChain.greeks` is computed from the rows of one answer. Nothing is sent. A selection that fits
+nothing, or several expirations, raises `InvalidRequestError` with the candidates.
 """
 
 from .chain import OptionChain
 from .expiration import Expiration, Strike
+from .greeks import ChainGreeks, OptionGreeks
 
-__all__ = ["Expiration", "OptionChain", "Strike"]
+__all__ = ["ChainGreeks", "Expiration", "OptionChain", "OptionGreeks", "Strike"]

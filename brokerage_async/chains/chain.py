@@ -18,6 +18,7 @@ from .._generated.models import (
 )
 from ..errors import InvalidRequestError
 from .expiration import Expiration, Strike
+from .greeks import ChainGreeks, MarketStreams, read_greeks
 
 __all__ = ["OptionChain"]
 
@@ -128,6 +129,33 @@ class OptionChain:
                 f"expiration must be a single one, got {_named(found)}: choose one by root, settlement or cycle"
             )
         return found[0]
+
+    async def greeks(
+        self,
+        streams: MarketStreams,
+        expirations: Expiration | Iterable[Expiration] | None = None,
+        timeout: float = 10.0,
+    ) -> ChainGreeks:
+        """Return quotes and greeks of the options of some expirations, of one moment.
+
+        It subscribes to all of them, waits until each has both, and ends the subscriptions. What came before a lost
+        connection does not count.
+
+        Args:
+            streams: ``client.stream``.
+            expirations: one or several. None for all, which may be thousands of options.
+            timeout: seconds after which options without both are named in ``missing``, instead of waiting on.
+
+        Raises:
+            InvalidRequestError, ConfigurationError: an argument is invalid, or the service does not know a symbol.
+            StreamError, APIError: the service granted no quotes.
+        """
+        if expirations is None:
+            expirations = self.expirations
+        chosen = (expirations,) if isinstance(expirations, Expiration) else tuple(expirations)
+        if not all(isinstance(each, Expiration) for each in chosen):
+            raise InvalidRequestError(f"expirations must be those of a chain, got {chosen!r}")
+        return await read_greeks(streams, chosen, timeout)
 
 
 def _closest(expirations: Iterable[Expiration], distance: Callable[[Expiration], int | None]) -> list[Expiration]:

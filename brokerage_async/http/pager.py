@@ -10,7 +10,7 @@ import asyncio
 import functools
 import logging
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -87,7 +87,7 @@ class OffsetPager(Pager[E], Generic[E]):
                 for item in page.items:
                     yield item
 
-    def pages(self) -> AsyncIterator[Page[E]]:
+    def pages(self) -> AsyncGenerator[Page[E], None]:
         """Iterate over the pages, in order, without items of earlier pages."""
         return self._walk()
 

@@ -123,11 +123,29 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self._plan = plan
         self._pending: tuple[str, ...] | None = tuple(symbols)
         self._symbols: dict[str, str] = {}
+        self._given: dict[str, str] = {}
 
     @property
     def symbols(self) -> Mapping[str, str]:
         """Streamer symbol of each symbol that is subscribed."""
         return dict(self._symbols)
+
+    def symbol_of(self, event: MarketEvent | Snapshot | UnknownEvent | Gap) -> str | None:
+        """Return the symbol that an event is about, as it was given to the stream. None for a `Gap`.
+
+        The first one if several were given for the same instrument. It holds after `remove`, too.
+        """
+        match event:
+            case Snapshot():
+                found = event.symbol
+            case UnknownEvent():
+                found = event.fields.get("eventSymbol")
+            case _:
+                found = getattr(event, "event_symbol", None)
+        if not isinstance(found, str):
+            return None
+        plain = found.partition("{")[0]
+        return self._given.get(plain, plain)
 
     async def add(self, symbols: Iterable[str]) -> Self:
         """Subscribe to further symbols.
@@ -137,6 +155,8 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         """
         found = await streamer_symbols(self._access.endpoints, symbols, self._symbols)
         self._symbols |= found
+        for given, streamer in found.items():
+            self._given.setdefault(streamer, given)
         self._link.add(self._quotes, self._plan.of(found.values(), self._access.now()))
         return self
 

@@ -12,7 +12,7 @@ from tests.fake_transport import FakeTransport, ok
 
 
 def test_public_names_are_the_classes_of_a_chain() -> None:
-    assert chains.__all__ == ["Expiration", "OptionChain", "Strike"]
+    assert chains.__all__ == ["ChainGreeks", "Expiration", "OptionChain", "OptionGreeks", "Strike"]
     assert [getattr(chains, name) for name in chains.__all__] == [Expiration, OptionChain, Strike]
 
 

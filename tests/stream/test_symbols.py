@@ -1,11 +1,16 @@
 """Streamer symbols of candles and instruments. Looked-up ones are tested with the stream."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from brokerage_async import models
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.stream import Gap, UnknownEvent
 from brokerage_async.stream.api import candle_symbol, streamer_symbols
+from tests.loops import on_virtual_time
+from tests.stream.world import drain, world
 
 
 @pytest.mark.parametrize(
@@ -35,3 +40,18 @@ async def test_symbols_that_need_no_lookup() -> None:
 async def test_a_single_str_is_rejected() -> None:
     with pytest.raises(InvalidRequestError, match="symbols must be a list of symbols, got the str 'AAPL'"):
         await streamer_symbols(None, "AAPL", {})  # type: ignore[arg-type]
+
+
+@on_virtual_time
+async def test_events_lead_back_to_the_symbols_that_were_given() -> None:
+    given = ["AAPL", "AAPL  260619C00200000", ".AAPL260619C200", "/ESU6", "BTC/USD"]
+    async with world() as (sim, client):
+        start = sim.clock.time - timedelta(minutes=5)
+        async with client.stream.quotes(given, ["Quote", "Candle"], period="5m", start=start) as stream:
+            found = {stream.symbol_of(event) for event in await drain(stream)}
+            await stream.remove(["AAPL"])
+            assert stream.symbol_of(models.Quote(event_symbol="AAPL")) == "AAPL"
+        assert found == {"AAPL", "AAPL  260619C00200000", "/ESU6", "BTC/USD"}
+        assert stream.symbol_of(UnknownEvent(type="New", fields={"eventSymbol": "/ESU26:XCME"})) == "/ESU6"
+        assert stream.symbol_of(models.Quote(event_symbol="SPY")) == "SPY"
+        assert stream.symbol_of(Gap(since=None, reason="lost")) is None
