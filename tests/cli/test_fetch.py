@@ -177,7 +177,6 @@ def test_fetch_universe_and_the_difference_of_two(folder: Any) -> None:
     fetch(*universe, stdin="SPY\nNOPE\n")  # the same simulator on another port
     diff = CliRunner().invoke(app, ["fetch", "diff", "all/day=2026-06-09", "all"])
     assert (diff.exit_code, diff.stdout) == (0, "Nothing changed.\n")
-    fetch("universe", "--out", "other", "--symbols", "-", "--kind", "equities", stdin="")
     missing = CliRunner().invoke(app, ["fetch", "diff", "all", "nowhere", "--json"])
     assert (missing.exit_code, "partition must be one of client.bulk.universe" in missing.stderr) == (1, True)
 
