@@ -1,7 +1,5 @@
 """Quotes and greeks of a chain at one moment, from the stream."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal

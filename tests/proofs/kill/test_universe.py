@@ -4,8 +4,6 @@
 50 times and equal to an undisturbed run. The difference of two nights with 300 planted changes is exactly these.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
