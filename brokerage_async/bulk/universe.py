@@ -203,7 +203,7 @@ class UniverseFetch:
             keys += [_key_of(f"/{row['code']}") for row in products if row.get("option-products") and row.get("code")]
         of_futures = [key for key in keys if key.startswith("future_options") and "future_options" in self._kinds]
         others = [key for key in keys if key.startswith("equity_options") and "equity_options" in self._kinds]
-        return [key for pair in itertools.zip_longest(of_futures, others) for key in pair if key]
+        return [key for pair in itertools.zip_longest(others, of_futures) for key in pair if key]
 
     def _rows(self, checkpoint: Checkpoint, kind: str) -> list[Any]:
         """Return the rows of the list of underlyings of a kind."""
@@ -313,17 +313,17 @@ def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str,
 
     def ordered() -> Iterator[pyarrow.Table]:
         order = sorted(starts, key=lambda key: starts[key])
-        waiting = none
+        waiting: list[pyarrow.Table] = []
         for key, following in zip(order, [*order[1:], None], strict=True):
-            waiting = joined([waiting, table_of(key)])
-            if following is not None and len(waiting) < ROWS_AT_ONCE:
+            waiting.append(table_of(key))
+            if following is not None and sum(map(len, waiting)) < ROWS_AT_ONCE:
                 continue
-            waiting = waiting.sort_by([("symbol", "ascending"), ("kind", "ascending")])
-            ready = len(waiting)
+            table = joined(waiting).sort_by([("symbol", "ascending"), ("kind", "ascending")])
+            ready = len(table)
             if following is not None:
-                ready = pc.sum(pc.less(waiting["symbol"], starts[following])).as_py() or 0
-            yield waiting.slice(0, ready)
-            waiting = waiting.slice(ready)
+                ready = pc.sum(pc.less(table["symbol"], starts[following])).as_py() or 0
+            yield table.slice(0, ready)
+            waiting = [table.slice(ready)]
 
     path.parent.mkdir(exist_ok=True)
     put_in_place(path, lambda aside: write_parquet(aside, schema, measured(), ordered(), encode=True))
