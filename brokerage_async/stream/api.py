@@ -135,6 +135,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
         The first one if several were given for the same instrument. It holds after `remove`, too.
         """
+        found: object
         match event:
             case Snapshot():
                 found = event.symbol
