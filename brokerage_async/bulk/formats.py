@@ -133,7 +133,8 @@ def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
 
 def replace_durably(path: Path, aside: Path) -> None:
     """Rename ``aside`` to ``path``, through to the disk."""
-    _sync(aside)
+    if aside.is_file():
+        _sync(aside)
     aside.replace(path)
     if sys.platform != "win32":
         _sync(path.parent)  # before what it was made from is removed

@@ -133,7 +133,10 @@ class UniverseFetch:
         now = (None if self._session is None else self._session.service_now()) or datetime.now(UTC)
         day = now.astimezone(NEW_YORK).date()
         self._began = running_loop().time()
-        self._directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"cannot write {self._directory}: {error.strerror or error}") from None
         target = self._directory / f"day={day}"
         purpose: dict[str, Any] = {
             "fetch": f"universe of {self._service}",

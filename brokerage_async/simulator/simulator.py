@@ -108,7 +108,8 @@ class Simulator(Controls):
             since an untrusted web page may have sent it.
         start: aware datetime when simulated time starts, by default a Wednesday while the markets are open. Time runs
             on from there, and every response carries it in its ``Date`` header.
-        equities, equity_options, chain_rows, warrants: sizes of the lists.
+        equities, equity_options, chain_rows, warrants: sizes of the lists. Chains beyond the list of equity options
+            are made when they are requested.
         cash: initial cash of every account, in dollars.
         latency: seconds per request, or a function of the request. Half of it passes before it is processed.
         rate_limit: requests per second that are accepted. The others get a bare 429. ``published``: the rates of

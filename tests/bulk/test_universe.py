@@ -154,4 +154,7 @@ async def test_invalid_arguments_are_refused_before_anything_is_sent(
     async with sim.client() as client:
         with pytest.raises(errors.ConfigurationError, match=message):
             client.bulk.universe(tmp_path, **options)
-    assert not sim.ledger.requests
+        assert not sim.ledger.requests
+        (tmp_path / "file").write_text("")
+        with pytest.raises(errors.ConfigurationError, match=r"cannot write .*file: File exists"):
+            await client.bulk.universe(tmp_path / "file")
