@@ -83,7 +83,9 @@ class Events:
         return self
 
     async def __anext__(self) -> Any:
-        return next(self._events)
+        for event in self._events:
+            return event
+        raise StopAsyncIteration
 
 
 def events(price: int) -> Iterator[Any]:
@@ -93,10 +95,13 @@ def events(price: int) -> Iterator[Any]:
 
 
 async def test_events_from_before_a_gap_do_not_count() -> None:
-    old, gap = list(events(1))[:-1], Gap(since=datetime.now(UTC), reason="lost")
-    found = await SPX.greeks(Events(*old, gap, *old[-2:], *events(2)), WEEKLY)
+    old, new, gap = list(events(1))[:-1], list(events(2)), Gap(since=datetime.now(UTC), reason="lost")
+    found = await SPX.greeks(Events(*old, gap, *new), WEEKLY)
     assert {option.quote.bid_price for option in found} == {2}
     assert {option.symbol for option in found} == symbols(WEEKLY)
+    found = await SPX.greeks(Events(*old, gap, *new[:2]), WEEKLY)
+    assert [option.symbol for option in found] == [new[0].event_symbol]
+    assert {*found.missing} == symbols(WEEKLY) - {new[0].event_symbol}
 
 
 @for_each(
