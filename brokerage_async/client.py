@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .bulk.api import Bulk
     from .http.transport import Transport
     from .journal import Journal
-    from .order_entry import OrderEntry, ReconcilePolicy
+    from .order_entry import OrderEntry, OrderGuard, ReconcilePolicy
     from .stream.api import Streams
     from .watch.api import Watch
 
@@ -406,6 +406,7 @@ class Client(Endpoints):
         self,
         journal: Journal | None = None,
         *,
+        guard: OrderGuard | None = None,
         reconcile: ReconcilePolicy | None = None,
         lease: float = 30.0,
         push: bool = False,
@@ -413,7 +414,8 @@ class Client(Endpoints):
         """Return order entry over a journal: each order is submitted at most once. See `OrderEntry`."""
         from .order_entry import OrderEntry, ReconcilePolicy
 
-        return OrderEntry(self, journal, reconcile=reconcile or ReconcilePolicy(), lease=lease, push=push)
+        policy = reconcile or ReconcilePolicy()
+        return OrderEntry(self, journal, guard=guard, reconcile=policy, lease=lease, push=push)
 
 
 def _check_type(name: str, value: object, kind: type[T]) -> T:

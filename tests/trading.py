@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator
 from contextlib import asynccontextmanager
 from decimal import Decimal
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import attrs
 import pytest
@@ -103,9 +103,10 @@ async def floor(
     latency: float = 0.1,
     without: Collection[str] = (),
     over: Callable[[Any], Any] | None = None,
+    environment: Literal["sandbox", "production"] = "sandbox",
     **options: Any,
 ) -> AsyncIterator[Floor]:
-    sim = Simulator(seed=seed, latency=latency, without=without, **SMALL)
+    sim = Simulator(seed=seed, latency=latency, without=without, environment=environment, **SMALL)
     journal = MemoryJournal(clock=sim.clock.now)
     wire = Recorder(sim.transport() if over is None else over(sim.transport()))
     retry = RetryPolicy(jitter=random.Random(seed).random)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import EntryKey, EntryState, Journal, JournalEntry, JournalError, renew_claims
+from .base import EntryKey, EntryState, Halt, Journal, JournalEntry, JournalError, renew_claims
 
 if TYPE_CHECKING:
     from .postgres import PostgresJournal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EntryKey",
     "EntryState",
+    "Halt",
     "Journal",
     "JournalEntry",
     "JournalError",

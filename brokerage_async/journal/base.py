@@ -19,8 +19,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 import attrs
 
 from ..errors import BrokerageError
+from .caps import Usage
 
-__all__ = ["EntryKey", "EntryState", "Journal", "JournalEntry", "JournalError", "renew_claims"]
+__all__ = ["EntryKey", "EntryState", "Halt", "Journal", "JournalEntry", "JournalError", "renew_claims"]
 
 
 class JournalError(BrokerageError):
@@ -46,6 +47,8 @@ class EntryState(enum.StrEnum):
     same identifier."""
     ABANDONED = "abandoned"
     """A person decided that it needs no further attention."""
+    PRUNED = "pruned"
+    """It was closed, and removed by `Journal.prune`. Its identifier stays used."""
 
 
 @attrs.frozen
@@ -79,6 +82,8 @@ class JournalEntry:
         looked_at: when a worker last finished looking for it without an answer.
         owner, claimed_until: the worker that holds it, and until when.
         closed_by: the worker that recorded the outcome.
+        label: name of the strategy that placed it, or empty.
+        replaces: id of the order that it replaces, for a replacement or an edit. Empty for a new order.
     """
 
     key: EntryKey
@@ -93,6 +98,24 @@ class JournalEntry:
     owner: str | None = None
     claimed_until: datetime | None = None
     closed_by: str | None = None
+    label: str = ""
+    replaces: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Halt:
+    """A switch that is off: no attempt in its scope is recorded, and so none is sent.
+
+    Attributes:
+        account_number, label: its scope. None for every account, or every label.
+        reason: who or what halted it, and why.
+        halted_at: when, by the journal's clock.
+    """
+
+    account_number: str | None
+    label: str | None
+    reason: str
+    halted_at: datetime
 
 
 class Journal(Protocol):
@@ -109,13 +132,31 @@ class Journal(Protocol):
         """Return the time by the clock that leases are measured with."""
         ...
 
-    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
+    async def open(
+        self,
+        key: EntryKey,
+        body: bytes,
+        *,
+        owner: str,
+        lease: float,
+        label: str = "",
+        replaces: str = "",
+        usage: Usage | None = None,
+        exempt: bool = False,
+    ) -> tuple[JournalEntry, bool]:
         """Record that ``body`` is about to be sent, claimed by ``owner`` for ``lease`` seconds.
+
+        ``usage`` holds the entry's share of the caps of a guard, which are checked in the same transaction. An
+        ``exempt`` entry is opened during a halt, too.
 
         Returns:
             The new entry and True. Or, when the key is known already, the entry, unchanged, and False.
             An entry that is ``NOT_SENT`` with the same body is opened again and counts as new, unless this very owner
             closed it. An entry that this owner opened already counts as new: the call was repeated.
+
+        Raises:
+            OrderRefusedError: nothing was recorded, because a halt (code ``halted``) or a cap of ``usage`` (code
+                ``guard_refused``) forbids it.
         """
         ...
 
@@ -147,6 +188,9 @@ class Journal(Protocol):
         """Hold an entry for ``lease`` seconds from now, and raise its number of ``attempts`` to this if given.
 
         Returns False, and changes nothing, when the entry is not open or ``owner`` does not hold it.
+
+        Raises:
+            OrderRefusedError: a halt forbids another attempt. Nothing was changed.
         """
         ...
 
@@ -179,6 +223,40 @@ class Journal(Protocol):
         Returns:
             True when the entry is under ``origin`` now, also when the call is repeated. False, with
             nothing changed, when no such entry is open, a worker holds it, or ``origin`` already has this key.
+        """
+        ...
+
+    async def halt(
+        self, reason: str, *, account_number: str | None = None, label: str | None = None
+    ) -> list[JournalEntry]:
+        """Record no further attempt of this account and label, None for all, until `resume`.
+
+        It takes effect even if the entries cannot be read afterwards. The reason of a halt that exists is kept.
+
+        Returns:
+            The open entries in its scope, oldest first: attempts recorded before it, which may still be sent.
+        """
+        ...
+
+    async def resume(self, *, account_number: str | None = None, label: str | None = None) -> bool:
+        """Lift the halt of exactly this scope, and forget the outcomes counted by `trip`. False if there is none."""
+        ...
+
+    async def halts(self) -> list[Halt]:
+        """Return the halts in effect, oldest first."""
+        ...
+
+    async def trip(self, kind: str, name: str, *, count: int, seconds: float, reason: str) -> bool:
+        """Count one outcome of this ``kind``, and halt everything if there were ``count`` within ``seconds``.
+
+        Outcomes of one ``name`` count once. Returns True if that was so.
+        """
+        ...
+
+    async def prune(self, *, before: datetime) -> int:
+        """Remove the entries that were closed before a time, and return how many there were.
+
+        Their identifiers stay used, and their shares of caps stay counted.
         """
         ...
 

@@ -56,8 +56,8 @@ class ConnectionPool:
         self._running = set[asyncio.Task[Rows]]()
         self._closed = False
 
-    async def run(self, query: bytes, values: Mapping[str, object]) -> Rows:
-        """Run one statement, durably, and return its rows.
+    async def run(self, query: bytes, values: Mapping[str, object], *, first: bytes | None = None) -> Rows:
+        """Run one statement, durably, and return its rows. In one transaction with the ``first``, if given.
 
         Raises:
             JournalError: the statement failed, or got no answer in time.
@@ -66,7 +66,7 @@ class ConnectionPool:
         if self._closed:
             self._slots.release()
             raise JournalError(self._reason_of(JournalError("it is closed")))
-        running = running_loop().create_task(self._repeat(query, values))
+        running = running_loop().create_task(self._repeat(query, values, first))
         self._running.add(running)
         running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
         await asyncio.wait({running})
@@ -85,9 +85,9 @@ class ConnectionPool:
         self._slots.release()
         _retrieve(running)  # for a caller that has left
 
-    async def _repeat(self, query: bytes, values: Mapping[str, object]) -> Rows:
+    async def _repeat(self, query: bytes, values: Mapping[str, object], first: bytes | None) -> Rows:
         for run in range(1, MAX_RUNS + 1):
-            rows, reason, is_broken = await self._attempt(query, values)
+            rows, reason, is_broken = await self._attempt(query, values, first)
             if not reason:
                 return rows
             if not is_broken or run == MAX_RUNS:
@@ -96,7 +96,7 @@ class ConnectionPool:
             await _close(idle)
         raise AssertionError("unreachable")
 
-    async def _attempt(self, query: bytes, values: Mapping[str, object]) -> tuple[Rows, str, bool]:
+    async def _attempt(self, query: bytes, values: Mapping[str, object], first: bytes | None) -> tuple[Rows, str, bool]:
         """Run a statement within the time limit. Return its rows, or why it failed and whether its connection broke.
 
         No exception of the driver leaves this: its frames hold secrets. At the limit the socket is shut, so that the
@@ -104,7 +104,7 @@ class ConnectionPool:
         many seconds if it does not answer. Only a connection that is not open yet is cancelled.
         """
         used: list[Connection] = []
-        work = asyncio.ensure_future(self._execute(query, values, used))
+        work = asyncio.ensure_future(self._execute(query, values, first, used))
         work.add_done_callback(_retrieve)
         done, _ = await asyncio.wait({work}, timeout=self._timeout)
         if not done:
@@ -124,7 +124,9 @@ class ConnectionPool:
             self._idle += used
         return ([], self._reason_of(error), is_broken) if error is not None else (work.result(), "", False)
 
-    async def _execute(self, query: bytes, values: Mapping[str, object], used: list[Connection]) -> Rows:
+    async def _execute(
+        self, query: bytes, values: Mapping[str, object], first: bytes | None, used: list[Connection]
+    ) -> Rows:
         connection = self._idle.pop() if self._idle else await self._connect()
         used.append(connection)
         sources = set[str | None]()  # of the server's notices, whose messages are translated
@@ -134,7 +136,12 @@ class ConnectionPool:
 
         connection.add_notice_handler(note)
         try:
-            rows: Rows = await (await connection.execute(query, values)).fetchall()
+            if first is None:
+                rows: Rows = await (await connection.execute(query, values)).fetchall()
+            else:
+                async with connection.transaction():
+                    await connection.execute(first)
+                    rows = await (await connection.execute(query, values)).fetchall()
         finally:
             connection.remove_notice_handler(note)
         if SYNC_WAIT in sources:

@@ -72,6 +72,8 @@ class PostgresJournal(SqlJournal):
             raise ConfigurationError("timeout must not be None: a statement without an answer would block its order")
         check_count("connections", connections)
         self._table = table
+        # Statements that record attempts read the halts: they lock that table before they take their snapshots.
+        self._alone = f"LOCK TABLE {table}_halt IN ACCESS EXCLUSIVE MODE".encode()
         self._process = ProcessGuard(Subject(kind="journal", name=f"table {table}", error=JournalError))
         server.check()
         self._statements = ConnectionPool(server.connect, server.reason_of, size=connections, timeout=timeout)
@@ -81,11 +83,11 @@ class PostgresJournal(SqlJournal):
         return f"PostgresJournal(table={self._table!r})"
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         self._process.check()
         pool = self._renewals if renewal else self._statements
-        return await pool.run(_query_of(statement, self._table), values)
+        return await pool.run(_query_of(statement, self._table), values, first=self._alone if alone else None)
 
     async def aclose(self) -> None:
         """Close the connections, after the statements under way. In a forked process, leave them to the parent."""

@@ -9,24 +9,31 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import attrs
 
-from .base import EntryKey, EntryState, JournalEntry, JournalError
+from ..errors import OrderRefusedError
+from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
+from .caps import MINUTE, SCALE, Usage, objections, stored
 
-__all__ = ["COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
+__all__ = ["ADDED", "COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
 
 J = TypeVar("J", bound="SqlJournal")
 
-VERSION = 2
+VERSION = 3
 KEY = "origin, environment, account_number, external_identifier"
-COLUMNS = (
-    f"{KEY}, body, state, attempts, order_id, note, opened_at, closed_at, looked_at, owner, claimed_until, closed_by"
+SHARES = "value, underlying, bought, sold"
+"""Shares of the caps of a guard, in millionths. NULL for an entry that counts towards none."""
+ENTRY = (
+    f"{KEY}, body, state, attempts, order_id, note, opened_at, closed_at, looked_at, owner, claimed_until, closed_by, "
+    "label, replaces"
 )
-ADDED = {"origin", "closed_by"}
-"""Columns that version 1 did not have."""
+COLUMNS = f"{ENTRY}, {SHARES}"
+ADDED = {2: {"label", "replaces", "value", "underlying", "bought", "sold"}, 1: {"origin", "closed_by"}}
+"""Columns that earlier versions did not have."""
 
 TABLE = """
 CREATE TABLE {table} (
@@ -45,11 +52,43 @@ CREATE TABLE {table} (
     owner               TEXT,
     claimed_until       {seconds},
     closed_by           TEXT,
+    label               TEXT NOT NULL,
+    replaces            TEXT NOT NULL,
+    value               BIGINT,
+    underlying          TEXT,
+    bought              BIGINT,
+    sold                BIGINT,
     PRIMARY KEY (origin, environment, account_number, external_identifier)
 )
 """
 
-INDEX = "CREATE INDEX {table}_open ON {table} (environment, opened_at) WHERE state = 'open'"
+INDEXES = (
+    "CREATE INDEX {table}_open ON {table} (environment, opened_at) WHERE state = 'open'",
+    "CREATE INDEX {table}_used ON {table} (environment, opened_at) WHERE value IS NOT NULL",
+    "CREATE INDEX {table}_net ON {table} (environment, account_number, underlying, closed_at) "
+    "WHERE underlying IS NOT NULL",
+)
+
+HALT_TABLE = """
+CREATE TABLE {table}_halt (
+    account_number TEXT NOT NULL,
+    label          TEXT NOT NULL,
+    reason         TEXT NOT NULL,
+    halted_at      {seconds} NOT NULL,
+    PRIMARY KEY (account_number, label)
+)
+"""
+"""An empty account or label stands for all."""
+
+TRIP_TABLE = """
+CREATE TABLE {table}_trip (
+    kind TEXT NOT NULL,
+    at   {seconds} NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (kind, at, name)
+)
+"""
+"""Outcomes that an automatic halt counts."""
 
 SAME_KEY = (
     "origin = :origin AND environment = :environment AND account_number = :account_number "
@@ -59,17 +98,56 @@ SAME_KEY = (
 NOW = "SELECT {now}"
 
 OPEN = """
-INSERT INTO {table} AS known ({columns})
-VALUES (:origin, :environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
-        {now}, NULL, NULL, :owner, {now} + :lease, NULL)
+INSERT INTO {table} AS known ({columns}, {shares})
+SELECT :origin, :environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
+       {now}, NULL, NULL, :owner, {now} + :lease, NULL, :label, :replaces,
+       CAST(:value AS BIGINT), CAST(:underlying AS TEXT), CAST(:bought AS BIGINT), CAST(:sold AS BIGINT)
+ WHERE (:exempt = 1 OR NOT EXISTS (
+    SELECT 1 FROM {table}_halt WHERE account_number IN ('', :account_number) AND label IN ('', :label)))
 ON CONFLICT ({key}) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,
        closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until,
-       closed_by = NULL
+       closed_by = NULL, label = excluded.label, value = excluded.value, underlying = excluded.underlying,
+       bought = excluded.bought, sold = excluded.sold
  WHERE known.state = 'not_sent' AND known.body = excluded.body
    AND (known.closed_by IS NULL OR known.closed_by <> excluded.owner)
 RETURNING {columns}
 """
+
+WITHIN_WINDOWS = """ AND NOT EXISTS (
+    SELECT 1 FROM (
+        SELECT COUNT(*) AS orders, COALESCE(SUM(value), 0) AS value,
+               COUNT(CASE WHEN opened_at > {now} - :minute THEN 1 END) AS late_orders,
+               COALESCE(SUM(CASE WHEN opened_at > {now} - :minute THEN value END), 0) AS late_value
+          FROM {table} WHERE {counts} AND opened_at > {now} - :window) AS used
+     WHERE used.orders + 1 > CAST(:max_orders_per_day AS BIGINT)
+        OR used.late_orders + 1 > CAST(:max_orders_per_minute AS BIGINT)
+        OR used.value + :value > CAST(:max_value_per_day AS BIGINT)
+        OR used.late_value + :value > CAST(:max_value_per_minute AS BIGINT))
+"""
+"""Condition of an entry whose shares must fit into the windows of its guard."""
+
+COUNTS = "environment = :environment AND value IS NOT NULL AND state NOT IN ('refused', 'not_sent')"
+"""A refused or provably unsent order gives its share back, an unknown one keeps it."""
+
+IN_NET = (
+    "environment = :environment AND account_number = :account_number AND underlying = :underlying "
+    "AND state NOT IN ('refused', 'not_sent') AND external_identifier NOT IN ({included})"
+)
+NET = """
+SELECT COALESCE(SUM(bought), 0) AS bought, COALESCE(SUM(sold), 0) AS sold FROM (
+    SELECT bought, sold FROM {table} WHERE {in_net} AND closed_at IS NULL
+     UNION ALL
+    SELECT bought, sold FROM {table} WHERE {in_net} AND closed_at > :since) AS each_one
+"""
+"""Quantities that entries may buy and sell, which positions and working orders may not show yet."""
+
+WITHIN_NET = """ AND NOT EXISTS (
+    SELECT 1 FROM ({net}) AS net
+     WHERE (:bought > 0 AND net.bought + :bought > :room_to_buy)
+        OR (:sold > 0 AND net.sold + :sold > :room_to_sell))
+"""
+USED = "SELECT opened_at, value FROM {table} WHERE {counts} AND opened_at > {now} - :window ORDER BY opened_at"
 
 FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 
@@ -85,7 +163,7 @@ ENTRIES = """
 SELECT {columns} FROM {table}
  WHERE (CAST(:environment AS TEXT) IS NULL OR environment = :environment)
    AND (CAST(:origin AS TEXT) IS NULL OR origin = :origin)
-   AND (CAST(:state AS TEXT) IS NULL OR state = :state)
+   AND (state = CAST(:state AS TEXT) OR (CAST(:state AS TEXT) IS NULL AND state <> 'pruned'))
  ORDER BY opened_at
 """
 
@@ -96,9 +174,16 @@ RETURNING {columns}
 """
 
 RENEW = """
-UPDATE {table} SET claimed_until = {now} + :lease,
-       attempts = CASE WHEN CAST(:attempts AS INTEGER) > attempts THEN CAST(:attempts AS INTEGER) ELSE attempts END
+UPDATE {table} SET claimed_until = {now} + :lease
  WHERE {same_key} AND state = 'open' AND owner = :owner
+RETURNING attempts
+"""
+
+ATTEMPT = """
+UPDATE {table} SET claimed_until = {now} + :lease, attempts = :attempts
+ WHERE {same_key} AND state = 'open' AND owner = :owner AND attempts < :attempts AND NOT EXISTS (
+    SELECT 1 FROM {table}_halt AS halt
+     WHERE halt.account_number IN ('', :account_number) AND halt.label IN ('', {table}.label))
 RETURNING attempts
 """
 
@@ -138,6 +223,43 @@ UPDATE {table} SET origin = :new_origin, owner = NULL, claimed_until = NULL
 RETURNING attempts
 """
 
+HALT = """
+INSERT INTO {table}_halt (account_number, label, reason, halted_at) VALUES (:account_number, :label, :reason, {now})
+ON CONFLICT (account_number, label) DO NOTHING RETURNING label
+"""
+RESUME = "DELETE FROM {table}_halt WHERE account_number = :account_number AND label = :label RETURNING label"
+HALTS = "SELECT account_number, label, reason, halted_at FROM {table}_halt ORDER BY halted_at"
+HALTED = """
+SELECT {columns} FROM {table}
+ WHERE state = 'open' AND :account_number IN ('', account_number) AND :label IN ('', label) ORDER BY opened_at
+"""
+
+COUNT_OUTCOME = """
+INSERT INTO {table}_trip (kind, at, name) VALUES (:kind, {now}, :name) ON CONFLICT (kind, at, name) DO NOTHING
+RETURNING kind
+"""
+TRIP = """
+INSERT INTO {table}_halt (account_number, label, reason, halted_at)
+SELECT '', '', :reason, {now}
+ WHERE (SELECT COUNT(DISTINCT name) FROM {table}_trip WHERE kind = :kind AND at > {now} - :seconds) >= :count
+ON CONFLICT (account_number, label) DO NOTHING RETURNING label
+"""
+FORGET_OUTCOMES = "DELETE FROM {table}_trip WHERE at <= :before RETURNING kind"
+
+PRUNE = """
+UPDATE {table} SET state = 'pruned', body = :empty, note = '', order_id = NULL, looked_at = NULL, closed_by = NULL,
+       value = CASE WHEN state IN ('refused', 'not_sent') THEN NULL ELSE value END,
+       underlying = CASE WHEN state IN ('refused', 'not_sent') THEN NULL ELSE underlying END
+ WHERE ({key}) IN (
+    SELECT {key} FROM {table}
+     WHERE ({key}) > (:origin, :environment, :account_number, :external_identifier)
+       AND closed_at < :before AND state NOT IN ('open', 'pruned')
+     ORDER BY {key} LIMIT :most)
+RETURNING {key}
+"""
+
+MAX_PRUNED = 2000
+"""Entries that one statement prunes, so that none waits long for it."""
 MAX_CLAIMS = 500
 """Claims that one statement renews: five values each, and older SQLite libraries take 32,766 of them."""
 
@@ -157,24 +279,43 @@ def is_created(what: str, table: str, recorded: int | None, columns: Collection[
         )
     if not columns or set(COLUMNS.split(", ")) <= set(columns):
         return bool(columns)
-    if set(COLUMNS.split(", ")) - set(columns) == ADDED:
+    missing = set(COLUMNS.split(", ")) - set(columns)
+    earlier = 2 if missing == ADDED[2] else 1 if missing == ADDED[2] | ADDED[1] else None
+    if earlier is not None:
         raise JournalError(
-            f"{what} has schema version 1, from before the first release, and this release knows version {VERSION} "
-            f"(nothing was changed). Its orders may have been placed: read its table {table} with an SQL shell, find "
-            "the outcome of those whose state is open, and begin a new journal without any of its external identifiers"
+            f"{what} has schema version {earlier}, from before the first release, and this release knows version "
+            f"{VERSION} (nothing was changed). Its orders may have been placed: read its table {table} with an SQL "
+            "shell, find the outcome of those whose state is open, and begin a new journal without any of its external "
+            "identifiers"
         )
     raise JournalError(f"{what} cannot be used: its table is not that of a journal")
 
 
 def creation(*, table: str, binary: str, seconds: str) -> tuple[str, ...]:
-    """Return the statements that create the table and its index, with the database's names for bytes and seconds."""
-    return TABLE.format(table=table, binary=binary, seconds=seconds), INDEX.format(table=table)
+    """Return the statements that create the tables and indexes, with the database's names for bytes and seconds."""
+    tables = (each.format(table=table, binary=binary, seconds=seconds) for each in (TABLE, HALT_TABLE, TRIP_TABLE))
+    return *tables, *(each.format(table=table) for each in INDEXES)
 
 
 @lru_cache(maxsize=64)
 def text_of(statement: str, *, table: str, now: str) -> str:
     """Return a statement of this module for one table of one database, with ``:names`` to be bound."""
-    return statement.format(table=table, now=now, columns=COLUMNS, key=KEY, same_key=SAME_KEY)
+    names = {"table": table, "now": now, "columns": ENTRY, "shares": SHARES, "key": KEY, "same_key": SAME_KEY}
+    return statement.format(counts=COUNTS, **names)
+
+
+@lru_cache(maxsize=64)
+def _of_net(statement: str, included: int) -> str:
+    """Return a statement about the net position without this number of entries, which it ``includes`` already."""
+    names = ", ".join(f":i{number}" for number in range(included)) or "''"  # no identifier is empty
+    return statement.replace("{net}", NET).replace("{in_net}", IN_NET).replace("{included}", names)
+
+
+@lru_cache(maxsize=64)
+def _guarded(*, windows: bool, net: bool, included: int) -> str:
+    """Return the statement that opens an entry under a guard."""
+    condition = (WITHIN_WINDOWS if windows else "") + (_of_net(WITHIN_NET, included) if net else "")
+    return OPEN.replace("\nON CONFLICT", f"{condition}\nON CONFLICT")
 
 
 class SqlJournal(ABC):
@@ -188,11 +329,12 @@ class SqlJournal(ABC):
 
     @abstractmethod
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         """Run one statement in its own transaction, and return its rows once it is durable.
 
-        A ``renewal`` must not wait for other statements: the claim that it renews may expire.
+        A ``renewal`` must not wait for other statements: the claim that it renews may expire. While a statement runs
+        ``alone``, no attempt is recorded: it sees every one that was recorded before, and later ones see its effect.
         """
 
     @abstractmethod
@@ -203,16 +345,72 @@ class SqlJournal(ABC):
         """See ``Journal.now``."""
         return _time((await self._run(NOW, {}))[0][0])
 
-    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
+    async def open(
+        self,
+        key: EntryKey,
+        body: bytes,
+        *,
+        owner: str,
+        lease: float,
+        label: str = "",
+        replaces: str = "",
+        usage: Usage | None = None,
+        exempt: bool = False,
+    ) -> tuple[JournalEntry, bool]:
         """See ``Journal.open``."""
-        rows = await self._run(OPEN, {**_names(key), "body": body, "owner": owner, "lease": lease})
+        values = {
+            **_names(key), "body": body, "owner": owner, "lease": lease, "label": label, "replaces": replaces,
+            "exempt": int(exempt), **_shares(usage),
+        }  # fmt: skip
+        statement = OPEN
+        if usage is not None:
+            windows, net = usage.window is not None, usage.max_net_quantity is not None
+            statement = _guarded(windows=windows, net=net, included=len(usage.includes) if net else 0)
+        rows = await self._run(statement, values, alone=usage is not None)
         if rows:
             return _entry(rows[0]), True
         found = await self._run(FIND, _names(key))
-        if not found:  # entries are never deleted
-            raise JournalError(f"the entry of {key.external_identifier} was adopted by another address just now")
-        known = _entry(found[0])
-        return known, known.state is EntryState.OPEN and known.owner == owner
+        known = _entry(found[0]) if found else None
+        is_ours = known is not None and known.state is EntryState.OPEN and known.owner == owner
+        if known is not None and (is_ours or known.state is not EntryState.NOT_SENT or known.body != body):
+            return known, is_ours
+        refusal = None if exempt else await self._halt_refusal(key, label, replaces)
+        if refusal is None and usage is not None:
+            refusal = await self._cap_refusal(key, replaces, usage, values)
+        if refusal is not None:
+            raise refusal
+        if known is not None:  # this owner closed it
+            return known, False
+        reason = "was adopted by another address, or what forbade it has ended, just now: try again"
+        raise JournalError(f"the entry of {key.external_identifier} {reason}")
+
+    async def _halt_refusal(self, key: EntryKey, label: str, replaces: str = "") -> OrderRefusedError | None:
+        """Return the halt that forbids an attempt, if there still is one."""
+        for halt in await self.halts():
+            if halt.account_number in (None, key.account_number) and halt.label in (None, label):
+                scope = [f"account {halt.account_number}"] if halt.account_number else []
+                scope += [f"label {halt.label}"] if halt.label else []
+                of = f" of {' and '.join(scope)}" if scope else ""
+                since = halt.halted_at.isoformat(timespec="seconds")
+                return _refused(key, replaces, "halted", f"new orders{of} are halted since {since}: {halt.reason}")
+        return None
+
+    async def _cap_refusal(
+        self, key: EntryKey, replaces: str, usage: Usage, values: Mapping[str, object]
+    ) -> OrderRefusedError | None:
+        """Return the caps that forbid an attempt, if there still are some."""
+        rows = [] if usage.window is None else await self._run(USED, {**values, "window": usage.window})
+        earlier = [(_time(at), _amount(value)) for at, value in rows]
+        bought, sold = 0, 0
+        if usage.max_net_quantity is not None:
+            ((bought, sold),) = await self._run(_of_net(NET, len(usage.includes)), values)
+        now = await self.now()
+        found, free_at = objections(usage, earlier, (_amount(bought), _amount(sold)), now)
+        if not found:
+            return None
+        reason = "; ".join(f"{each.code}: {each.message}" for each in found)
+        seconds = None if free_at is None else max((free_at - now).total_seconds(), 0.0)
+        return _refused(key, replaces, "guard_refused", reason, errors=tuple(found), retry_after=seconds)
 
     async def find(self, key: EntryKey, *, any_origin: bool = False) -> JournalEntry | None:
         """See ``Journal.find``."""
@@ -233,7 +431,18 @@ class SqlJournal(ABC):
 
     async def renew(self, key: EntryKey, *, owner: str, lease: float, attempts: int | None = None) -> bool:
         """See ``Journal.renew``."""
-        values = {**_names(key), "owner": owner, "lease": lease, "attempts": attempts}
+        values = {**_names(key), "owner": owner, "lease": lease}
+        if attempts is not None:
+            values["attempts"] = attempts
+            if await self._run(ATTEMPT, values, renewal=True):
+                return True
+            known = await self.find(key)
+            is_held = known is not None and (known.state, known.owner) == (EntryState.OPEN, owner)
+            if known is None or not is_held:
+                return False
+            if known.attempts < attempts:
+                refusal = await self._halt_refusal(key, known.label, known.replaces)
+                raise refusal or JournalError("the journal was resumed just now: try again")
         return bool(await self._run(RENEW, values, renewal=True))
 
     async def renew_many(self, claims: Mapping[EntryKey, str], *, lease: float) -> set[EntryKey]:
@@ -277,6 +486,74 @@ class SqlJournal(ABC):
         adopted = await self.find(attrs.evolve(key, origin=origin))  # entries are never deleted: it was moved before
         return adopted is not None and await self.find(key) is None
 
+    async def halt(
+        self, reason: str, *, account_number: str | None = None, label: str | None = None
+    ) -> list[JournalEntry]:
+        """See ``Journal.halt``."""
+        scope = {"account_number": account_number or "", "label": label or ""}
+        await self._run(HALT, {**scope, "reason": reason})
+        return [_entry(row) for row in await self._run(HALTED, scope, alone=True)]
+
+    async def resume(self, *, account_number: str | None = None, label: str | None = None) -> bool:
+        """See ``Journal.resume``."""
+        await self._run(FORGET_OUTCOMES, {"before": (await self.now()).timestamp()})
+        return bool(await self._run(RESUME, {"account_number": account_number or "", "label": label or ""}))
+
+    async def halts(self) -> list[Halt]:
+        """See ``Journal.halts``."""
+        return [
+            Halt(account_number=account or None, label=label or None, reason=reason, halted_at=_time(at))
+            for account, label, reason, at in await self._run(HALTS, {})
+        ]
+
+    async def trip(self, kind: str, name: str, *, count: int, seconds: float, reason: str) -> bool:
+        """See ``Journal.trip``."""
+        await self._run(COUNT_OUTCOME, {"kind": kind, "name": name})
+        values = {"kind": kind, "count": count, "seconds": seconds, "reason": reason}
+        return bool(await self._run(TRIP, values))
+
+    async def prune(self, *, before: datetime) -> int:
+        """See ``Journal.prune``."""
+        values = {"before": before.timestamp(), "empty": b"", "most": MAX_PRUNED}
+        last, pruned = EntryKey("", "", "", ""), 0
+        while rows := await self._run(PRUNE, {**_names(last), **values}):
+            last, pruned = max((EntryKey(*row) for row in rows), key=attrs.astuple), pruned + len(rows)
+        await self._run(FORGET_OUTCOMES, {"before": before.timestamp()})
+        return pruned
+
+
+def _refused(key: EntryKey, replaces: str, code: str, reason: str, **details: Any) -> OrderRefusedError:
+    order = f"the replacement of order {replaces}" if replaces else f"order {key.external_identifier}"
+    return OrderRefusedError(
+        f"{order} of account {key.account_number}: {reason}",
+        account_number=key.account_number,
+        external_identifier=key.external_identifier,
+        code=code,
+        **details,
+    )
+
+
+def _amount(share: int) -> Decimal:
+    return Decimal(int(share)) / SCALE
+
+
+def _shares(usage: Usage | None) -> dict[str, object]:
+    """Return the values of a guarded statement, NULL for caps that do not bind."""
+    if usage is None:
+        return {"value": None, "underlying": None, "bought": None, "sold": None}
+    values: dict[str, object] = {"value": stored(usage.value), "underlying": usage.underlying or None}
+    values |= {"bought": stored(usage.bought), "sold": stored(usage.sold)}
+    if usage.window is not None:
+        values |= {"minute": MINUTE, "window": usage.window}
+        values |= {name: stored(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
+        values |= {name: getattr(usage, name) for name in ("max_orders_per_minute", "max_orders_per_day")}
+    if usage.max_net_quantity is not None:
+        values["room_to_buy"] = stored(usage.max_net_quantity - usage.held_long)
+        values["room_to_sell"] = stored(usage.max_net_quantity - usage.held_short)
+        values["since"] = 0.0 if usage.since is None else usage.since.timestamp()
+        values |= {f"i{number}": name for number, name in enumerate(usage.includes)}
+    return values
+
 
 def _names(key: EntryKey) -> dict[str, object]:
     return attrs.asdict(key, recurse=False)
@@ -291,7 +568,7 @@ def _optional_time(seconds: float | None) -> datetime | None:
 
 
 def _entry(row: Sequence[Any]) -> JournalEntry:
-    (*key, body, state, attempts, order_id, note, opened, closed, looked, owner, until, closed_by) = row
+    (*key, body, state, attempts, order_id, note, opened, closed, looked, owner, until, closed_by, label, old) = row
     return JournalEntry(
         key=EntryKey(*key),
         body=bytes(body),
@@ -305,4 +582,6 @@ def _entry(row: Sequence[Any]) -> JournalEntry:
         owner=owner,
         claimed_until=_optional_time(until),
         closed_by=closed_by,
+        label=label,
+        replaces=old,
     )

@@ -48,7 +48,7 @@ class SqliteJournal(SqlJournal):
         return f"SqliteJournal({str(self.path)!r})"
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         text, bound = text_of(statement, table=TABLE, now=":now"), {**values, "now": self._clock()}
         return await self._thread.run(lambda connection: connection.execute(text, bound).fetchall())
@@ -76,7 +76,7 @@ class MemoryJournal(SqlJournal):
         return f"MemoryJournal({count} entries)"
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         text = text_of(statement, table=TABLE, now=":now")
         try:

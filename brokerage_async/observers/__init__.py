@@ -8,7 +8,9 @@ from .records import (
     FillSeen,
     Observer,
     ObserverList,
+    OpenEntries,
     OpenTelemetryMetrics,
+    OrderOutcome,
     PollStarted,
     TokenRequest,
 )
@@ -21,7 +23,9 @@ __all__ = [
     "FillSeen",
     "Observer",
     "ObserverList",
+    "OpenEntries",
     "OpenTelemetryMetrics",
+    "OrderOutcome",
     "PollStarted",
     "TokenRequest",
 ]

@@ -23,7 +23,9 @@ __all__ = [
     "FillSeen",
     "Observer",
     "ObserverList",
+    "OpenEntries",
     "OpenTelemetryMetrics",
+    "OrderOutcome",
     "PollStarted",
     "TokenRequest",
 ]
@@ -121,7 +123,34 @@ class FillSeen:
     delay: float
 
 
-Event = TokenRequest | PollStarted | FeedLag | FillSeen
+@attrs.frozen(kw_only=True)
+class OrderOutcome:
+    """An order, or a replacement of one, when order entry reports its outcome.
+
+    Attributes:
+        outcome: ``placed``, ``refused``, ``not_sent``, ``unknown`` or ``halted``. ``applied`` or ``filled`` for a
+            replacement.
+        code: code of the error that stopped it, or why its outcome is unknown. Else empty.
+    """
+
+    outcome: str
+    code: str
+
+
+@attrs.frozen(kw_only=True)
+class OpenEntries:
+    """The open entries of a journal, when order entry reads them: at the end of `recover`, and for `status`.
+
+    Attributes:
+        count: number of entries.
+        oldest: age of the oldest one in seconds, 0 without any.
+    """
+
+    count: int
+    oldest: float
+
+
+Event = TokenRequest | PollStarted | FeedLag | FillSeen | OrderOutcome | OpenEntries
 """Events beside the attempts of calls."""
 
 Observer = Callable[[Attempt], object]
@@ -204,6 +233,9 @@ class OpenTelemetryMetrics:
         self._lateness = meter.create_histogram("brokerage.poll.lateness", "s")
         self._lags = meter.create_histogram("brokerage.feed.lag", "s")
         self._fills = meter.create_histogram("brokerage.fill.delay", "s")
+        self._orders = meter.create_counter("brokerage.orders", "{order}", "Orders whose outcome was reported")
+        self._open = meter.create_gauge("brokerage.orders.open", "{order}", "Open entries of the journal")
+        self._oldest = meter.create_gauge("brokerage.orders.oldest", "s", "Age of the oldest open entry")
 
     def __call__(self, attempt: Attempt) -> None:
         """Record an attempt."""
@@ -226,3 +258,8 @@ class OpenTelemetryMetrics:
                 self._lags.record(lag, {"feed": feed, "group": group})
             case FillSeen(source=source, delay=delay):
                 self._fills.record(delay, {"source": source})
+            case OrderOutcome(outcome=outcome, code=code):
+                self._orders.add(1, {"outcome": outcome, "code": code})
+            case OpenEntries(count=count, oldest=oldest):
+                self._open.set(count)
+                self._oldest.set(oldest)

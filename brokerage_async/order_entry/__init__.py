@@ -8,6 +8,16 @@ assumptions.
 
 from .api import OrderEntry
 from .decisions import ReconcilePolicy
-from .results import ChangeOutcome, OrderChange, Outcome, Placement
+from .guard import OrderGuard
+from .results import ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement
 
-__all__ = ["ChangeOutcome", "OrderChange", "OrderEntry", "Outcome", "Placement", "ReconcilePolicy"]
+__all__ = [
+    "ChangeOutcome",
+    "JournalStatus",
+    "OrderChange",
+    "OrderEntry",
+    "OrderGuard",
+    "Outcome",
+    "Placement",
+    "ReconcilePolicy",
+]

@@ -1,15 +1,14 @@
 """Cancel, replace and edit orders: without an answer the order is read back, and nothing is sent again.
 
-No journal is needed: each change names an order that exists, the service rejects a second replacement of the same
-order, and the order shows the result at any later time. Only a refusal that means *not now* is repeated: the
-service answers ``cannot_update_order`` for an order that has ended, and for one that is still on its way to the
-exchange. It has changed nothing, and the order shows which of the two it was.
+Each change names an order that exists, the service rejects a second replacement of the same order, and the order shows
+the result at any later time. Only replacements are journaled, because they may add exposure. Only a refusal that means
+*not now* is repeated: the service answers ``cannot_update_order`` for an order that has ended, and for one that is
+still on its way to the exchange. It has changed nothing, and the order shows which of the two it was.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -27,7 +26,15 @@ from .._generated.operations import (
     ORDERS_EDIT_DRY_RUN,
     ORDERS_GET,
 )
-from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderNotCancellableError, PreflightError
+from ..errors import (
+    BrokerageError,
+    ConfigurationError,
+    InvalidRequestError,
+    OrderNotCancellableError,
+    OrderRefusedError,
+    PreflightError,
+)
+from ..journal.base import JournalEntry
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
 from .context import Context
@@ -44,15 +51,14 @@ from .decisions import (
     replacement_shown,
 )
 from .doorbell import early_looks
+from .journaled_change import JournaledChange
 from .lists import START, OrderLists, Sighting, Window
 from .matching import parts_of, successor_differs_in, terms_of
 from .preflight import Rejection, is_blank, listed_errors, rejection
 from .results import ChangeOutcome, OrderChange, Outcome
 from .search import poll_until
 
-__all__ = ["cancel", "cancel_complex", "edit_pairs", "read_original", "replace"]
-
-logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
+__all__ = ["cancel", "cancel_complex", "edit_pairs", "find_replacement", "read_original", "replace"]
 
 NOT_SENT, NOT_APPLIED = "was not sent", "was refused for now and is not applied"
 MAY_BE_APPLIED = "may have been applied: the order shows it"
@@ -87,7 +93,7 @@ class _Reader(ABC, Generic[OrderT]):
         self.context = context
         self.path = {"account_number": account_number, "id": order_id}
         self.order: OrderT | None = None
-        self._fate = NOT_SENT
+        self.fate = NOT_SENT
 
     @abstractmethod
     async def read(self, *, back: timedelta = timedelta(0)) -> Sighting[Any]:
@@ -108,7 +114,7 @@ class _Reader(ABC, Generic[OrderT]):
             account_number, order_id = self.path["account_number"], self.path["id"]
             cancelled.account_number = account_number  # type: ignore[attr-defined]
             cancelled.order_id = order_id  # type: ignore[attr-defined]
-            cancelled.add_note(f"the change of order {order_id} of account {account_number} {self._fate}")
+            cancelled.add_note(f"the change of order {order_id} of account {account_number} {self.fate}")
             raise
 
     def is_of(self, seen: Any) -> bool:
@@ -124,16 +130,23 @@ class _Reader(ABC, Generic[OrderT]):
         """Return True if it has ended, and shows all its fills."""
         return self.is_over() and all(map(is_complete, parts_of(self.order)))
 
-    async def send(self, operation: Operation[Any], body: object, *, shows: Callable[[Any], bool]) -> _Attempt:
-        """Send a change once. Read the order if it is refused."""
-        self._fate = MAY_BE_APPLIED
+    async def send(
+        self,
+        operation: Operation[Any],
+        body: object,
+        *,
+        shows: Callable[[Any], bool],
+        guard: Callable[[], str | None] | None = None,
+    ) -> _Attempt:
+        """Send a change once, unless ``guard`` objects. Read the order if it is refused."""
+        self.fate = MAY_BE_APPLIED
         try:
-            answer = await self.context.executor.execute(operation.bind(**self.path, body=body))
+            answer = await self.context.executor.execute(operation.bind(**self.path, body=body), guard=guard)
         except (ConfigurationError, InvalidRequestError):
             raise
         except BrokerageError as error:
             if (delivery := delivery_of(error)) is DeliveryOutcome.REFUSED:
-                self._fate = NOT_APPLIED
+                self.fate = NOT_APPLIED
                 await self.read()
             return _Attempt(delivery, error=error)
         return _Attempt(DeliveryOutcome.CONFIRMED, answer) if shows(answer) else _Attempt(DeliveryOutcome.ACCEPTED)
@@ -297,11 +310,12 @@ async def replace(
     dry_run: bytes,
     policy: ReconcilePolicy,
     allow_warnings: bool | Collection[str],
-    fills: int = 0,
+    fills: int,
+    journaled: JournaledChange,
 ) -> OrderChange:
     """Dry-run a replacement or an edit, then send it once. See `OrderEntry.replace`.
 
-    ``fills`` is how many fills the original had before.
+    ``fills`` is how many fills the original had before. Each request is ``journaled`` before it is sent.
     """
     reader, edit = _OrderReader(context, path["account_number"], path["id"]), terms_of(body, OrderEdit)
     preview: PlacedOrderResponse | None = None
@@ -321,29 +335,40 @@ async def replace(
                 await reader.read()
         if stopped is not None:
             return _Attempt(STOPPED[stopped.outcome], error=stopped.error)
-        return await reader.send(operation, body, shows=lambda answer: _shows_replacement(answer, reader, edit))
+        try:
+            await journaled.attempt()
+        except OrderRefusedError as error:
+            return _Attempt(DeliveryOutcome.REFUSED, error=error)
+        return await reader.send(
+            operation, body, shows=lambda answer: _shows_replacement(answer, reader, edit), guard=journaled.objection
+        )
 
     with reader.describing():
-        made = await reader.repeated(policy, attempt)
-        change = await _replaced(reader, made, edit, policy, fills)
+        try:
+            made = await reader.repeated(policy, attempt)
+            change = await _replaced(reader, made, edit, policy, fills)
+        except BaseException:
+            await journaled.leave(reader.fate, may_be_applied=reader.fate is MAY_BE_APPLIED)
+            raise
+        await journaled.close(change)
     return attrs.evolve(change, preview=preview, warnings=(preview and preview.warnings) or ())
 
 
-async def read_original(context: Context, path: dict[str, str]) -> Order | None:
-    """Return the order to replace, None if it cannot be read."""
+async def find_replacement(context: Context, entry: JournalEntry, policy: ReconcilePolicy) -> OrderChange:
+    """Return the outcome of a journaled replacement that a crash has interrupted, as both orders show it."""
+    reader = _OrderReader(context, entry.key.account_number, entry.replaces)
+    return await _replaced(reader, _Attempt(DeliveryOutcome.UNKNOWN), terms_of(entry.body, OrderEdit), policy, 0)
+
+
+async def read_original(context: Context, path: dict[str, str]) -> tuple[Order | None, str]:
+    """Return the order to replace, or None and why it cannot be read."""
     reader = _OrderReader(context, path["account_number"], path["id"])
     with reader.describing():
         try:
             seen = await context.executor.execute(ORDERS_GET.bind(**path))
         except BrokerageError as error:
-            reason = str(error)
-        else:
-            if reader.is_of(seen):
-                return seen
-            reason = f"the answer shows order {seen.id}"
-    text = "the replacement of order %s is sent without an external identifier, because it could not be read: %s"
-    logger.warning(text, path["id"], reason)
-    return None
+            return None, str(error)
+        return (seen, "") if reader.is_of(seen) else (None, f"the answer shows order {seen.id}")
 
 
 def _shows_replacement(answer: Order, reader: _OrderReader, edit: OrderEdit | None) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from decimal import Decimal
 
 import attrs
@@ -11,18 +12,26 @@ from .._arguments import check_flag, check_function, check_order_id
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_REPLACE
 from ..config.random_values import new_identifier
-from ..journal.base import EntryKey, Journal
+from ..errors import InvalidRequestError, OrderOutcomeUnknownError, OrderRefusedError
+from ..journal.base import EntryKey, EntryState, Journal
+from ..observers.records import OpenEntries, OrderOutcome
 from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend, recovery
-from .arguments import check_options, checked_policy, edit_bodies, named_complex_order, named_order
+from .arguments import check_options, checked_label, checked_policy, edit_bodies, named_complex_order, named_order
+from .claims import quietly
 from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
+from .exposure import usage_of_replacement
+from .guard import OrderGuard
+from .journaled_change import JournaledChange
 from .matching import fills_of
-from .place import PlaceOrder
-from .results import OrderChange, Placement
+from .place import IN_PROGRESS, PlaceOrder
+from .results import ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement, placement_of
 
 __all__ = ["OrderEntry"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 DEFAULT_POLICY: ReconcilePolicy = ReconcilePolicy()
 
@@ -34,6 +43,8 @@ class OrderEntry:
         client: the client to place orders with.
         journal: where orders are recorded before they are sent. None keeps them in memory only, in one journal for all
             order entry of the client and its views, and logs a warning once: nothing can be recovered after a crash.
+        guard: caps on everything that is placed or replaced. ``client.orders`` and ``client.request`` stay outside of
+            it, and of `halt`.
         reconcile: how to search for an order of unknown outcome, unless a call says otherwise.
         lease: seconds until the journal entries of a crashed worker are free for others. Nothing is sent in the
             last tenth of a lease that could not be renewed.
@@ -49,13 +60,14 @@ class OrderEntry:
         client: TradingClient,
         journal: Journal | None = None,
         *,
+        guard: OrderGuard | None = None,
         reconcile: ReconcilePolicy = DEFAULT_POLICY,
         lease: float = 30.0,
         identifiers: Callable[[], str] = new_identifier,
         push: bool = False,
     ) -> None:
         check_function("identifiers", identifiers)
-        self._context = context_of(client, journal, lease, push=push)
+        self._context = context_of(client, journal, lease, push=push, guard=guard)
         self._policy = checked_policy(reconcile)
         self._identifiers = identifiers
 
@@ -73,6 +85,7 @@ class OrderEntry:
         resubmit: int = 0,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        label: str | None = None,
         tick_sizes: Iterable[TickSize] | None = None,
     ) -> Placement:
         """Place an order at most once, and return its outcome (section Orders).
@@ -93,13 +106,15 @@ class OrderEntry:
             visibility_delay: seconds within which an order that has reached the service is listed. Overrides
                 ``reconcile.visibility_delay``.
             reconcile: how to search for it.
+            label: name of the strategy that places it, which can be halted alone. See `halt`.
             tick_sizes: table of the instrument, such as ``equity.tick_sizes``. A price or trigger between two ticks is
                 then refused. Otherwise the venue rejects it, after the dry-run has accepted it. See
                 `brokerage_async.tickets.round_to_tick`.
 
         Returns:
-            A placement with the outcome ``PLACED``, ``REFUSED`` or ``NOT_SENT``; ``error`` and ``note`` say why.
-            ``placement.require()`` raises unless it is placed.
+            A placement with the outcome ``PLACED``, ``REFUSED`` or ``NOT_SENT``; ``error`` and ``note`` say why. One
+            that a halt or the guard stops is ``REFUSED``, with an ``error`` of code ``halted`` or ``guard_refused``:
+            its ``errors`` name the caps. ``placement.require()`` raises unless it is placed.
 
         Raises:
             InvalidRequestError: the order breaks documented rules, a price is between two ticks (code ``off_tick``),
@@ -123,7 +138,9 @@ class OrderEntry:
         if tick_sizes is not None:
             check_ticks(order, tick_sizes)
         key = self._context.key_of(account_number, asked.name)
-        return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
+        name = checked_label(label)
+        placing = PlaceOrder(self._context, key, asked, policy, resubmit, named=named, label=name)
+        return await self._counted(placing.run(allow_warnings))
 
     async def place_complex(
         self,
@@ -134,6 +151,7 @@ class OrderEntry:
         resubmit: int = 0,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        label: str | None = None,
     ) -> Placement:
         """Place a complex order at most once. Otherwise like `place`.
 
@@ -152,16 +170,67 @@ class OrderEntry:
         check_options(allow_warnings, resubmit)
         asked, named = named_complex_order(account_number, complex_order, self._identifiers)
         key = self._context.key_of(account_number, asked.name)
-        return await PlaceOrder(self._context, key, asked, policy, resubmit, named=named).run(allow_warnings)
+        name = checked_label(label)
+        placing = PlaceOrder(self._context, key, asked, policy, resubmit, named=named, label=name)
+        return await self._counted(placing.run(allow_warnings))
+
+    async def halt(
+        self, reason: str, *, account_number: str | None = None, label: str | None = None
+    ) -> list[Placement]:
+        """Stop every new submission on this journal, in all processes and across restarts, until `resume`.
+
+        The halt is read in the transaction that records each attempt. So nothing is sent under an attempt that was not
+        recorded before this returns. Cancellations still go out. A stopped order is ``REFUSED`` with code ``halted``.
+
+        Args:
+            reason: the reason, for those who see orders stopped. That of a halt that exists is kept.
+            account_number: stop this account only.
+            label: stop the orders of this ``label`` only.
+
+        Returns:
+            The orders that are open, oldest first: attempts recorded before the halt, which may still be sent, and
+            orders of unknown outcome. Each with the outcome ``UNKNOWN``.
+
+        Raises:
+            JournalError: the journal did not answer. The halt may be in effect: repeat it.
+        """
+        if not isinstance(reason, str) or not reason:
+            raise InvalidRequestError(f"reason must be a non-empty string, got {reason!r}")
+        scope = {"account_number": account_number, "label": checked_label(label) or None}
+        entries = await self._context.journal.halt(reason, **scope)
+        note = "recorded before the halt: it may still be sent, or may have been placed"
+        return [placement_of(entry, Outcome.UNKNOWN, code=IN_PROGRESS, note=note) for entry in entries]
+
+    async def resume(self, *, account_number: str | None = None, label: str | None = None) -> bool:
+        """Lift the halt of exactly this scope. Return False if there is none.
+
+        The outcomes that automatic halts have counted are forgotten.
+        """
+        return await self._context.journal.resume(account_number=account_number, label=label)
+
+    async def status(self) -> JournalStatus:
+        """Return the halts in effect and the open entries of this environment. Observers get an `OpenEntries`."""
+        journal = self._context.journal
+        entries = await journal.entries(self._context.environment, state=EntryState.OPEN)
+        status = JournalStatus(halts=tuple(await journal.halts()), open=tuple(entries), now=await journal.now())
+        self._context.report(OpenEntries(count=len(entries), oldest=status.oldest))
+        return status
 
     async def recover(
-        self, *, visibility_delay: float | None = None, reconcile: ReconcilePolicy | None = None
+        self,
+        *,
+        visibility_delay: float | None = None,
+        reconcile: ReconcilePolicy | None = None,
+        report: Callable[[str], object] | None = None,
     ) -> list[Placement]:
         """Find the outcome of every order that is open in the journal: call it when a program starts.
 
         Orders that are found are closed as placed. The others are returned as unknown and stay open. Nothing is ever
         sent again. Several workers may recover at once: each entry is handled, and returned, by one of them. The
         accounts are searched independently of each other.
+
+        Each thing that it waits for is logged (level INFO), with the time until when at most, and passed to ``report``
+        as a sentence.
 
         Returns:
             One `Placement` for each entry that this call handled, oldest first. An unknown one carries account,
@@ -173,7 +242,10 @@ class OrderEntry:
             asyncio.CancelledError: like any error, with an attribute ``placements``: those handled until then, which
                 are closed in the journal and returned by no later call.
         """
-        return await recovery.recover(self._context, self._policy_for(visibility_delay, reconcile))
+        say = None if report is None else check_function("report", report)
+        placements = await recovery.recover(self._context, self._policy_for(visibility_delay, reconcile), say)
+        await self.status()
+        return placements
 
     async def abandon(self, account_number: str, external_identifier: str, *, note: str, origin: str = "") -> bool:
         """Close an open entry by hand, because a person has found out its outcome; ``note`` says which.
@@ -233,11 +305,15 @@ class OrderEntry:
         allow_warnings: bool | Collection[str] = False,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        label: str | None = None,
     ) -> OrderChange:
         """Replace a working order once: dry-run, then the same terms. Without an answer, read the order back.
 
         The new order is sent with the ``external_identifier`` of ``edit``. Without one, the original is read first, and
         its identifier is sent.
+
+        It is journaled before it is sent, for `halt`, the guard and `recover`. ``label`` is that of the original unless
+        it is given. ``REFUSED`` with an ``error`` of code ``halted`` or ``guard_refused``: it was not sent.
 
         A new order that is `Contingent` waits until the exchange has cancelled the original. It is waited for, at most
         ``reconcile.give_up`` seconds: ``APPLIED`` once the original is gone or the new order works, ``FILLED`` with the
@@ -250,10 +326,11 @@ class OrderEntry:
         Raises:
             InvalidRequestError: the edit breaks documented rules. Nothing was sent.
             ConfigurationError: the client cannot change orders. Nothing was sent.
+            JournalError: the edit cannot be journaled. It was not sent.
             asyncio.CancelledError: with the attributes ``account_number`` and ``order_id``, and a note.
         """
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_REPLACE, account_number, order_id, edit, allow_warnings, policy)
+        return await self._change(ORDERS_REPLACE, account_number, order_id, edit, allow_warnings, policy, label)
 
     async def edit(
         self,
@@ -264,10 +341,11 @@ class OrderEntry:
         allow_warnings: bool | Collection[str] = False,
         visibility_delay: float | None = None,
         reconcile: ReconcilePolicy | None = None,
+        label: str | None = None,
     ) -> OrderChange:
         """Edit a working order once. Otherwise like `replace`."""
         policy = self._policy_for(visibility_delay, reconcile)
-        return await self._change(ORDERS_EDIT, account_number, order_id, edit, allow_warnings, policy)
+        return await self._change(ORDERS_EDIT, account_number, order_id, edit, allow_warnings, policy, label)
 
     async def edit_pairs(
         self,
@@ -325,18 +403,64 @@ class OrderEntry:
         edit: OrderEdit,
         allow_warnings: bool | Collection[str],
         policy: ReconcilePolicy,
+        label: str | None,
     ) -> OrderChange:
         check_options(allow_warnings)
+        context, name = self._context, checked_label(label)
         path = {"account_number": account_number, "id": check_order_id("order_id", order_id)}
         bodies = edit_bodies(operation, path, edit)
-        original = None
-        if edit.external_identifier is None:  # the new order does not inherit it
-            original = await amend.read_original(self._context, path)
+        original, is_named = None, edit.external_identifier is not None
+        if not is_named or context.guard is not None:
+            original, reason = await amend.read_original(context, path)
+            if original is None:
+                fate = "cannot be measured" if is_named else "is sent without an external identifier"
+                text = "the replacement of order %s %s, because it could not be read: %s"
+                logger.warning(text, order_id, fate, reason)
+        if not is_named:  # the new order does not inherit it
             identifier = None if original is None else original.external_identifier
             edit = attrs.evolve(edit, external_identifier=identifier)
             bodies = edit_bodies(operation, path, edit)
-        fills = len(fills_of(original))
-        return await amend.replace(self._context, operation, path, *bodies, policy, allow_warnings, fills)
+        if not name and edit.external_identifier:
+            placed = await context.journal.find(context.key_of(account_number, edit.external_identifier))
+            name = "" if placed is None else placed.label
+        try:
+            usage = await usage_of_replacement(context, account_number, path["id"], original, edit)
+        except OrderRefusedError as error:
+            change = OrderChange(outcome=ChangeOutcome.REFUSED, order=original, order_id=path["id"], error=error)
+        else:
+            journaled = JournaledChange(context, account_number, path["id"], bodies[0], label=name, usage=usage)
+            fills = len(fills_of(original))
+            change = await amend.replace(context, operation, path, *bodies, policy, allow_warnings, fills, journaled)
+        await self._count(change.outcome.value, change.error.code if change.error is not None else None)
+        return change
+
+    async def _counted(self, placing: Awaitable[Placement]) -> Placement:
+        """Return a placement, and count its outcome for observers and automatic halts."""
+        try:
+            placement = await placing
+        except OrderOutcomeUnknownError as unknown:
+            await self._count(Outcome.UNKNOWN.value, unknown.code)
+            raise
+        await self._count(placement.outcome.value, placement.error.code if placement.error is not None else None)
+        return placement
+
+    async def _count(self, outcome: str, code: str | None) -> None:
+        is_halted = outcome == Outcome.REFUSED and code == "halted"
+        self._context.report(OrderOutcome(outcome="halted" if is_halted else outcome, code=code or ""))
+        guard, rule = self._context.guard, None
+        if guard is None or is_halted:
+            return
+        if outcome == Outcome.UNKNOWN and code != IN_PROGRESS:  # another worker holds that one
+            rule = guard.halt_after_unknown
+        elif outcome == Outcome.REFUSED:
+            rule = guard.halt_after_refusals
+        if rule is not None:
+            count, seconds = rule
+            reason = f"automatic: {count} times {outcome} within {seconds:g} s"
+            trip = self._context.journal.trip
+            tripping = trip(outcome, new_identifier(), count=count, seconds=seconds, reason=reason)
+            if await quietly("count an outcome for automatic halts", tripping):
+                logger.error("new orders are halted: %s", reason)
 
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else checked_policy(reconcile)

@@ -23,6 +23,7 @@ __all__ = [
     "MAX_IDENTIFIER",
     "check_options",
     "checked_bytes",
+    "checked_label",
     "checked_policy",
     "edit_bodies",
     "named_complex_order",
@@ -40,6 +41,16 @@ def checked_policy(reconcile: ReconcilePolicy) -> ReconcilePolicy:
     if not isinstance(reconcile, ReconcilePolicy):
         raise ConfigurationError(f"reconcile must be a ReconcilePolicy, got {type(reconcile).__name__}")
     return reconcile
+
+
+def checked_label(label: str | None) -> str:
+    """Return a label, empty for None. Raise InvalidRequestError unless it is a name."""
+    if label is not None and not _is_identifier(label):
+        raise InvalidRequestError(
+            f"label must be a printable string of at most {MAX_IDENTIFIER} characters without surrounding whitespace, "
+            f"got {label!r}"
+        )
+    return label or ""
 
 
 def check_options(allow_warnings: object, resubmit: object = 0) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from decimal import Decimal
 from os import PathLike
 from typing import Protocol
 from weakref import WeakKeyDictionary
@@ -16,15 +17,20 @@ from .._arguments import check_flag, check_methods, check_timeout
 from ..config import Environment
 from ..errors import BrokerageError, ConfigurationError
 from ..journal.base import EntryKey, Journal
+from ..observers.records import Event
 from ..operation import Executor
 from .claims import ClaimKeeper
 from .doorbell import ORDER_EVENTS, Doorbell, Doorbells
+from .guard import OrderGuard
 
 __all__ = ["Context", "TradingClient", "context_of"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
-JOURNAL_METHODS = ("now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt")
+JOURNAL_METHODS = (
+    "now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt", "halt", "resume",
+    "halts", "trip",
+)  # fmt: skip
 
 _MEMORIES: WeakKeyDictionary[object, Journal] = WeakKeyDictionary()
 
@@ -48,7 +54,8 @@ class Context:
     """Everything that placing, changing and recovering orders needs: client, journal, claims and clock.
 
     ``service_now`` returns the time by the service's clock, or None while it is not known. ``doorbells`` is the source
-    of events that bring looks forward, None without push.
+    of events that bring looks forward, None without push. ``guard`` limits what is placed. ``multipliers`` keeps those
+    that it has read, by symbol. ``report`` passes an event on to the observers of the client.
     """
 
     executor: Executor
@@ -58,6 +65,9 @@ class Context:
     environment: str
     service_now: Callable[[], datetime | None]
     doorbells: Doorbells | None = None
+    guard: OrderGuard | None = None
+    multipliers: dict[str, Decimal] = attrs.field(factory=dict)
+    report: Callable[[Event], object] = lambda event: None
 
     def bell(self, account_number: str) -> Doorbell | None:
         """Return the doorbell of an account. None without push, and for an account that has no events."""
@@ -80,8 +90,17 @@ class Context:
         return EntryKey(self.origin, self.environment, account_number, external_identifier)
 
 
-def context_of(client: TradingClient, journal: Journal | None, lease: float, *, push: bool = False) -> Context:
+def context_of(
+    client: TradingClient,
+    journal: Journal | None,
+    lease: float,
+    *,
+    push: bool = False,
+    guard: OrderGuard | None = None,
+) -> Context:
     """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
+    if guard is not None and not isinstance(guard, OrderGuard):
+        raise ConfigurationError(f"guard must be an OrderGuard, got {type(guard).__name__}")
     doorbells = _doorbells_of(client) if check_flag("push", push) else None
     if journal is None:
         journal = _memory_of(client)
@@ -98,6 +117,8 @@ def context_of(client: TradingClient, journal: Journal | None, lease: float, *, 
         environment=client.environment.name,
         service_now=getattr(client.session, "service_now", lambda: None),
         doorbells=doorbells,
+        guard=guard,
+        report=getattr(client.session, "on_event", lambda event: None),
     )
 
 

@@ -58,6 +58,7 @@ __all__ = [
     "preflight_outcome",
     "replace_shown",
     "replacement_shown",
+    "search_bounds",
 ]
 
 UNPROCESSED = frozenset({401, 429})
@@ -217,6 +218,14 @@ def next_poll(policy: ReconcilePolicy, polls: Sequence[Poll]) -> float | SearchR
     # One poll falls on the visibility delay itself instead of somewhat later.
     delay = policy.visibility_delay
     return delay if last.at < delay < last.at + pause else last.at + pause
+
+
+def search_bounds(policy: ReconcilePolicy) -> tuple[float, float]:
+    """Return the seconds until a search ends that finds nothing: with readable lists, and without."""
+    polls = [Poll(at=0.0)] if policy.visibility_delay <= 0 else []
+    while not isinstance(at := next_poll(policy, polls), SearchResult):
+        polls.append(Poll(at=at))
+    return polls[-1].at, _end(policy) + MIN_POLL_TIMEOUT
 
 
 def poll_timeout(policy: ReconcilePolicy, at: float) -> float:

@@ -51,6 +51,11 @@ class AskedOrder(ABC):
 
     @cached_property
     @abstractmethod
+    def terms(self) -> NewOrder | NewComplexOrder | None:
+        """Its terms, None where the body cannot be decoded."""
+
+    @cached_property
+    @abstractmethod
     def components(self) -> Mapping[str, NewOrder | None]:
         """Its terms by external identifier, None where the body cannot be decoded."""
 
@@ -97,8 +102,12 @@ class _Single(AskedOrder):
     submit = ORDERS_SUBMIT
 
     @cached_property
+    def terms(self) -> NewOrder | None:
+        return terms_of(self.body, NewOrder)
+
+    @cached_property
     def components(self) -> Mapping[str, NewOrder | None]:
-        return {self.name: terms_of(self.body, NewOrder)}
+        return {self.name: self.terms}
 
     def shown_by(self, answer: PlacedOrderResponse) -> Order | None:
         return answer.order

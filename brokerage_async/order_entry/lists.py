@@ -163,6 +163,10 @@ class OrderLists:
                     return True
         return False
 
+    async def live(self, account_number: str) -> list[Order]:
+        """Return the orders of today, and older ones that work. Raise BrokerageError if they could not all be read."""
+        return [order async for orders in self._live(account_number) for order in orders]
+
     async def _live(self, account_number: str) -> AsyncGenerator[tuple[Order, ...], None]:
         pager = self._executor.paginate(ORDERS_LIST_LIVE.bind(account_number=account_number, per_page=PER_PAGE))
         check = _CompletenessCheck(ORDERS_LIST_LIVE)

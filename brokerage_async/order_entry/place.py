@@ -13,11 +13,13 @@ from contextlib import contextmanager
 import attrs
 
 from .._generated.models import PlacedOrderResponse
-from ..errors import BrokerageError, ConfigurationError, InvalidRequestError
+from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, OrderRefusedError
 from ..journal.base import EntryKey, EntryState, JournalEntry
+from ..journal.caps import Usage
 from .claims import Claim, Instant, finish, new_owner, quietly, result_of, settled
 from .context import Context
 from .decisions import ReconcilePolicy, preflight_outcome
+from .exposure import usage_of
 from .kinds import AskedOrder
 from .lists import Window
 from .preflight import rejection
@@ -25,7 +27,7 @@ from .results import Outcome, Placement, joined, placement_of, unknown_error
 from .search import IdentifierSearch
 from .submit import ABSENT, CONFLICT, Submission
 
-__all__ = ["PlaceOrder", "close", "describe"]
+__all__ = ["IN_PROGRESS", "PlaceOrder", "close", "describe"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -49,7 +51,11 @@ GONE = "this worker no longer holds the journal entry"
 
 
 class PlaceOrder:
-    """One call of `OrderEntry.place`: this order under this key, which the caller has ``named`` or not."""
+    """One call of `OrderEntry.place`: this order under this key, which the caller has ``named`` or not.
+
+    An ``exempt`` order is placed without the guard, and during a halt: it only closes positions. It has no
+    ``resubmits``.
+    """
 
     def __init__(
         self,
@@ -60,6 +66,8 @@ class PlaceOrder:
         resubmits: int,
         *,
         named: bool = True,
+        label: str = "",
+        exempt: bool = False,
     ) -> None:
         self._context = context
         self._key = key
@@ -68,6 +76,8 @@ class PlaceOrder:
         self._policy = policy
         self._resubmits = resubmits
         self._named = named
+        self._label = label
+        self._exempt = exempt
 
     async def run(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; `OrderEntry.place` documents its results and errors."""
@@ -75,18 +85,31 @@ class PlaceOrder:
         if known is not None:
             return await self._resume(known)
         with _describing(self._key, "was not sent"):
+            try:
+                usage = await self._usage()
+            except OrderRefusedError as refused:
+                return self._stopped(Outcome.REFUSED, refused, None)
             preview, stopped = await self._preflight(allow_warnings)
         if stopped is not None:  # unless another worker has sent this very order in the meantime
             known = await self._find()
             return stopped if known is None else await self._resume(known)
         claim = Claim(self._key, new_owner(), Instant(), self._context.lease)
-        entry, fresh = await self._journal(claim)
+        try:
+            entry, fresh = await self._journal(claim, usage)
+        except OrderRefusedError as refused:
+            return self._stopped(Outcome.REFUSED, refused, preview)
         if fresh:
             placement = await self._submit(entry, claim)
         else:
             placement = await self._resume(entry)
         warnings = (preview and preview.warnings) or ()
         return attrs.evolve(placement, preview=preview, warnings=(*warnings, *placement.warnings))
+
+    async def _usage(self) -> Usage | None:
+        """Measure the order for the guard. Raise OrderRefusedError if it alone passes a cap."""
+        if self._exempt:
+            return None
+        return await usage_of(self._context, self._key.account_number, self._key.external_identifier, self._asked.terms)
 
     async def _find(self) -> JournalEntry | None:
         """Return the entry of this order, unless these bytes may be sent.
@@ -120,12 +143,19 @@ class PlaceOrder:
             return preview, None
         return preview, self._stopped(stopped.outcome, stopped.error, preview)
 
-    async def _journal(self, claim: Claim) -> tuple[JournalEntry, bool]:
-        """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent."""
+    async def _journal(self, claim: Claim, usage: Usage | None) -> tuple[JournalEntry, bool]:
+        """Journal the order. A caller that is cancelled here leaves no open entry: nothing was sent.
+
+        Raises:
+            OrderRefusedError: a halt or a cap forbids it.
+        """
         journal = self._context.journal
 
         async def start() -> tuple[JournalEntry, bool]:
-            return await journal.open(claim.key, self._body, owner=claim.owner, lease=claim.lease)
+            return await journal.open(
+                claim.key, self._body, owner=claim.owner, lease=claim.lease, label=self._label, usage=usage,
+                exempt=self._exempt,
+            )  # fmt: skip
 
         opening = asyncio.ensure_future(start())
 
@@ -178,6 +208,8 @@ class PlaceOrder:
         """Answer for an order that the journal knows. Send it only if it is absent and may be sent again."""
         if not self._named:
             self._refuse("the identifier made for this order is that of an earlier one: identifiers must never repeat")
+        if entry.state is EntryState.PRUNED:
+            self._refuse("this external identifier belongs to an order that was pruned: take a new one")
         if entry.body != self._body:
             self._refuse("this external identifier belongs to another order in the journal: take a new one")
         if entry.state is EntryState.ABANDONED:

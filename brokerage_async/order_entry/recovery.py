@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime, timedelta
 
 import attrs
 
 from ..errors import BrokerageError
 from ..journal.base import EntryKey, EntryState, JournalEntry
+from .amend import find_replacement
 from .claims import Claim, Instant, finish, new_owner, quietly
 from .context import Context
-from .decisions import ReconcilePolicy, SearchResult
+from .decisions import ReconcilePolicy, SearchResult, search_bounds
 from .kinds import PlacedOrder
 from .lists import Sighting, Window
 from .place import close
-from .results import Outcome, Placement, joined, placement_of
+from .results import ChangeOutcome, Outcome, Placement, joined, placement_of
 from .search import IdentifierSearch, poll_until
 from .submit import CODES, UNDETERMINED, finding
 
@@ -33,7 +34,9 @@ OTHER_ORIGIN = "other_origin"
 """Code of an entry that was journaled for another address."""
 
 
-async def recover(context: Context, policy: ReconcilePolicy) -> list[Placement]:
+async def recover(
+    context: Context, policy: ReconcilePolicy, report: Callable[[str], object] | None = None
+) -> list[Placement]:
     """Search for every order that is open now. Return those that this worker handled, oldest first.
 
     An error or cancellation that ends it early carries them as its attribute ``placements``: they are recorded, and no
@@ -41,19 +44,33 @@ async def recover(context: Context, policy: ReconcilePolicy) -> list[Placement]:
     """
     placements = list[Placement]()
     try:
-        await _recover(context, policy, placements)
+        await _recover(context, policy, placements, report)
     except BaseException as gone:
         gone.placements = _in_order(placements)  # type: ignore[attr-defined]
         raise
     return _in_order(placements)
 
 
-async def _recover(context: Context, policy: ReconcilePolicy, placements: list[Placement]) -> None:
-    """Handle the open entries.
+async def _recover(
+    context: Context,
+    policy: ReconcilePolicy,
+    placements: list[Placement],
+    report: Callable[[str], object] | None,
+) -> None:
+    """Handle the open entries, and ``report`` what is waited for.
 
     Entries that another worker holds are waited for until it has handled them, or until its claim ends. The entries
     themselves show which ones are left, not the clock, which may be set back.
     """
+    said = set[str]()
+
+    def say(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            logger.info("recover: %s", text)
+            if report is not None:
+                report(text)
+
     left = {entry.key: entry for entry in await _open_entries(context)}
     placements += _of_other_origins(context, left)
     while left:
@@ -64,7 +81,15 @@ async def _recover(context: Context, policy: ReconcilePolicy, placements: list[P
         now = await context.journal.now()
         ends = {key: now_open[key].claimed_until or now for key in left}
         free, handled = [key for key in left if ends[key] <= now], len(placements)
+        for key in left.keys() - set(free):
+            until = f"until {ends[key]:%H:%M:%S} UTC, when its claim ends"
+            say(f"waits for order {key.external_identifier}, which {now_open[key].owner} holds, {until}")
         if free:
+            at_best, at_worst = (now + timedelta(seconds=seconds) for seconds in search_bounds(policy))
+            accounts = ", ".join(sorted({key.account_number for key in free}))
+            number = "1 order" if len(free) == 1 else f"{len(free)} orders"
+            until = f"until {at_best:%H:%M:%S} UTC, or {at_worst:%H:%M:%S} if the lists cannot be read"
+            say(f"searches for {number} of account {accounts} until found, at most {until}")
             await _Sweep(context, policy, placements).run(left, free, now)
         if left and len(placements) == handled:
             wait = min(ends[key] for key in left) - now
@@ -157,6 +182,24 @@ class _Sweep:
             self._drop(key)
 
     async def _recover_account(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
+        replacements = [wanted.pop(name) for name, entry in tuple(wanted.items()) if entry.replaces]
+        searches = [self._recover_replacement(entry) for entry in replacements]
+        searches += [self._recover_orders(account, wanted, now)] if wanted else []
+        for error in await _gather(searches):
+            if error is not None:
+                raise error
+
+    async def _recover_replacement(self, entry: JournalEntry) -> None:
+        change = await find_replacement(self._context, entry, self._policy)
+        is_known, is_applied = change.outcome is not ChangeOutcome.UNKNOWN, change.outcome is ChangeOutcome.APPLIED
+        outcome = Outcome.PLACED if is_applied else Outcome.REFUSED if is_known else Outcome.UNKNOWN
+        note = f"replacement of order {entry.replaces}: {change.outcome}, found by recover()"
+        known = {} if is_known else {"code": UNDETERMINED}
+        placement = placement_of(entry, outcome, note=note, error=change.error, **known)
+        shown = {"order": change.order, "order_id": change.order_id} if is_applied else {"order": change.order}
+        await self._close(attrs.evolve(placement, **shown))
+
+    async def _recover_orders(self, account: str, wanted: dict[str, JournalEntry], now: datetime) -> None:
         windows = [Window.since(entry.opened_at, now) for entry in wanted.values()]
         widest = min(windows, key=lambda window: window.opened_at)
         search = IdentifierSearch(self._context, account, widest, wanted)

@@ -10,11 +10,20 @@ import attrs
 
 from .._generated.models import ComplexOrder, Fill, Order, PlacedOrderResponse, PreflightCode, PreflightMessage
 from ..errors import BrokerageError, OrderNotSentError, OrderOutcomeUnknownError, OrderRefusedError
-from ..journal.base import JournalEntry
+from ..journal.base import Halt, JournalEntry
 from .kinds import asked_in, submit_of
 from .matching import fills_of
 
-__all__ = ["ChangeOutcome", "OrderChange", "Outcome", "Placement", "joined", "placement_of", "unknown_error"]
+__all__ = [
+    "ChangeOutcome",
+    "JournalStatus",
+    "OrderChange",
+    "Outcome",
+    "Placement",
+    "joined",
+    "placement_of",
+    "unknown_error",
+]
 
 EFFECT_CHANGED = "position_effect_changed"
 """Code of the warning that a leg opens where it was sent to close, or closes where it was sent to open."""
@@ -28,7 +37,7 @@ class Outcome(enum.StrEnum):
     PLACED = "placed"
     """The service has it (its status may still be `Rejected`)."""
     REFUSED = "refused"
-    """The service itself said no, to the dry-run or to the order: no such order exists."""
+    """The service itself said no, to the dry-run or to the order, or a halt or the guard did: no such order exists."""
     NOT_SENT = "not_sent"
     """It never reached the service, or was rejected before processing (429, 401): no such order exists, and it may be
     placed again."""
@@ -142,6 +151,20 @@ class OrderChange:
     def fills(self) -> tuple[Fill, ...]:
         """The fills of the order, or of all components, as last seen. An order that was cancelled may have some."""
         return fills_of(self.order or self.complex_order)
+
+
+@attrs.frozen(kw_only=True)
+class JournalStatus:
+    """State of a journal: the halts in effect, the open entries of the environment, and the time by its clock."""
+
+    halts: tuple[Halt, ...]
+    open: tuple[JournalEntry, ...]
+    now: datetime
+
+    @property
+    def oldest(self) -> float:
+        """Age of the oldest open entry in seconds, 0 without any."""
+        return max(((self.now - entry.opened_at).total_seconds() for entry in self.open), default=0.0)
 
 
 def placement_of(

@@ -69,6 +69,9 @@ async def _timed(
         return False, Sighting(orders={}, complete=False, error=error)
 
 
+UNSETTLED = (EntryState.OPEN, EntryState.ABANDONED)
+
+
 class IdentifierSearch:
     """Search for journaled orders by their external identifiers.
 
@@ -187,7 +190,7 @@ class IdentifierSearch:
                 for each in entries
                 if each.key != own.key
                 and each.key.account_number == self._account_number
-                and (each.order_id in fitting or each.state in (EntryState.OPEN, EntryState.ABANDONED))
+                and (each.order_id in fitting or (each.state in UNSETTLED and not each.replaces))
                 and asked_in(each).is_complex is asked.is_complex
             ]
             owned, wholes = {each.order_id for each in others}, dict[str, PlacedOrder]()

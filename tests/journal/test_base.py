@@ -29,7 +29,7 @@ def test_entries_keys_and_states_are_plain_values() -> None:
     for value, name in ((ENTRY, "state"), (KEY, "environment")):
         with pytest.raises(attrs.exceptions.FrozenInstanceError):
             setattr(value, name, "other")
-    assert [str(state) for state in EntryState] == ["open", "placed", "refused", "not_sent", "abandoned"]
+    assert [str(state) for state in EntryState] == ["open", "placed", "refused", "not_sent", "abandoned", "pruned"]
     error = JournalError("disk full")
     assert isinstance(error, BrokerageError)
     assert (error.code, str(error)) == ("journal_unavailable", "disk full")

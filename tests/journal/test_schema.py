@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from brokerage_async.journal import EntryKey, EntryState, JournalError, PostgresJournal
-from brokerage_async.journal.sql import COLUMNS, VERSION, is_created
+from brokerage_async.journal.sql import ADDED, COLUMNS, VERSION, is_created
 from tests.journal_servers import Durable
 
 VERSION_1 = """
@@ -147,10 +147,13 @@ async def test_a_table_that_is_up_to_date_needs_no_right_to_create(server: str, 
         "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
         f"CREATE ROLE worker_{table} LOGIN",
         f"GRANT SELECT, INSERT, UPDATE ON {table} TO worker_{table}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table}_halt, {table}_trip TO worker_{table}",
     )
     async with PostgresJournal(server.replace("user=journal", f"user=worker_{table}"), table=table) as journal:
         assert (await journal.open(NEW, b"", owner="a", lease=30))[1]
         assert await journal.close(NEW, owner="a", state=EntryState.PLACED)
+        assert await journal.halt("no more") == []
+        assert await journal.resume()
 
 
 def test_columns_decide_where_no_version_is_recorded() -> None:
@@ -158,7 +161,8 @@ def test_columns_decide_where_no_version_is_recorded() -> None:
     assert is_created("j", "t", None, current)
     assert not is_created("j", "t", None, [])
     refused = {
-        "j has schema version 1": (None, [name for name in current if name not in ("origin", "closed_by")]),
+        "j has schema version 2": (2, [name for name in current if name not in ADDED[2]]),
+        "j has schema version 1": (None, [name for name in current if name not in ADDED[2] | ADDED[1]]),
         "j cannot be used": (VERSION, ["a"]),
         "upgrade": (VERSION + 1, current),
     }

@@ -14,7 +14,12 @@ from brokerage_async.journal.sql import SqlJournal, creation, text_of
 
 ORIGIN = "https://api.example.com"
 KEY = EntryKey(ORIGIN, "sandbox", "A1", "one")
-STATEMENTS = ("NOW", "OPEN", "FIND", "ENTRIES", "CLAIM", "RENEW", "RELEASE", "CLOSE", "ABANDON", "ADOPT")
+STATEMENTS = (
+    "NOW", "OPEN", "FIND", "ENTRIES", "CLAIM", "RENEW", "ATTEMPT", "RELEASE", "CLOSE", "ABANDON", "ADOPT", "HALT",
+    "RESUME", "HALTS", "HALTED", "COUNT_OUTCOME", "TRIP", "FORGET_OUTCOMES", "PRUNE", "USED",
+)  # fmt: skip
+TIMELESS = {"FIND", "ENTRIES", "RESUME", "HALTS", "HALTED", "FORGET_OUTCOMES", "PRUNE"}
+STATES = {"open", "not_sent", "abandoned", "refused", "pruned", ""}
 
 
 class InMemory(SqlJournal):
@@ -28,7 +33,7 @@ class InMemory(SqlJournal):
             self.connection.execute(statement)
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         self.ran.append(statement)
         text = text_of(statement, table="t", now=":now")
@@ -43,12 +48,12 @@ def test_nothing_is_left_to_fill_in_but_values(name: str) -> None:
     text = text_of(getattr(journal_sql, name), table="orders", now="clock()")
     assert "{" not in text
     assert "}" not in text
-    assert "clock()" in text or name in {"FIND", "ENTRIES"}
+    assert "clock()" in text or name in TIMELESS
 
 
 def test_no_value_is_ever_part_of_a_statement() -> None:
     for name in STATEMENTS:
-        assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= {"open", "not_sent", "abandoned", ""}
+        assert set(re.findall(r"'([^']*)'", getattr(journal_sql, name))) <= STATES
 
 
 async def test_an_entry_written_twice_by_its_owner_is_new_both_times() -> None:
@@ -63,7 +68,7 @@ class Adopting(InMemory):
     """A journal whose entry another worker adopts between two statements."""
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         if statement == journal_sql.FIND:
             self.connection.execute("UPDATE t SET origin = 'https://elsewhere.example'")
@@ -73,7 +78,7 @@ class Adopting(InMemory):
 async def test_entry_that_is_adopted_while_its_order_is_opened_again_is_an_error_of_the_journal() -> None:
     async with Adopting() as journal:
         await journal.open(KEY, b"x", owner="a", lease=30)
-        with pytest.raises(JournalError, match="was adopted by another address just now"):
+        with pytest.raises(JournalError, match="was adopted by another address, or what forbade it"):
             await journal.open(KEY, b"x", owner="b", lease=30)
 
 

@@ -7,11 +7,20 @@ from typing import Any
 
 import attrs
 import pytest
+import yaml
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from brokerage_async.errors import NotFoundError
-from brokerage_async.observers import FeedLag, FillSeen, OpenTelemetryMetrics, PollStarted, TokenRequest
+from brokerage_async.observers import (
+    FeedLag,
+    FillSeen,
+    OpenEntries,
+    OpenTelemetryMetrics,
+    OrderOutcome,
+    PollStarted,
+    TokenRequest,
+)
 from brokerage_async.simulator import Simulator
 from tests.documents import ROOT
 
@@ -78,19 +87,32 @@ def test_events_become_points() -> None:
     metrics.on_event(TokenRequest(outcome="refused", elapsed=0.5))
     metrics.on_event(PollStarted(watcher="orders", lateness=0.25))
     metrics.on_event(FeedLag(feed="orders", group="desk", lag=0.125))
+    metrics.on_event(OrderOutcome(outcome="refused", code="guard_refused"))
+    metrics.on_event(OpenEntries(count=2, oldest=52.5))
     metrics.on_event(FillSeen(source="orders", delay=1.5))
     points = collected.points()
-    assert points["brokerage.fill.delay"] == [({"source": "orders"}, 1)]
     assert points["brokerage.token.requests"] == [({"outcome": "refused"}, 1)]
     assert points["brokerage.poll.lateness"] == [({"watcher": "orders"}, 1)]
+    assert points["brokerage.orders"] == [({"outcome": "refused", "code": "guard_refused"}, 1)]
+    assert points["brokerage.orders.open"] == [({}, 2)]
+    assert points["brokerage.orders.oldest"] == [({}, 52.5)]
+    assert points["brokerage.fill.delay"] == [({"source": "orders"}, 1)]
     assert points["brokerage.feed.lag"] == [({"feed": "orders", "group": "desk"}, 1)]
 
 
-def test_dashboard_asks_for_metrics_that_exist() -> None:
-    """Prometheus writes dots as underscores, and appends the unit and ``_total``."""
-    dashboard = (ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8")
-    asked = set(re.findall(r"brokerage_\w+?(?=_total|_seconds_bucket)", dashboard))
+def asked_in(name: str) -> set[str]:
+    """Return the metrics that a file asks for. Prometheus appends the unit, and ``_total`` or ``_bucket``."""
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    return {re.sub("(_total|_seconds_bucket|_seconds)$", "", each) for each in re.findall(r"brokerage_\w+", text)}
+
+
+def test_dashboard_and_alarms_ask_for_metrics_that_exist() -> None:
     source = (ROOT / "brokerage_async" / "observers" / "records.py").read_text("utf-8")
-    assert asked == {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
-    panels = json.loads(dashboard)["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels) == 8
+    made = {name.replace(".", "_") for name in re.findall(r'"(brokerage\.[\w.]+)"', source)}
+    assert asked_in("fleet-dashboard.json") - {"brokerage_async"} == made
+    panels = json.loads((ROOT / "docs" / "fleet-dashboard.json").read_text("utf-8"))["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels) == 10
+    assert asked_in("alarms.yml") - {"brokerage_async"} <= made
+    [group] = yaml.safe_load((ROOT / "docs" / "alarms.yml").read_text("utf-8"))["groups"]
+    for rule in group["rules"]:
+        assert {"alert", "expr", "labels", "annotations"} == set(rule), rule

@@ -19,10 +19,12 @@ from brokerage_async._generated.operations import ORDERS_REPLACE
 from brokerage_async.errors import InvalidRequestError, ResponseLostError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry
-from brokerage_async.order_entry.amend import cancel, cancel_complex, edit_pairs, replace
+from brokerage_async.order_entry.amend import cancel, cancel_complex, edit_pairs
+from brokerage_async.order_entry.amend import replace as replace_journaled
 from brokerage_async.order_entry.context import Context
 from brokerage_async.order_entry.decisions import ReconcilePolicy
-from brokerage_async.order_entry.results import ChangeOutcome
+from brokerage_async.order_entry.journaled_change import JournaledChange
+from brokerage_async.order_entry.results import ChangeOutcome, OrderChange
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from tests.fake_transport import LOST, NOT_SENT, FakeTransport, fail, ok
@@ -50,6 +52,12 @@ def listed(*orders: dict[str, Any]) -> Response:
 
 def context_of(client: Client) -> Context:
     return OrderEntry(client, MemoryJournal())._context
+
+
+async def replace(context: Context, policy: ReconcilePolicy, *, allow_warnings: Any) -> OrderChange:
+    """Replace an order that had no fills, over a journal that takes the entry."""
+    journaled = JournaledChange(context, "A1", "1", BODY, label="", usage=None)
+    return await replace_journaled(context, ORDERS_REPLACE, PATH, BODY, BODY, policy, allow_warnings, 0, journaled)
 
 
 class Desk:
@@ -186,7 +194,7 @@ PREVIEW = ok({"order": order("Received")})
 class TestReplace:
     @staticmethod
     async def made(desk: Desk, **options: Any) -> Any:
-        return await desk.change(replace, ORDERS_REPLACE, PATH, BODY, BODY, **({"allow_warnings": False} | options))
+        return await desk.change(replace, **({"allow_warnings": False} | options))
 
     async def test_the_very_bytes_are_checked_and_sent_once(self) -> None:
         desk = Desk(orders__edit_dry_run=PREVIEW, orders__replace=ok(order("Live", 2, replaces_order_id=1)))

@@ -197,9 +197,9 @@ class Watchful(MemoryJournal):
         self.sent_before: list[int] = []
         self.sent: Any = None
 
-    async def open(self, key: EntryKey, body: bytes, *, owner: str, lease: float) -> tuple[JournalEntry, bool]:
+    async def open(self, *names: Any, **values: Any) -> tuple[JournalEntry, bool]:
         self.sent_before.append(len(self.sent["orders.submit"]))
-        return await super().open(key, body, owner=owner, lease=lease)
+        return await super().open(*names, **values)
 
 
 async def test_the_journal_is_written_before_the_first_byte_leaves(here: Floor) -> None:

@@ -175,7 +175,7 @@ def canonical(value: Any, owners: dict[str, str]) -> Any:
     if isinstance(value, JournalEntry):
         owner = owners.get(value.owner, value.owner) if value.owner is not None else None
         return (
-            value.key,
+            value.replaces or value.key,
             value.state,
             value.attempts,
             value.order_id,

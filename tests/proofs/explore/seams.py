@@ -96,10 +96,11 @@ class Database(SqlJournal):
             Database._connection = sqlite3.connect(":memory:", isolation_level=None)
             for statement in creation(table="entries", binary="BLOB", seconds="REAL"):
                 Database._connection.execute(statement)
-        Database._connection.execute("DELETE FROM entries")
+        for table in ("entries", "entries_halt", "entries_trip"):
+            Database._connection.execute(f"DELETE FROM {table}")
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         text = self._texts.get(statement)
         if text is None:
@@ -118,7 +119,7 @@ class FileDatabase(SqlJournal):
         self._clock = clock
 
     async def _run(
-        self, statement: str, values: Mapping[str, object], *, renewal: bool = False
+        self, statement: str, values: Mapping[str, object], *, renewal: bool = False, alone: bool = False
     ) -> Sequence[Sequence[Any]]:
         try:
             connection = sqlite3.connect(f"file:{self._path}?mode=rw", uri=True)
