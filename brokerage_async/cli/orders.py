@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import halts
 from .console import confirm, echo_json, say, show, width
+from .journals import JournalAt, open_journal
 from .options import Target, Yes, add, day
 from .order_tables import (
     change_json,
@@ -30,22 +30,15 @@ from .service import Service, connect
 from .tables import raw
 
 if TYPE_CHECKING:
-    from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
     from ..models import NewOrder, Order, OrderEdit, PlacedOrderResponse
     from ..order_entry import OrderChange, OrderEntry, Placement
 
-__all__ = ["group", "open_journal"]
+__all__ = ["group"]
 
 HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 
 
-JournalAt = Annotated[
-    str | None,
-    typer.Option(
-        "--journal", help="file, or postgresql:// address, that orders are journaled in [env var: BROKERAGE_JOURNAL]"
-    ),
-]
 Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
@@ -122,6 +115,7 @@ async def replace(
         str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")
     ] = None,
     allow_warnings: AllowWarnings = False,
+    journal: JournalAt = None,
     yes: Yes = False,
     *,
     target: Target,
@@ -130,7 +124,7 @@ async def replace(
 
     Terms that are not given stay as they are.
     """
-    async with trading(target) as desk:
+    async with trading(target, journal) as desk:
         working = await find_order(desk, order_id)
         edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
         if not yes:
@@ -181,7 +175,7 @@ async def list_orders(
 async def recover(journal: JournalAt = None, *, target: Target) -> None:
     """Find the outcomes of orders that are still open in the journal. Nothing is sent again."""
     async with trading(target, journal, default_account="") as desk:
-        placements = await desk.entry.recover()
+        placements = await desk.entry.recover(report=lambda text: say(text, err=True))
     if target.as_json:
         echo_json([placement_json(placement) for placement in placements])
     elif placements:
@@ -193,7 +187,7 @@ async def recover(journal: JournalAt = None, *, target: Target) -> None:
 
 
 group: typer.Typer = typer.Typer(
-    no_args_is_help=True, help="Check, place, replace, cancel and list orders; recover after a crash."
+    no_args_is_help=True, help="Check, place, replace, cancel and list orders; recover after a crash; halt."
 )
 add(group, dry_run, "dry-run")
 add(group, place, short_help="Place an order at most once, after asking.")
@@ -202,6 +196,9 @@ add(group, replace, short_help="Change the terms of a working order, after askin
 add(group, cancel, short_help="Ask for the cancellation of an order.")
 add(group, list_orders, "list", short_help="List the orders of an account, newest first.")
 add(group, recover, short_help="Find the outcomes of unfinished orders.")
+add(group, halts.halt, short_help="Stop every new order, in all processes.")
+add(group, halts.resume, short_help="Lift a halt.")
+add(group, halts.status, short_help="Show the halts and the open entries of a journal.")
 
 
 @dataclass(frozen=True)
@@ -221,33 +218,18 @@ class Desk:
 async def trading(
     target: Target, journal: str | None = None, *, default_account: str | None = None
 ) -> AsyncIterator[Desk]:
-    """Connect to the service, with an account and a journal."""
+    """Connect to the service, with an account and a journal. A simulator has one in memory unless it is named."""
+    from ..journal import MemoryJournal
     from ..order_entry import OrderEntry
 
     async with connect(simulated=target.simulated) as service:
         account = target.account or default_account
         account = service.account(account) if account is None else account
-        opened = open_journal(journal, simulated=target.simulated)
+        opened = MemoryJournal() if journal is None and target.simulated else open_journal(journal)
         try:
             yield Desk(service, account, OrderEntry(service.client, opened))
         finally:
             await opened.aclose()
-
-
-def open_journal(given: str | None, *, simulated: bool) -> SqliteJournal | PostgresJournal | MemoryJournal:
-    """Return the journal that was named. By default a file of this user, or memory for a simulator."""
-    from ..journal import MemoryJournal, PostgresJournal, SqliteJournal
-
-    if given is None and simulated:
-        return MemoryJournal()
-    place = given or os.environ.get("BROKERAGE_JOURNAL")
-    if place and place.startswith(("postgres://", "postgresql://")):
-        return PostgresJournal(place)
-    if place:
-        return SqliteJournal(place)
-    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "brokerage-async"
-    folder.mkdir(parents=True, exist_ok=True)
-    return SqliteJournal(folder / "orders.journal")
 
 
 def read_priced(words: Words, sending: Sending, value: str | None = None) -> NewOrder:

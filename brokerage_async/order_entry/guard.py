@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -30,25 +30,34 @@ QUANTUM = 10**6
 CLOSING = ("Buy to Close", "Sell to Close")
 
 
-def _cap(amount: Amount | None, field: attrs.Attribute[Any]) -> Decimal | None:
-    if amount is None:
-        return None
+def _amount(amount: Amount | None) -> Decimal | None:
+    """Return an amount as a Decimal. Leave an invalid one to its validator, which knows its name."""
+    try:
+        return None if amount is None else exact("amount", amount)
+    except InvalidRequestError:
+        return cast("Decimal", amount)
+
+
+def _names(names: Collection[str] | None) -> frozenset[str] | None:
+    """Return names as a set. Leave invalid ones to their validator."""
+    if names is None or isinstance(names, str) or not isinstance(names, Collection):
+        return cast("frozenset[str] | None", names)
+    return frozenset(names)
+
+
+def _check_amount(guard: object, field: attrs.Attribute[Any], value: Any) -> None:
     name = f"OrderGuard.{field.name}"
     try:
-        cap = exact(name, amount)
+        is_valid = value is None or exact(name, value) >= 0
     except InvalidRequestError as error:
         raise ConfigurationError(str(error)) from None
-    if cap < 0:
-        raise ConfigurationError(f"{name} must be at least 0, got {amount}")
-    return cap
+    if not is_valid:
+        raise ConfigurationError(f"{name} must be at least 0, got {value}")
 
 
-def _names(names: Collection[str] | None, field: attrs.Attribute[Any]) -> frozenset[str] | None:
-    if names is None:
-        return None
-    if isinstance(names, str) or not all(isinstance(name, str) and name for name in names):
-        raise ConfigurationError(f"OrderGuard.{field.name} must be a collection of names, got {names!r}")
-    return frozenset(str(name) for name in names)
+def _check_names(guard: object, field: attrs.Attribute[Any], value: Any) -> None:
+    if value is not None and not (isinstance(value, frozenset) and all(isinstance(each, str) for each in value)):
+        raise ConfigurationError(f"OrderGuard.{field.name} must be a collection of names, got {value!r}")
 
 
 def _check_number(guard: object, field: attrs.Attribute[Any], value: object) -> None:
@@ -64,9 +73,6 @@ def _check_rule(guard: object, field: attrs.Attribute[Any], value: object) -> No
         raise ConfigurationError(f"{name} must be a number of outcomes and seconds, such as (3, 60.0), got {value!r}")
     check_count(name, value[0])
     check_seconds(name, value[1])
-
-
-CAP, NAMES = attrs.Converter(_cap, takes_field=True), attrs.Converter(_names, takes_field=True)
 
 
 @attrs.frozen(kw_only=True)
@@ -95,15 +101,15 @@ class OrderGuard:
         ConfigurationError: a value is invalid.
     """
 
-    max_order_value: Decimal | None = attrs.field(default=None, converter=CAP)
-    max_order_quantity: Decimal | None = attrs.field(default=None, converter=CAP)
-    max_value_per_minute: Decimal | None = attrs.field(default=None, converter=CAP)
-    max_value_per_day: Decimal | None = attrs.field(default=None, converter=CAP)
+    max_order_value: Decimal | None = attrs.field(default=None, converter=_amount, validator=_check_amount)
+    max_order_quantity: Decimal | None = attrs.field(default=None, converter=_amount, validator=_check_amount)
+    max_value_per_minute: Decimal | None = attrs.field(default=None, converter=_amount, validator=_check_amount)
+    max_value_per_day: Decimal | None = attrs.field(default=None, converter=_amount, validator=_check_amount)
     max_orders_per_minute: int | None = attrs.field(default=None, validator=_check_number)
     max_orders_per_day: int | None = attrs.field(default=None, validator=_check_number)
-    max_net_quantity: Decimal | None = attrs.field(default=None, converter=CAP)
-    symbols: frozenset[str] | None = attrs.field(default=None, converter=NAMES)
-    instrument_types: frozenset[str] | None = attrs.field(default=None, converter=NAMES)
+    max_net_quantity: Decimal | None = attrs.field(default=None, converter=_amount, validator=_check_amount)
+    symbols: frozenset[str] | None = attrs.field(default=None, converter=_names, validator=_check_names)
+    instrument_types: frozenset[str] | None = attrs.field(default=None, converter=_names, validator=_check_names)
     halt_after_unknown: tuple[int, float] | None = attrs.field(default=None, validator=_check_rule)
     halt_after_refusals: tuple[int, float] | None = attrs.field(default=None, validator=_check_rule)
 

@@ -194,8 +194,8 @@ class _Sweep:
         is_known, is_applied = change.outcome is not ChangeOutcome.UNKNOWN, change.outcome is ChangeOutcome.APPLIED
         outcome = Outcome.PLACED if is_applied else Outcome.REFUSED if is_known else Outcome.UNKNOWN
         note = f"replacement of order {entry.replaces}: {change.outcome}, found by recover()"
-        known = {} if is_known else {"code": UNDETERMINED}
-        placement = placement_of(entry, outcome, note=note, error=change.error, **known)
+        code = None if is_known else UNDETERMINED
+        placement = placement_of(entry, outcome, code=code, note=note, error=change.error)
         shown = {"order": change.order, "order_id": change.order_id} if is_applied else {"order": change.order}
         await self._close(attrs.evolve(placement, **shown))
 

@@ -17,7 +17,7 @@ from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
 def test_complete_returns_what_the_last_word_may_become() -> None:
     table: dict[tuple[str, ...], list[str]] = {
         ("or",): ["orders"],
-        ("orders", "re"): ["replace", "recover"],
+        ("orders", "re"): ["replace", "recover", "resume"],
         ("orders", "place", "--ex"): ["--external-identifier"],
         ("orders", "place", "buy-to-open", "--lim"): ["--limit"],
         ("--verbose", "watch", "m"): ["market"],

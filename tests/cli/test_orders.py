@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
-from brokerage_async.cli.orders import open_journal
-from brokerage_async.journal import EntryKey, MemoryJournal, SqliteJournal
+from brokerage_async.cli.journals import open_journal
+from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
@@ -260,6 +260,53 @@ def test_recover_reports_every_open_order(service: Simulator) -> None:
     assert found[0]["body"] == {"external-identifier": "lost"}
 
 
+def test_recover_says_what_it_waits_for_and_until_when(service: Simulator) -> None:
+    async def leave_open() -> None:
+        async with SqliteJournal(os.environ["BROKERAGE_JOURNAL"]) as journal:
+            key = EntryKey(service.environment.origin, "sandbox", service.account_numbers[0], "lost")
+            await journal.open(key, b'{"external-identifier":"lost"}', owner="host:1:dead", lease=0.3)
+
+    asyncio.run(leave_open())
+    service.faults.add("GET", r"/orders(/live)?($|\?)", "status(403)", times=None)
+    said = orders("recover").stderr
+    assert "waits for order lost, which host:1:dead holds, until " in said
+    assert "searches for 1 order of account" in said
+    assert "if the lists cannot be read" in said
+
+
+def test_halt_stops_orders_until_resume_and_status_shows_it(service: Simulator) -> None:
+    assert orders("status").output == "orders are not halted\nno order is open\n"
+    assert "all orders (model drifts)" in orders("halt", "model drifts").output
+    refused = orders("place", *BUY, "--yes")
+    assert refused.exit_code == 1
+    assert "model drifts" in refused.output
+    assert placed(service) == 0
+    assert orders("halt", "one only", "--account", "A1", "--label", "dip").exit_code == 0
+    halts = json.loads(orders("status", "--json").stdout)["halts"]
+    shown = [(each["account-number"], each["label"], each["reason"]) for each in halts]
+    assert shown == [(None, None, "model drifts"), ("A1", "dip", "one only")]
+    result = orders("resume", "--label", "dip")
+    assert (result.exit_code, "no halt of this account and label" in result.stderr) == (1, True)
+    assert "account A1 and label dip" in orders("resume").output
+    assert orders("place", *BUY, "--yes").exit_code == 0
+
+
+def test_halt_shows_the_attempts_recorded_before_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither a service nor credentials are needed."""
+
+    async def leave_open() -> None:
+        async with SqliteJournal(tmp_path / "j") as journal:
+            for name, old in (("lost", ""), ("changed", "77")):
+                key = EntryKey("http://a.example", "sandbox", "A1", name)
+                await journal.open(key, b"{}", owner="dead", lease=1, replaces=old)
+
+    asyncio.run(leave_open())
+    monkeypatch.setenv("BROKERAGE_JOURNAL", str(tmp_path / "j"))
+    said = orders("halt", "stop").output
+    assert "order lost of account A1, attempt 1" in said
+    assert "replacement of order 77 of account A1, attempt 1" in said
+
+
 def test_recover_nothing_open_says_so(service: Simulator) -> None:
     result = orders("recover")
     assert (result.exit_code, "No order is open." in result.output) == (0, True)
@@ -351,11 +398,10 @@ def test_open_journal_folder_that_cannot_be_made_is_one_message(
     assert result.stderr.startswith("NotADirectoryError: ")
 
 
-def test_open_journal_is_a_file_unless_simulated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert isinstance(open_journal(None, simulated=True), MemoryJournal)
-    assert isinstance(open_journal(str(tmp_path / "j"), simulated=False), SqliteJournal)
+def test_open_journal_is_a_file_of_the_user_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert isinstance(open_journal(str(tmp_path / "j")), SqliteJournal)
     monkeypatch.setenv("BROKERAGE_BASE_URL", "http://localhost")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    default = open_journal(None, simulated=False)
+    default = open_journal(None)
     assert isinstance(default, SqliteJournal)
     assert default.path == tmp_path / "brokerage-async" / "orders.journal"
