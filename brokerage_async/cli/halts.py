@@ -84,16 +84,14 @@ def show_state(halts: list[Halt], entries: list[JournalEntry] | None, *, as_json
     for each in halts:
         scope = [f"account {each.account_number}"] if each.account_number else []
         scope += [f"label {each.label}"] if each.label else []
-        say(
-            f"halted since {moment(each.halted_at)}: {' and '.join(scope) or 'all orders'} ({each.reason})", style="red"
-        )
+        what = " and ".join(scope) or "all orders"
+        say(f"halted since {moment(each.halted_at)}: {what} ({each.reason})", style="red")
     if not halts:
         say("orders are not halted")
     for entry in entries or ():
+        since, account = moment(entry.opened_at), entry.key.account_number
         what = f"replacement of order {entry.replaces}" if entry.replaces else f"order {entry.key.external_identifier}"
-        say(
-            f"open since {moment(entry.opened_at)}: {what} of account {entry.key.account_number}, attempt {entry.attempts}"
-        )
+        say(f"open since {since}: {what} of account {account}, attempt {entry.attempts}")
     if entries == []:
         say("no order is open")
 

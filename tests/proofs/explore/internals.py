@@ -7,11 +7,22 @@ from unittest.mock import patch
 import attrs
 
 from brokerage_async import client
-from brokerage_async.errors import APIError, AuthenticationError, ServerError
+from brokerage_async.errors import APIError, AuthenticationError, OrderRefusedError, ServerError
 from brokerage_async.http import call
 from brokerage_async.journal import sql
 from brokerage_async.operation import Effect
-from brokerage_async.order_entry import amend, decisions, kinds, lists, matching, place, recovery, search, submit
+from brokerage_async.order_entry import (
+    amend,
+    decisions,
+    journaled_change,
+    kinds,
+    lists,
+    matching,
+    place,
+    recovery,
+    search,
+    submit,
+)
 from brokerage_async.order_entry.claims import Claim, Instant
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.protocol import retry
@@ -34,6 +45,8 @@ __all__ = [
     "close_with_waiting",
     "hasty",
     "is_past_as_datetime",
+    "journal_after_reading",
+    "journaled_change",
     "kinds",
     "lists",
     "matching",
@@ -83,6 +96,20 @@ def outcome_by_code(error: Any) -> retry.Outcome:
 def age_by_loop(self: Instant) -> float:
     """Measure by the event loop's clock alone, which stands still while the machine is suspended."""
     return self._loop.time() - self._mono
+
+
+def journal_after_reading(*, guard: bool) -> Any:
+    """Return a patch that reads the caps or the halts before the transaction that records an attempt."""
+
+    async def journal(self: place.PlaceOrder, claim: Claim, usage: Any) -> Any:
+        shared, names = self._context.journal, {"owner": claim.owner, "lease": claim.lease}
+        if not guard and await shared.halts():
+            raise OrderRefusedError("halted", code="halted")
+        if guard and usage is not None and len(await shared.entries()) * usage.value >= usage.max_value_per_day:
+            raise OrderRefusedError("refused", code="guard_refused")
+        return await shared.open(claim.key, self._body, **names, exempt=not guard)
+
+    return patch.object(place.PlaceOrder, "_journal", journal)
 
 
 async def attempt_unclaimed(self: submit.Submission) -> None:

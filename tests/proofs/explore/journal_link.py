@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .events import Event, Option
-from .seams import EntryState, JournalEntry, JournalError
+from .seams import EntryState, JournalEntry, JournalError, OrderRefusedError
 
 if TYPE_CHECKING:
     from .process import Process
@@ -133,7 +133,7 @@ class Statement:
         before = world.states() if self._name == "close" else {}
         try:
             answer = (True, self._run())
-        except JournalError as error:
+        except (JournalError, OrderRefusedError) as error:
             answer = (False, error)
         if self._writes:
             world.written()

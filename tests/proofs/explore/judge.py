@@ -47,7 +47,9 @@ def judge(world: World) -> list[str]:
 
 def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
     """At most one order for each identifier, each with an entry. Closed entries are true."""
-    keys = {(order.account, order.identifier) for order in world.books.orders if order.ours} | entries.keys()
+    keys = keys_of(world) | entries.keys()
+    if world.scope.cap and len(keys_of(world)) > world.scope.cap:
+        yield f"overspent: {len(keys_of(world))} orders, the guard allows {world.scope.cap}"
     for key in sorted(keys):
         orders, entry = world.books.of(*key), entries.get(key)
         if len(orders) > 1:
@@ -61,6 +63,11 @@ def check_books(world: World, entries: dict[Key, Any]) -> Iterator[str]:
             yield f"false entry: {key} is closed as placed, the books do not have it"
         if orders and entry.state is EntryState.OPEN and not world.may_stay_open(key):
             yield f"missed: {key} is listed, and stays open after the last recovery"
+
+
+def keys_of(world: World) -> set[Key]:
+    """Return the names of our orders in the books."""
+    return {(order.account, order.identifier) for order in world.books.orders if order.ours}
 
 
 def check_call(world: World, call: Call) -> Iterator[str]:

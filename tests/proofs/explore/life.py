@@ -166,6 +166,9 @@ class Life:
                     yield f"false: {words}"
                 elif not told or (sum(told) < needed and not is_late):
                     yield f"lost fills: {words}"
+            case ChangeOutcome.REFUSED if change.error is not None and change.error.code == "halted":
+                if sent[-1:] == [False]:
+                    yield f"false: {words}"
             case ChangeOutcome.REFUSED if self.status not in OVER and not is_late:
                 yield f"gave up: {words}"
             case ChangeOutcome.REFUSED if self.status == "Cancelled" and not self.has_worked and sent[-1:] == [False]:

@@ -291,3 +291,45 @@ def contingent_replacement_taken_for_working() -> Patches:
     """A replacement counts as applied before its original is cancelled."""
     applied = internals.amend.ChangeOutcome.APPLIED
     return [patch.object(internals.amend, "replacement_shown", lambda *_, **__: applied)]
+
+
+@plant("guard", 500)
+def caps_checked_before_the_claim() -> Patches:
+    """The sums of a guard are read in a transaction before the one that adds to them."""
+    return [internals.journal_after_reading(guard=True)]
+
+
+@plant("guard", 500, "vanished")
+def unknown_order_gives_its_share_back() -> Patches:
+    """An order of unknown outcome does not count towards the caps of the guard."""
+    without, opening = internals.sql.COUNTS.replace("NOT IN (", "NOT IN ('open', "), internals.sql._guarded
+    return [patch.object(internals.sql, "_guarded", lambda **kinds: opening(**kinds).replace("{counts}", without))]
+
+
+@plant("halt", 500)
+def halt_read_before_the_attempt() -> Patches:
+    """A halt is read in a transaction before the one that records an attempt."""
+    return [internals.journal_after_reading(guard=False)]
+
+
+@plant("halt", 1000, "vanished")
+def halt_not_read_before_another_attempt() -> Patches:
+    """A halt stops new orders, but not the repetition of an order that is absent."""
+    unread = internals.sql.ATTEMPT.replace("WHERE halt.", "WHERE 1 = 0 AND halt.")
+    return [patch.object(internals.sql, "ATTEMPT", unread)]
+
+
+@plant("halt", 1000)
+def open_attempts_not_returned() -> Patches:
+    """A halt does not return the attempts of orders that it finds open."""
+    return [patch.object(internals.sql, "HALTED", internals.sql.HALTED.replace("state = 'open'", "state = 'none'"))]
+
+
+@plant("halt-replace", 1000)
+def replacement_not_journaled() -> Patches:
+    """A replacement is sent without a journal entry, and so without reading halts."""
+
+    async def nothing(self: object) -> None:
+        """Record nothing."""
+
+    return [patch.object(internals.journaled_change.JournaledChange, "attempt", nothing)]

@@ -26,7 +26,7 @@ CURRENT: contextvars.ContextVar[Call | None] = contextvars.ContextVar("CURRENT",
 
 @attrs.frozen
 class Step:
-    """One call of a program: ``place``, ``recover``, ``abandon``, ``wait``, or a change of the working order.
+    """One call of a program: ``place``, ``recover``, ``abandon``, ``halt``, ``wait``, or a change of the working order.
 
     ``is_complex``: it is about a complex order. ``waits``: a cancellation waits for the end of the order.
     """
@@ -161,6 +161,7 @@ class Process:
             first=times.first,
             max_interval=times.max_interval,
             give_up=times.give_up,
+            cap=self.world.scope.cap,
         )
         if world.allows("cancel"):
             self.loop.before_each = self._may_be_cancelled
@@ -234,6 +235,8 @@ class Process:
                 return await self.entry.place(step.account, order, resubmit=step.resubmit)
             case "recover":
                 return await self.entry.recover()
+            case "halt":
+                return await self.entry.halt("enough")
             case "abandon":
                 return await self.entry.abandon(step.account, step.identifier, note="settled by hand")
             case "cancel" | "replace" if (life := self.world.life) is not None:

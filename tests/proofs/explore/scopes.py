@@ -52,6 +52,7 @@ class Scope:
     ``sharing``: another program has just placed a complex order that shares all but one component with ours.
     ``working``: status of an order that can be changed, see `Life`. The trigger of a complex one if ``bracketed``.
     ``held``: submits may be processed after the visibility delay, and are listed then.
+    ``cap``: a guard of so many orders a day, in every process.
     ``rings``: how many events of the account stream each process may hear while it searches.
     """
 
@@ -62,6 +63,7 @@ class Scope:
     foreign: bool = False
     sharing: bool = False
     rings: int = 0
+    cap: int = 0
     opposite: bool = False
     working: str = ""
     bracketed: bool = False
@@ -70,6 +72,11 @@ class Scope:
     echoes: bool = True
     journal: str = "sql"
     times: Times = Times()
+
+    @property
+    def halts(self) -> bool:
+        """Whether a process halts the journal."""
+        return any(step.kind == "halt" for program in self.programs for step in program.steps)
 
 
 def place(identifier: str = "X", resubmit: int = 0, account: str = "A1") -> Step:
@@ -82,6 +89,7 @@ def place_complex(identifier: str = "X", resubmit: int = 0) -> Step:
 
 RECOVER = Step("recover")
 ABANDON = Step("abandon")
+HALT = Step("halt")
 
 
 def program(*steps: Step, **options: bool) -> Program:
@@ -96,6 +104,8 @@ ALONE = program(place(resubmit=1), first=True)
 PLACER, RIVAL = program(place(), first=True), program(place(resubmit=1))
 BRACKET, RIVAL_BRACKET = program(place_complex(), first=True), program(place_complex(resubmit=1))
 CLOCKS = frozenset({"suspend", "clock-forward", "clock-back"})
+CLAIMS = JOURNAL - {"unreachable"} | {"kill", "lost", "vanished", "turned-away"}
+LOSSES = frozenset({"kill", "ack-lost", "lost", "vanished"})
 FEW = JOURNAL | SUBMITS | {"freeze", "kill", "html-403", "html-502", "json-409", "garbage", "slow"}
 """Without faults that a single process shows as well, and without those of clocks, which have their own scope."""
 
@@ -105,10 +115,11 @@ BRIEF = Times(visibility_delay=0.8, max_interval=0.8, give_up=2.0)
 """Times of scopes in which the exchange acts at every moment."""
 
 
-def alone(step: Step, name: str, status: str, **options: bool) -> Scope:
-    """Return the scope of one change of an order in this status."""
+def alone(step: Step, name: str, status: str, *others: Step, **options: bool) -> Scope:
+    """Return the scope of one change of an order in this status, and the ``others`` each in its own process."""
     kinds = frozenset({"vanished", "lost", "html-502", "slow"} if status == "Live" else {"lost"})
-    return Scope(name=name, programs=(program(step, first=True),), kinds=kinds, working=status, times=BRIEF, **options)
+    programs = program(step, first=True), *map(program, others)
+    return Scope(name=name, programs=programs, kinds=kinds, working=status, times=BRIEF, **options)
 
 
 LIVES = (
@@ -166,6 +177,13 @@ PLAIN = (
         sharing=True,
     ),
     *LIVES,
+    Scope(name="guard", programs=(PLACER, program(place("Y"))), faults=2, kinds=CLAIMS, cap=1),
+    Scope(name="guard-clock", programs=(PLACER, program(place("Y"))), kinds=CLOCKS | {"kill", "lost"}, cap=1),
+    Scope(name="guard-three", programs=(PLACER, program(place("Y")), program(place("Z"))), kinds=LOSSES, cap=2),
+    Scope(name="halt", programs=(ALONE, program(HALT)), faults=2, kinds=CLAIMS),
+    Scope(name="halt-clock", programs=(ALONE, program(HALT)), kinds=CLOCKS | {"freeze", "kill"}),
+    Scope(name="halt-three", programs=(PLACER, program(place("Y")), program(HALT)), kinds=LOSSES),
+    alone(REPLACE, "halt-replace", "Routed", HALT),
     Scope(name="held", programs=(PLACER,), kinds=frozenset({"lost", "slow"}), held=True),
     Scope(name="opposite", programs=(PLACER, program(RECOVER)), kinds=FEW, opposite=True),
 )
@@ -195,7 +213,7 @@ EXHAUSTED = {
         bounded(opposed(plain), "adversary", MANY),
         bounded(opposed(plain, echoes=False), "unechoed", MANY_UNECHOED),
     )
-    if scope is plain or not (plain.working or plain.held)
+    if scope is plain or not (plain.working or plain.held or plain.cap or plain.halts)
 }
 del EXHAUSTED["heirs-unechoed"]  # heirs wait for each other's leases. Without the echo that is 180,000 histories more
 

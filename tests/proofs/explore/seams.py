@@ -16,12 +16,21 @@ from brokerage_async.errors import (
     ConfigurationError,
     InvalidRequestError,
     OrderOutcomeUnknownError,
+    OrderRefusedError,
     RequestNotSentError,
     ResponseLostError,
 )
 from brokerage_async.journal import EntryState, JournalEntry, JournalError, MemoryJournal, SqliteJournal
 from brokerage_async.journal.sql import SqlJournal, creation, text_of
-from brokerage_async.order_entry import ChangeOutcome, OrderChange, OrderEntry, Outcome, Placement, ReconcilePolicy
+from brokerage_async.order_entry import (
+    ChangeOutcome,
+    OrderChange,
+    OrderEntry,
+    OrderGuard,
+    Outcome,
+    Placement,
+    ReconcilePolicy,
+)
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 
@@ -41,6 +50,7 @@ __all__ = [
     "MemoryJournal",
     "OrderChange",
     "OrderOutcomeUnknownError",
+    "OrderRefusedError",
     "Outcome",
     "Placement",
     "Request",
@@ -58,6 +68,8 @@ __all__ = [
 ENVIRONMENT = Environment.sandbox("https://sandbox.explorer.invalid")
 CREDENTIALS = RefreshToken(client_secret="explorer-secret", refresh_token="explorer-refresh")
 ORDER = tickets.limit(tickets.buy_to_open("AAPL", 10), price="10")
+VALUE = 100
+"""Dollars that one order is worth."""
 EXIT = tickets.sell_to_close("AAPL", 10)
 EDIT = models.OrderEdit.of(ORDER, price="11")
 CLOSE = attrs.evolve(tickets.limit(EXIT, price="10"), advanced_instructions=None)
@@ -163,13 +175,18 @@ def new_order_entry(
     first: float,
     max_interval: float,
     give_up: float,
+    cap: int,
 ) -> OrderEntry:
-    """Return order entry over ``journal`` with these times in seconds, with push if there is a ``stream``."""
+    """Return order entry over ``journal`` with these times in seconds, with push if there is a ``stream``.
+
+    ``cap``: how many orders a day the guard lets through, by their values. 0 for no guard.
+    """
     policy = ReconcilePolicy(
         visibility_delay=visibility_delay, first=first, factor=2.0, max_interval=max_interval, give_up=give_up
     )
     over = client if stream is None else Ringing(client.session, client.environment, stream)
-    return OrderEntry(over, journal, reconcile=policy, lease=lease, push=stream is not None)
+    guard = OrderGuard(max_value_per_day=cap * VALUE) if cap else None
+    return OrderEntry(over, journal, guard=guard, reconcile=policy, lease=lease, push=stream is not None)
 
 
 @functools.cache

@@ -204,6 +204,7 @@ class Submit(Exchange):
         self.order: BookedOrder | None = None
         world.sends.append(self.sent)
         world.check_written(self.sent)
+        world.check_halted(self.account, self.sent.identifier)
         process.observe("sends", world.now)
 
     @property
@@ -304,6 +305,8 @@ class Change(Exchange):
         assert call is not None
         self.place = len(life.sent)
         life.sent.append((call, False))
+        if self.name == "orders.replace":
+            self.world.check_halted(self.account, life.target)
         self.process.observe("sends", self.world.now)
         latest = self.world.now + self.world.scope.times.visibility_delay - EPSILON
         self.world.post(Event(self.process, self.name, self.arrivals, latest=latest))

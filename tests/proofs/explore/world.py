@@ -57,6 +57,7 @@ class World:
         self._fresh = fresh
         self._pending: list[Event] = []
         self._contents: tuple[Any, ...] | None = None
+        self.before_halt: dict[tuple[str, str], int] | None = None
         clock = self._journal_clock
         wall_clock.read = lambda: BASE + self.now
         self.moves = 0
@@ -280,6 +281,17 @@ class World:
         if (send.account, send.identifier) not in map(name_of, run_at_once(self.file.here())):
             self.violations.append(f"unnoticed: {send.call} began after the journal had moved, and sent without entry")
 
+    def check_halted(self, account: str, name: str) -> None:
+        """Check that nothing is sent after a halt was acknowledged but the attempts that it returned.
+
+        ``name``: identifier of an order, or id of the order that is replaced.
+        """
+        if self.before_halt is None:
+            return
+        attempts = max((e.attempts for e in self.entries() if name in (e.replaces, name_of(e)[1])), default=1)
+        if attempts > self.before_halt.get((account, name), 0):
+            self.violations.append(f"halted: attempt {attempts} of {name} was sent after a halt was acknowledged")
+
     def _jump(self, seconds: float) -> None:
         self.jumps += 1
         self.jumped += seconds
@@ -329,6 +341,12 @@ class World:
         self.calls.append(call)
         if self._traced:
             self.say(f"{call} ends: {outcome_in_words(call)}")
+        if call.step.kind == "halt" and call.error is None:
+            names = {entry.key.external_identifier: entry.replaces for entry in self.entries()}
+            self.before_halt = {
+                (each.account_number, names[each.external_identifier] or each.external_identifier): each.attempts
+                for each in call.result
+            }
         if self.life is not None:
             self.violations += self.life.judge(call, self)
         if call.sought and call.error is None and not call.process.disturbed and not self.moves:
@@ -362,6 +380,8 @@ class World:
         """Return a hash of everything that the rest of the history depends on."""
         if self._contents is None or self.file is not None:
             self._contents = canonical(self.entries(), self.owners)
+            if self.scope.halts:
+                self._contents += tuple(run_at_once(self.journal.halts()))
         return hash(
             (
                 self.now,
@@ -369,6 +389,7 @@ class World:
                 self.moves,
                 self.budget,
                 self._contents,
+                None if self.before_halt is None else tuple(self.before_halt.items()),
                 self.life and self.life.state,
                 tuple(sorted((key, str(call)) for key, call in self.closed_by.items())),
                 tuple(sorted((event.mark, event.slow) for event in self._pending)),

@@ -89,12 +89,15 @@ async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServe
             yield server, proxy, brokerage
 
 
-async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT) -> Proof:
-    """Judge a run of ``identifiers`` shared orders and ``kills`` of the database."""
+async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT, cap: int = 0) -> Proof:
+    """Judge a run of ``identifiers`` shared orders and ``kills`` of the database.
+
+    ``cap``: how many of them the guard of the workers lets through, 0 for no guard.
+    """
     chance, began = random.Random(seed), time.monotonic()
     async with _floor(seed) as (server, proxy, brokerage):
         async with crowd(_Workers) as workers:
-            for each in _shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn):
+            for each in _shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn, cap):
                 workers.start(work, each)
             killed = 0
             for number in range(kills):
@@ -121,7 +124,7 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
         return Proof(verdict=judge(brokerage.books, entries, workers.reports), tally=tally)
 
 
-def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str) -> list[Share]:
+def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str, cap: int) -> list[Share]:
     names = tuple((f"5WT{n // ORDERS_OF_AN_ACCOUNT:05}", f"shared-{seed}-{n}") for n in range(identifiers))
     return [
         Share(
@@ -131,6 +134,7 @@ def _shares(identifiers: int, seed: int, limit: float, base_url: str, dsn: str) 
             names=names,
             seed=seed,
             seconds=limit,
+            cap=cap,
             attempts=1 if number else 2,  # one waits out a 429 while it holds the order, the others give it up
         )
         for number in range(WORKERS)

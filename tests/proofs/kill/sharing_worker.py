@@ -13,7 +13,7 @@ from brokerage_async.client import Client
 from brokerage_async.config import Environment, Limits, RetryPolicy, StaticToken
 from brokerage_async.errors import OrderOutcomeUnknownError
 from brokerage_async.journal import JournalError, PostgresJournal
-from brokerage_async.order_entry import OrderEntry, Placement, ReconcilePolicy
+from brokerage_async.order_entry import OrderEntry, OrderGuard, Placement, ReconcilePolicy
 from tests.proofs.kill.scripted_brokerage import LEASE, VISIBLE
 
 __all__ = ["Report", "Share", "work"]
@@ -24,12 +24,13 @@ NEIGHBOURS = 24
 """So many orders lie together in the list of every worker, in another order each: workers meet, but at random."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.15
 """Seconds between two placements of the same order, on average."""
+PRICE = 10
 FINAL = ("placed", "refused")
 
 
 @attrs.frozen(kw_only=True)
 class Share:
-    """Assignment of one worker."""
+    """Assignment of one worker. ``cap``: how many orders its guard lets through, by their values. 0 for no guard."""
 
     sender: str
     base_url: str
@@ -38,6 +39,7 @@ class Share:
     seed: int
     seconds: float
     attempts: int
+    cap: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -74,7 +76,8 @@ async def _work(share: Share, channel: Connection) -> None:
         limits=Limits.unlimited(),
     )
     async with client, PostgresJournal(share.dsn, timeout=3) as journal:
-        worker = _Worker(share, OrderEntry(client, journal, reconcile=POLICY, lease=LEASE), channel)
+        guard = OrderGuard(max_value_per_day=PRICE * share.cap) if share.cap else None
+        worker = _Worker(share, OrderEntry(client, journal, guard=guard, reconcile=POLICY, lease=LEASE), channel)
         await worker.place_all()
         channel.send(("finished", None))
         await asyncio.to_thread(channel.recv)
@@ -125,7 +128,7 @@ class _Worker:
             pause = min(1.5 * pause, LONGEST_PAUSE)
 
     async def _place(self, account: str, identifier: str) -> Report:
-        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price="10")
+        ticket = tickets.limit(tickets.buy_to_open("AAPL", 1), price=PRICE)
         began = time.monotonic()
         try:
             order = attrs.evolve(ticket, external_identifier=identifier)

@@ -1,0 +1,255 @@
+"""Caps and halts in every journal: what the statements decide, and what processes that are killed leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brokerage_async.errors import OrderRefusedError
+from brokerage_async.journal import EntryKey, EntryState, Journal, MemoryJournal, SqliteJournal
+from brokerage_async.journal.caps import Usage, objections
+from tests.journal_servers import Durable
+from tests.loops import run_in
+
+ORIGIN = "https://api.example.com"
+KEY = EntryKey(ORIGIN, "sandbox", "A1", "order")
+
+
+def key(number: object, account: str = "A1") -> EntryKey:
+    return EntryKey(ORIGIN, "sandbox", account, f"order-{number}")
+
+
+async def opens(journal: Journal, name: EntryKey, usage: Usage | None = None, **options: Any) -> str:
+    """Open an entry, and return "" or why that was refused."""
+    try:
+        _, fresh = await journal.open(name, b"{}", **{"owner": "a", "lease": 30, "usage": usage, **options})
+    except OrderRefusedError as error:
+        return " ".join(str(each.code) for each in error.errors) or str(error.code)
+    assert fresh
+    return ""
+
+
+async def test_shares_of_refused_and_unsent_entries_are_given_back_in_every_journal(journal: Journal) -> None:
+    usage = Usage(value=Decimal("33.34"), max_value_per_day=Decimal(100))
+    assert [await opens(journal, key(n), usage) for n in range(3)] == ["", "", "max_value_per_day"]
+    for number, state in enumerate((EntryState.REFUSED, EntryState.NOT_SENT, EntryState.PLACED)):
+        assert await journal.close(key(number), owner="a", state=state) is (number < 2)
+        outcome = await opens(journal, key(number + 10), usage)
+        assert (outcome == "") is (number < 2), (number, outcome)
+    assert await journal.abandon(key(10), note="unknown")
+    assert await opens(journal, key("last"), usage) == "max_value_per_day"
+
+
+async def test_repeated_open_is_not_refused_by_its_own_share(journal: Journal) -> None:
+    usage = Usage(max_orders_per_day=1)
+    for _ in range(2):
+        assert await opens(journal, KEY, usage) == ""
+
+
+async def test_net_position_leaves_out_entries_that_are_included_or_closed_before(journal: Journal) -> None:
+    now = await journal.now()
+    usage = Usage(underlying="AAPL", bought=Decimal(4), max_net_quantity=Decimal(10), since=now)
+    assert [await opens(journal, key(n), usage) for n in range(3)] == ["", "", "max_net_quantity"]
+    assert await opens(journal, key(3, "A2"), usage) == ""
+    assert await opens(journal, key(4), attrs.evolve(usage, underlying="MSFT")) == ""
+    assert await opens(journal, key(5), attrs.evolve(usage, bought=Decimal(0), sold=Decimal(10))) == ""
+    assert (
+        await opens(journal, key(6), attrs.evolve(usage, bought=Decimal(0), sold=Decimal("0.1"))) == "max_net_quantity"
+    )
+    assert await journal.close(key(0), owner="a", state=EntryState.PLACED)
+    assert await opens(journal, key(7), usage) == "max_net_quantity"
+    later = attrs.evolve(usage, since=await journal.now() + timedelta(seconds=1))
+    assert await opens(journal, key(7), later) == ""
+    assert await opens(journal, key(8), attrs.evolve(usage, held_long=Decimal(7))) == "max_net_quantity"
+    assert await opens(journal, key(8), attrs.evolve(later, includes=("order-1", "order-7"))) == ""
+
+
+async def test_halt_stops_new_attempts_in_its_scope_and_returns_open_entries(journal: Journal) -> None:
+    await journal.open(KEY, b"{}", owner="a", lease=30, label="dip")
+    assert await journal.renew(KEY, owner="a", lease=30, attempts=2)
+    scopes: list[tuple[dict[str, str], bool]] = [
+        ({"label": "other"}, False), ({"account_number": "A2"}, False), ({"label": "dip"}, True), ({}, True),
+    ]  # fmt: skip
+    for number, (scope, stopped) in enumerate(scopes):
+        entries = await journal.halt("why", **scope)
+        assert (KEY in [entry.key for entry in entries]) is stopped
+        assert (await opens(journal, key(number), label="dip") == "halted") is stopped
+        assert await opens(journal, key(number + 10), label="dip", exempt=True) == ""
+        if stopped:
+            with pytest.raises(OrderRefusedError, match="why"):
+                await journal.renew(KEY, owner="a", lease=30, attempts=3)
+        assert await journal.renew(KEY, owner="a", lease=30)
+        assert await journal.resume(**scope)
+        assert await opens(journal, key(number + 20), label="dip") == ""
+    assert await journal.renew(KEY, owner="a", lease=30, attempts=3)
+
+
+async def test_trip_halts_when_as_many_different_outcomes_are_recent(journal: Journal) -> None:
+    for name, tripped in (("a", False), ("a", False), ("b", False), ("c", True), ("d", False)):
+        assert await journal.trip("unknown", name, count=3, seconds=60, reason="automatic") is tripped
+    assert await journal.trip("refused", "a", count=3, seconds=60, reason="automatic") is False
+    assert [halt.reason for halt in await journal.halts()] == ["automatic"]
+
+
+async def test_pruned_entries_are_gone_but_for_identifier_and_share(journal: Journal) -> None:
+    usage = Usage(max_orders_per_day=3)
+    for number, state in enumerate((EntryState.PLACED, EntryState.REFUSED, None)):
+        await opens(journal, key(number), usage)
+        if state is not None:
+            await journal.close(key(number), owner="a", state=state)
+    assert await journal.prune(before=await journal.now() + timedelta(minutes=1)) == 2
+    assert await journal.prune(before=await journal.now() + timedelta(minutes=1)) == 0
+    assert [entry.key for entry in await journal.entries()] == [key(2)]
+    entry, fresh = await journal.open(key(0), b"{}", owner="b", lease=30)
+    assert (fresh, entry.state, entry.body, entry.order_id) == (False, EntryState.PRUNED, b"", None)
+    assert [await opens(journal, key(n), usage) for n in (3, 4)] == ["", "max_orders_per_day"]
+
+
+AMOUNTS = st.sampled_from([Decimal(n) / 4 for n in range(1, 9)])
+CAPS = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_value_per_minute": AMOUNTS, "max_value_per_day": AMOUNTS,
+        "max_orders_per_minute": st.integers(0, 3), "max_orders_per_day": st.integers(0, 4),
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(CAPS, AMOUNTS, st.sampled_from([0, 1, 30, 59, 60, 3600, 86_400])), max_size=12))
+def test_statement_and_reason_agree(program: list[tuple[dict[str, Any], Decimal, int]]) -> None:
+    """The statement refuses exactly the orders for which there is a reason."""
+    seconds = [1_000_000.0]
+
+    async def run() -> None:
+        journal, earlier = MemoryJournal(clock=lambda: seconds[0]), list[tuple[datetime, Decimal]]()
+        for number, (caps, value, pause) in enumerate(program):
+            usage, now = Usage(value=value, **caps), datetime.fromtimestamp(seconds[0], UTC)
+            expected, free_at = objections(usage, earlier, (Decimal(0), Decimal(0)), now)
+            refused = await opens(journal, key(number), usage)
+            assert refused.split() == [each.code for each in expected]
+            if not refused:
+                earlier.append((now, value))
+            elif free_at is not None:
+                when = [(at, each) for at, each in earlier if at > free_at - timedelta(days=1)]
+                assert objections(usage, when, (Decimal(0), Decimal(0)), free_at)[0] == []
+            seconds[0] += pause
+
+    run_in(asyncio.new_event_loop(), run())
+
+
+OPENER = """
+    import asyncio, sys
+    from decimal import Decimal
+    from brokerage_async.errors import OrderRefusedError
+    from brokerage_async.journal import EntryKey, PostgresJournal, SqliteJournal
+    from brokerage_async.journal.caps import Usage
+    kind, where, table, name = sys.argv[1:]
+    usage = Usage(value=Decimal(10), max_value_per_day=Decimal(500))
+    async def fill():
+        async with SqliteJournal(where) if kind == "sqlite" else PostgresJournal(where, table=table) as journal:
+            await journal.now()
+            print("ready", flush=True)
+            sys.stdin.readline()
+            for number in range(1000):
+                key = EntryKey("https://a.example", "sandbox", "A1", f"{name}-{number}")
+                try:
+                    await journal.open(key, b"", owner=name, lease=600, usage=usage)
+                except OrderRefusedError:
+                    return
+    asyncio.run(fill())
+"""
+
+
+def start(program: str, durable: Durable, name: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, durable.kind, durable.where, durable.table, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )
+
+
+@pytest.mark.timeout(120)
+async def test_ten_processes_of_which_some_are_killed_fill_a_cap_exactly(durable: Durable) -> None:
+    async with durable.open() as journal:
+        await journal.now()
+    program = textwrap.dedent(OPENER)
+    processes = [start(program, durable, f"p{number}") for number in range(10)]
+    for process in processes:
+        assert process.stdout is not None
+        await asyncio.to_thread(process.stdout.readline)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+    chance = random.Random(0)
+    for process in processes[:4]:
+        await asyncio.sleep(chance.uniform(0, 0.05))
+        process.send_signal(signal.SIGKILL)
+    codes = [await asyncio.to_thread(process.wait) for process in processes]
+    for process in processes:
+        process.communicate()
+    async with durable.open() as journal:
+        assert len(await journal.entries()) == 50
+    assert codes[4:] == [0] * 6
+
+
+def test_old_entries_cost_nothing(tmp_path: Path) -> None:
+    """`benchmarks.journal` measures a million of them."""
+    usage = Usage(
+        value=Decimal(1), underlying="AAPL", bought=Decimal(1), max_value_per_day=Decimal(10**6),
+        max_net_quantity=Decimal(10**6), since=datetime.now(UTC),
+    )  # fmt: skip
+
+    async def steps(journal: SqliteJournal) -> int:
+        """Return how many virtual-machine steps one guarded order takes."""
+        await opens(journal, key("warm"), usage)
+        count = [0]
+
+        def tick() -> int:
+            count[0] += 1
+            return 0
+
+        await journal._thread.run(lambda connection: connection.set_progress_handler(tick, 1))
+        await opens(journal, key("measured"), usage)
+        await journal._thread.run(lambda connection: connection.set_progress_handler(None, 1))
+        return count[0]
+
+    async def run() -> None:
+        found = []
+        for entries in (0, 10_000):
+            async with SqliteJournal(tmp_path / f"j{entries}") as journal:
+                await journal.now()
+                old = time.time() - 2 * 86_400
+                await journal._thread.run(lambda c, n=entries, at=old: fill(c, n, at))
+                found.append(await steps(journal))
+        assert found[1] < 1.2 * found[0], found
+
+    run_in(asyncio.new_event_loop(), run())
+
+
+def fill(connection: Any, entries: int, at: float) -> None:
+    """Write closed entries that were placed under a guard long ago."""
+    connection.execute("BEGIN")
+    connection.executemany(
+        "INSERT INTO entries VALUES ('o', 'sandbox', 'A1', ?, x'', 'placed', 1, '7', '', ?, ?, NULL, NULL, NULL, 'a', "
+        "'', '', 1000000, 'AAPL', 1000000, 0)",
+        ((f"old-{number}", at, at + 1) for number in range(entries)),
+    )
+    connection.execute("COMMIT")
