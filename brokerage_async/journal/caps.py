@@ -63,10 +63,10 @@ class Usage:
     includes: Collection[str] = ()
 
     @property
-    def window(self) -> float | None:
-        """Seconds of the longest window that a cap looks at, or None."""
-        used = [cap.seconds for name, cap in WINDOWS.items() if getattr(self, name) is not None]
-        return max(used, default=None)
+    def windows(self) -> tuple[str, ...]:
+        """Names of the windows that a cap looks at."""
+        used = {name.rpartition("_")[2] for name in WINDOWS if getattr(self, name) is not None}
+        return tuple(sorted(used))
 
 
 WINDOWS = {

@@ -17,7 +17,7 @@ import attrs
 
 from ..errors import OrderRefusedError
 from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
-from .caps import MINUTE, SCALE, Usage, objections, stored
+from .caps import DAY, MINUTE, SCALE, Usage, objections, stored
 
 __all__ = ["ADDED", "COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
 
@@ -64,7 +64,7 @@ CREATE TABLE {table} (
 
 INDEXES = (
     "CREATE INDEX {table}_open ON {table} (environment, opened_at) WHERE state = 'open'",
-    "CREATE INDEX {table}_used ON {table} (environment, opened_at) WHERE value IS NOT NULL",
+    "CREATE INDEX {table}_used ON {table} (environment, opened_at, state, value) WHERE value IS NOT NULL",
     "CREATE INDEX {table}_net ON {table} (environment, account_number, underlying, closed_at) "
     "WHERE underlying IS NOT NULL",
 )
@@ -114,20 +114,16 @@ ON CONFLICT ({key}) DO UPDATE
 RETURNING {columns}
 """
 
-WITHIN_WINDOWS = """ AND NOT EXISTS (
+WITHIN_WINDOW = """ AND NOT EXISTS (
     SELECT 1 FROM (
-        SELECT COUNT(*) AS orders, COALESCE(SUM(value), 0) AS value,
-               COUNT(CASE WHEN opened_at > {now} - :minute THEN 1 END) AS late_orders,
-               COALESCE(SUM(CASE WHEN opened_at > {now} - :minute THEN value END), 0) AS late_value
-          FROM {table} WHERE {counts} AND opened_at > {now} - :window) AS used
-     WHERE used.orders + 1 > CAST(:max_orders_per_day AS BIGINT)
-        OR used.late_orders + 1 > CAST(:max_orders_per_minute AS BIGINT)
-        OR used.value + :value > CAST(:max_value_per_day AS BIGINT)
-        OR used.late_value + :value > CAST(:max_value_per_minute AS BIGINT))
+        SELECT COUNT(*) AS orders, COALESCE(SUM(value), 0) AS value
+          FROM {table} WHERE {counts} AND opened_at > {now} - :<window>) AS used
+     WHERE used.orders + 1 > CAST(:max_orders_per_<window> AS BIGINT)
+        OR used.value + :value > CAST(:max_value_per_<window> AS BIGINT))
 """
-"""Condition of an entry whose shares must fit into the windows of its guard."""
+"""Condition of an entry whose share must fit into a ``minute`` or a ``day`` of its guard."""
 
-COUNTS = "environment = :environment AND value IS NOT NULL AND state NOT IN ('refused', 'not_sent')"
+COUNTS = "environment = :environment AND value IS NOT NULL AND state <> 'refused' AND state <> 'not_sent'"
 """A refused or provably unsent order gives its share back, an unknown one keeps it."""
 
 IN_NET = (
@@ -147,7 +143,7 @@ WITHIN_NET = """ AND NOT EXISTS (
      WHERE (:bought > 0 AND net.bought + :bought > :room_to_buy)
         OR (:sold > 0 AND net.sold + :sold > :room_to_sell))
 """
-USED = "SELECT opened_at, value FROM {table} WHERE {counts} AND opened_at > {now} - :window ORDER BY opened_at"
+USED = "SELECT opened_at, value FROM {table} WHERE {counts} AND opened_at > {now} - :day ORDER BY opened_at"
 
 FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
 
@@ -312,9 +308,10 @@ def _of_net(statement: str, included: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _guarded(*, windows: bool, net: bool, included: int) -> str:
+def _guarded(windows: tuple[str, ...], *, net: bool, included: int) -> str:
     """Return the statement that opens an entry under a guard."""
-    condition = (WITHIN_WINDOWS if windows else "") + (_of_net(WITHIN_NET, included) if net else "")
+    condition = "".join(WITHIN_WINDOW.replace("<window>", window) for window in windows)
+    condition += _of_net(WITHIN_NET, included) if net else ""
     return OPEN.replace("\nON CONFLICT", f"{condition}\nON CONFLICT")
 
 
@@ -364,8 +361,8 @@ class SqlJournal(ABC):
         }  # fmt: skip
         statement = OPEN
         if usage is not None:
-            windows, net = usage.window is not None, usage.max_net_quantity is not None
-            statement = _guarded(windows=windows, net=net, included=len(usage.includes) if net else 0)
+            net = usage.max_net_quantity is not None
+            statement = _guarded(usage.windows, net=net, included=len(usage.includes) if net else 0)
         rows = await self._run(statement, values, alone=usage is not None)
         if rows:
             return _entry(rows[0]), True
@@ -399,7 +396,7 @@ class SqlJournal(ABC):
         self, key: EntryKey, replaces: str, usage: Usage, values: Mapping[str, object]
     ) -> OrderRefusedError | None:
         """Return the caps that forbid an attempt, if there still are some."""
-        rows = [] if usage.window is None else await self._run(USED, {**values, "window": usage.window})
+        rows = await self._run(USED, {**values, "day": DAY}) if usage.windows else []
         earlier = [(_time(at), _amount(value)) for at, value in rows]
         bought, sold = 0, 0
         if usage.max_net_quantity is not None:
@@ -543,8 +540,8 @@ def _shares(usage: Usage | None) -> dict[str, object]:
         return {"value": None, "underlying": None, "bought": None, "sold": None}
     values: dict[str, object] = {"value": stored(usage.value), "underlying": usage.underlying or None}
     values |= {"bought": stored(usage.bought), "sold": stored(usage.sold)}
-    if usage.window is not None:
-        values |= {"minute": MINUTE, "window": usage.window}
+    if usage.windows:
+        values |= {"minute": MINUTE, "day": DAY}
         values |= {name: stored(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
         values |= {name: getattr(usage, name) for name in ("max_orders_per_minute", "max_orders_per_day")}
     if usage.max_net_quantity is not None:
