@@ -1,10 +1,11 @@
 """Cost of placing one order: CPU time, journal calls and SQL statements of the ordinary case.
 
-    python -m benchmarks.placing [--against TREE] [--rounds 60] [--orders 25] [--postgres DSN]
+    python -m benchmarks.placing [--against TREE | --guarded] [--rounds 60] [--orders 25] [--postgres DSN]
 
 The dry-run is accepted and the submit is answered with the order. *Order entry alone* has an executor that answers at
 once with models; *through the client* has a transport that answers at once with bytes. With ``--against``, the same is
 measured on another source tree, in turns, and ratios are taken within a round. Every tree has a separate process.
+With ``--guarded``, this tree with a guard is measured against this tree without one.
 """
 
 from __future__ import annotations
@@ -28,9 +29,16 @@ THROUGH = {"order entry": "order entry alone", "client": "through the client"}
 class Worker:
     """Process that measures one source tree."""
 
-    def __init__(self, tree: Path, folder: str, dsn: str) -> None:
+    def __init__(self, tree: Path, folder: str, dsn: str, *, guarded: bool = False) -> None:
         # -P: the folder of the script stays off the path, so that every import comes from the tree.
-        command = [sys.executable, "-P", str(HERE / "placing_worker.py"), folder, *([dsn] if dsn else [])]
+        command = [
+            sys.executable,
+            "-P",
+            str(HERE / "placing_worker.py"),
+            folder,
+            dsn,
+            *(["guarded"] if guarded else []),
+        ]
         self._process = subprocess.Popen(
             command,
             env={**os.environ, "PYTHONPATH": str(tree)},
@@ -66,16 +74,27 @@ def counts(workers: Mapping[str, Worker], journals: Sequence[str]) -> Iterator[s
 
 
 def measure(
-    rounds: int = 60, orders: int = 25, against: str = "", postgres: str = "", folder: str = ""
+    rounds: int = 60,
+    orders: int = 25,
+    against: str = "",
+    postgres: str = "",
+    folder: str = "",
+    *,
+    guarded: bool = False,
 ) -> Iterator[Result]:
     """Print the counts, then measure the times of every tree, and the ratio of the first to the second one.
 
     ``postgres`` is the DSN of a database for PostgresJournal, ``folder`` is for the files of SqliteJournal.
     """
+    if guarded:
+        against = "without a guard"
     trees = {"this tree": HERE.parent, **({against: Path(against).absolute()} if against else {})}
     journals = ["MemoryJournal", "SqliteJournal", *(["PostgresJournal"] if postgres else [])]
     with tempfile.TemporaryDirectory(dir=folder or None) as files, ExitStack() as stack:
-        workers = {name: Worker(tree, files, postgres) for name, tree in trees.items()}
+        workers = {
+            name: Worker(HERE.parent if guarded else tree, files, postgres, guarded=guarded and name != against)
+            for name, tree in trees.items()
+        }
         for worker in workers.values():
             stack.callback(worker.stop)
         print(*counts(workers, journals), sep="\n", flush=True)

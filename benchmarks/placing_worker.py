@@ -161,7 +161,8 @@ def counted_statements(ran: list[str]) -> Iterator[None]:
 class Floor:
     """Brokerage that answers at once, and order entry over every journal that is to be measured."""
 
-    def __init__(self, folder: str, dsn: str | None) -> None:
+    def __init__(self, folder: str, dsn: str, options: dict[str, Any]) -> None:
+        self._options = options
         self._sim = Simulator(**SIZES)
         self._transport = ReplayingTransport(self._sim.transport())
         self._client = self._sim.client(transport=self._transport)
@@ -178,7 +179,7 @@ class Floor:
         """Return the CPU microseconds of this process for each of ``orders`` placements."""
         entry = self._entries.get((through, journal))
         if entry is None:
-            entry = OrderEntry(self._trader(through), self._journal(journal))
+            entry = OrderEntry(self._trader(through), self._journal(journal), **self._options)
             self._entries[through, journal] = entry
             await self._place(entry, 20)
         return await self._place(entry, orders)
@@ -188,7 +189,7 @@ class Floor:
         ran: list[str] = []
         with counted_statements(ran):
             made = CountingJournal(self._journal(journal))
-            entry = OrderEntry(self._trader("order entry"), made)
+            entry = OrderEntry(self._trader("order entry"), made, **self._options)
             await self._place(entry, 1)
             made.calls.clear()
             ran.clear()
@@ -244,16 +245,25 @@ def drop_tables(dsn: str) -> None:
             connection.execute(f'DROP TABLE "{name}"')
 
 
-def main(folder: str, dsn: str | None = None) -> None:
+def guard() -> dict[str, Any]:
+    """Return the option of a guard with every cap that needs no request. Older trees have none."""
+    from brokerage_async.order_entry import OrderGuard
+
+    caps = {"max_order_value": 10**6, "max_order_quantity": 10**6, "symbols": ["AAPL"], "instrument_types": ["Equity"]}
+    sums = dict.fromkeys(("max_value_per_minute", "max_value_per_day"), 10**9)
+    return {"guard": OrderGuard(**caps, **sums, max_orders_per_minute=10**6, max_orders_per_day=10**6)}
+
+
+def main(folder: str, dsn: str = "", guarded: str = "") -> None:
     """Answer requests until the input ends."""
     with asyncio.Runner() as runner:
-        floor = Floor(folder, dsn)
+        floor = Floor(folder, dsn, guard() if guarded else {})
         runner.run(floor.prepare())
         for line in sys.stdin:
             name, *arguments = json.loads(line)
             print(json.dumps(runner.run(getattr(floor, name)(*arguments))), flush=True)
         runner.run(floor.aclose())
-    if dsn is not None:
+    if dsn:
         drop_tables(dsn)
 
 
