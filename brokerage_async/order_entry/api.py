@@ -243,9 +243,7 @@ class OrderEntry:
                 are closed in the journal and returned by no later call.
         """
         say = None if report is None else check_function("report", report)
-        placements = await recovery.recover(self._context, self._policy_for(visibility_delay, reconcile), say)
-        await self.status()
-        return placements
+        return await recovery.recover(self._context, self._policy_for(visibility_delay, reconcile), say)
 
     async def abandon(self, account_number: str, external_identifier: str, *, note: str, origin: str = "") -> bool:
         """Close an open entry by hand, because a person has found out its outcome; ``note`` says which.

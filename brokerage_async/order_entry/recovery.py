@@ -12,6 +12,7 @@ import attrs
 
 from ..errors import BrokerageError
 from ..journal.base import EntryKey, EntryState, JournalEntry
+from ..observers.records import OpenEntries
 from .amend import find_replacement
 from .claims import Claim, Instant, finish, new_owner, quietly
 from .context import Context
@@ -71,6 +72,7 @@ async def _recover(
             if report is not None:
                 report(text)
 
+    now = await context.journal.now()
     left = {entry.key: entry for entry in await _open_entries(context)}
     placements += _of_other_origins(context, left)
     while left:
@@ -94,6 +96,8 @@ async def _recover(
         if left and len(placements) == handled:
             wait = min(ends[key] for key in left) - now
             await asyncio.sleep(min(max(wait.total_seconds(), MIN_WAIT), MAX_WAIT))
+    ages = [(now - each.opened_at).total_seconds() for each in placements if each.opened_at and _is_unknown(each)]
+    context.report(OpenEntries(count=len(ages), oldest=max(ages, default=0.0)))
 
 
 def _of_other_origins(context: Context, left: dict[EntryKey, JournalEntry]) -> list[Placement]:
@@ -114,6 +118,10 @@ def _in_order(placements: Iterable[Placement]) -> list[Placement]:
 
 async def _open_entries(context: Context) -> list[JournalEntry]:
     return await context.journal.entries(context.environment, state=EntryState.OPEN)
+
+
+def _is_unknown(placement: Placement) -> bool:
+    return placement.outcome is Outcome.UNKNOWN
 
 
 def _is_handled(entry: JournalEntry, before: JournalEntry) -> bool:
