@@ -102,7 +102,7 @@ INSERT INTO {table} AS known ({columns}, {shares})
 SELECT :origin, :environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
        {now}, NULL, NULL, :owner, {now} + :lease, NULL, :label, :replaces,
        CAST(:value AS BIGINT), CAST(:underlying AS TEXT), CAST(:bought AS BIGINT), CAST(:sold AS BIGINT)
- WHERE (:exempt = 1 OR NOT EXISTS (
+ WHERE (:exempt = 1 OR NOT EXISTS (SELECT 1 FROM {table}_halt) OR NOT EXISTS (
     SELECT 1 FROM {table}_halt WHERE account_number IN ('', :account_number) AND label IN ('', :label)))
 ON CONFLICT ({key}) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,

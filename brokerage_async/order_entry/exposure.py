@@ -108,10 +108,11 @@ class _Measure:
         self, orders: Sequence[NewOrder], *, replaced: NewOrder | None = None, keeps_legs: bool = False
     ) -> Usage:
         guard = self.guard
-        if details := list(refused_by(guard, orders, (), ())):  # what is not allowed needs no quote
+        needs_quote = any(priced_by_quote(order, guard) for order in orders)
+        if needs_quote and (details := list(refused_by(guard, orders, (), ()))):  # what is not allowed needs none
             raise self.refused(*details)
         try:
-            prices = await self._prices(orders)
+            prices = await self._prices(orders) if needs_quote else {}
             multipliers = await self._multipliers(orders) if guard.values_orders else {}
         except BrokerageError as error:
             if isinstance(error, OrderRefusedError):
@@ -140,8 +141,6 @@ class _Measure:
     async def _prices(self, orders: Sequence[NewOrder]) -> dict[str, Decimal]:
         """Return the far side of the quote of each leg that needs one, all in one request."""
         legs = {leg.symbol: leg for each in orders if priced_by_quote(each, self.guard) for leg in each.legs}
-        if not legs:
-            return {}
         wanted = defaultdict[str, list[str]](list)
         for leg in legs.values():
             if (parameter := QUOTED.get(leg.instrument_type)) is not None:
