@@ -109,8 +109,9 @@ class _Measure:
     ) -> Usage:
         guard = self.guard
         needs_quote = any(priced_by_quote(order, guard) for order in orders)
-        if needs_quote and (details := list(refused_by(guard, orders, (), ()))):  # what is not allowed needs none
-            raise self.refused(*details)
+        is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in orders for leg in order.legs)
+        if (needs_quote or not is_plain) and (details := list(refused_by(guard, orders, (), ()))):
+            raise self.refused(*details)  # what is not allowed needs no request
         try:
             prices = await self._prices(orders) if needs_quote else {}
             multipliers = await self._multipliers(orders) if guard.values_orders else {}
