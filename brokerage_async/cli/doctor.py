@@ -277,11 +277,11 @@ async def journal(patient: Patient) -> Finding:
     import asyncio
 
     from ..journal import EntryState, JournalError
-    from .orders import open_journal
+    from .journals import open_journal
 
     environment = None if patient.client is None else patient.client.environment.name
     try:
-        opened = open_journal(None, simulated=False)
+        opened = open_journal(None)
         path = getattr(opened, "path", None)
         if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
             return Finding("mend", f"{path} cannot be written", "set BROKERAGE_JOURNAL to a file of this user")

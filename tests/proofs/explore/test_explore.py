@@ -13,7 +13,7 @@ from .search import exhaust, play, quiet, replay, sample
 SMALL = (
     "cancel-alone", "cancel-place", "cancel-recover", "foreign", "foreign-adversary", "foreign-unechoed",
     "complex-shared", "complex-shared-adversary", "complex-alone-unechoed", "held", "cancel-at-once",
-    "cancel-complex-filled", "replace-filled",
+    "cancel-complex-filled", "replace-filled", "guard-clock", "halt-clock",
 )  # fmt: skip
 """Scopes that are exhausted in a second or so."""
 
