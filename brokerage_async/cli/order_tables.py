@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PlacedOrderResponse, PreflightMessage
-    from ..order_entry import OrderChange, Placement
+    from ..order_entry import Cancellations, OrderChange, Placement
 
 __all__ = [
-    "change_json", "change_lines", "legs_of", "messages", "order_style", "order_table", "placement_json",
+    "cancellations_json", "cancellations_table", "change_json", "change_lines", "legs_of", "messages", "order_style",
+    "order_table", "placement_json",
     "placement_table", "preview_table", "price_of", "ticket_line",
 ]  # fmt: skip
 
@@ -46,6 +47,32 @@ def change_json(change: OrderChange) -> dict[str, Any]:
         "fills": [raw(fill) for fill in change.fills],
         "error": str(change.error) if change.error else None,
     }
+
+
+def cancellations_json(result: Cancellations) -> dict[str, Any]:
+    """Return what became of many orders as JSON values."""
+    return {
+        "proven": result.is_proven,
+        "orders": {
+            number: {"outcome": row.outcome.value, "fills": [raw(fill) for fill in row.fills]}
+            for number, row in result.items()
+        },
+        "closing": [placement_json(placement) for placement in result.closing],
+    }
+
+
+def cancellations_table(result: Cancellations) -> Table:
+    """Build a table of what became of many orders."""
+    rows = (
+        {
+            "id": number,
+            "outcome": row.outcome.value,
+            "legs": "; ".join(legs_of(order) for order in row.orders),
+            "fills": ", ".join(f"{plain(fill.quantity)} at {plain(fill.fill_price)}" for fill in row.fills),
+        }
+        for number, row in result.items()
+    )
+    return table_of(rows, "Orders", folded=("legs", "fills"))
 
 
 def change_lines(change: OrderChange) -> list[str]:
@@ -122,8 +149,8 @@ def order_style(order: Order) -> str:
     return STYLES.get(str(order.status), "")
 
 
-def placement_table(placements: Iterable[Placement]) -> Table:
-    """Build a table of recovered placements."""
+def placement_table(placements: Iterable[Placement], title: str = "Open entries of the journal") -> Table:
+    """Build a table of placements, by default of recovered ones."""
     rows = (
         {
             "outcome": placement.outcome.value,
@@ -135,7 +162,7 @@ def placement_table(placements: Iterable[Placement]) -> Table:
         }
         for placement in placements
     )
-    return table_of(rows, "Open entries of the journal")
+    return table_of(rows, title)
 
 
 def legs_of(order: Order, separator: str = ", ") -> str:

@@ -16,6 +16,8 @@ from .console import confirm, echo_json, say, show, width
 from .journals import JournalAt, open_journal
 from .options import Target, Yes, add, day
 from .order_tables import (
+    cancellations_json,
+    cancellations_table,
     change_json,
     change_lines,
     messages,
@@ -155,6 +157,34 @@ async def cancel(
     show_change(change, as_json=target.as_json)
 
 
+async def cancel_all(
+    flatten: Annotated[bool, typer.Option("--flatten", help="then close all positions at the market")] = False,
+    journal: JournalAt = None,
+    yes: Yes = False,
+    *,
+    target: Target,
+) -> None:
+    """Cancel all working orders of an account, and look until the lists prove it.
+
+    The exit code is 1 if an order may still work, or a position has no closing order.
+    """
+    async with trading(target, journal) as desk:
+        if not yes:
+            desk.ask(f"Cancel all orders{' and close all positions' * flatten}?")
+        with noting_interrupts("cancellations may have been sent: run it again"):
+            result = await desk.entry.cancel_all(desk.account, flatten=flatten)
+    if target.as_json:
+        echo_json(cancellations_json(result))
+    else:
+        if result:
+            show(cancellations_table(result))
+        say("No order works any more." if result.is_proven else "Orders may still work: the lists do not prove it.")
+        if result.closing:
+            show(placement_table(result.closing, "Closing orders"))
+    if not result.is_proven or any(each.outcome != "placed" for each in result.closing):
+        raise typer.Exit(1)
+
+
 async def list_orders(
     since: Annotated[datetime | None, day("from this day on, instead of today's", "--since")] = None,
     max_items: Annotated[int, typer.Option(help="show at most so many")] = 100,
@@ -194,6 +224,7 @@ add(group, place, short_help="Place an order at most once, after asking.")
 add(group, bracket, short_help="Place an entry with two exits, after asking.")
 add(group, replace, short_help="Change the terms of a working order, after asking.")
 add(group, cancel, short_help="Ask for the cancellation of an order.")
+add(group, cancel_all, "cancel-all", short_help="Cancel all orders of an account, after asking.")
 add(group, list_orders, "list", short_help="List the orders of an account, newest first.")
 add(group, recover, short_help="Find the outcomes of unfinished orders.")
 add(group, halts.halt, short_help="Stop every new order, in all processes.")

@@ -9,9 +9,21 @@ assumptions.
 from .api import OrderEntry
 from .decisions import ReconcilePolicy
 from .guard import OrderGuard
-from .results import ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement
+from .results import (
+    Cancellation,
+    Cancellations,
+    CancelOutcome,
+    ChangeOutcome,
+    JournalStatus,
+    OrderChange,
+    Outcome,
+    Placement,
+)  # fmt: skip
 
 __all__ = [
+    "CancelOutcome",
+    "Cancellation",
+    "Cancellations",
     "ChangeOutcome",
     "JournalStatus",
     "OrderChange",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Iterable
+from datetime import datetime
 from decimal import Decimal
+from typing import Literal
 
 import attrs
 
-from .._arguments import check_flag, check_function, check_order_id
+from .._arguments import check_flag, check_function, check_order_id, check_seconds
 from .._generated.models import Comparator, NewComplexOrder, NewOrder, Order, OrderEdit, PairsEdit, TickSize
 from .._generated.operations import ORDERS_EDIT, ORDERS_REPLACE
 from ..config.random_values import new_identifier
@@ -19,15 +21,18 @@ from ..operation import Operation
 from ..tickets.ticks import check_ticks
 from . import amend, recovery
 from .arguments import check_options, checked_label, checked_policy, edit_bodies, named_complex_order, named_order
+from .cancel_all import CancelAll
 from .claims import quietly
 from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
 from .exposure import usage_of_replacement
+from .flatten import flatten as close_positions
 from .guard import OrderGuard
 from .journaled_change import JournaledChange
 from .matching import fills_of
 from .place import IN_PROGRESS, PlaceOrder
-from .results import ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement, placement_of
+from .results import Cancellations, ChangeOutcome, JournalStatus, OrderChange, Outcome, Placement, placement_of
+from .work import Ladder, Prices, end_of, first_order
 
 __all__ = ["OrderEntry"]
 
@@ -216,6 +221,128 @@ class OrderEntry:
         self._context.report(OpenEntries(count=len(entries), oldest=status.oldest))
         return status
 
+    async def work(
+        self,
+        account_number: str,
+        order: NewOrder,
+        prices: Iterable[Decimal] | AsyncIterable[Decimal],
+        *,
+        every: float,
+        until: datetime | Literal["close"] | None = None,
+        allow_warnings: bool | Collection[str] = False,
+        reconcile: ReconcilePolicy | None = None,
+        label: str | None = None,
+        tick_sizes: Iterable[TickSize] | None = None,
+    ) -> Placement:
+        """Work one order through a ladder of prices until it is over, and return its last state.
+
+        The order is placed at the first price as `place` does it, and replaced at each further price: one replacement
+        at a time, sent once, so that one order at most works at any moment. A replacement is for the quantity that
+        remains. A step that is refused, or that a fill has ended, leaves the order at its price until the next one.
+        After the last price, or at ``until``, the rest is cancelled.
+
+        The journal keeps the order open under its external identifier all the while. A caller that is cancelled, or a
+        crash, leaves it working at its last price: `recover` finds it there. The same call under the same identifier
+        goes on with it, after its current price if that is in the list.
+
+        Args:
+            account_number: the account to trade in.
+            order: a Limit or Stop Limit order. Its own price is not used.
+            prices: positive, unsigned prices, at most 1000. See `brokerage_async.tickets.prices_toward` for those of
+                each tick between two. Or an asynchronous iterator, which is asked for each price when it is due.
+            every: seconds that a price is tried.
+            until: when to cancel what remains: an aware date-time, or ``"close"`` for the next close of the stock
+                exchange. The last price is tried until then. None: for ``every`` seconds, like the others.
+            allow_warnings: as for `place`, for each step.
+            reconcile: how to search for an order of unknown outcome.
+            label: as for `place`, for each step.
+            tick_sizes: as for `place`. Every price is checked before anything is sent, those of an asynchronous
+                iterator before each step.
+
+        Returns:
+            The placement of the last order, with the orders that it replaced in ``replaced`` and the fills of all in
+            ``fills``. ``note`` tells of steps that were not taken, and whether the order may still work.
+
+        Raises:
+            InvalidRequestError: as for `place`. Or ``prices`` has no price, or one that is not a positive Decimal, or
+                ``until`` has passed. Nothing was sent. An asynchronous iterator may cause it later: the order works on.
+            BrokerageError: ``until`` is ``"close"`` and the sessions could not be read. Nothing was sent.
+            OrderOutcomeUnknownError: as for `place`: the first order may or may not have been placed.
+            asyncio.CancelledError: as for `place`. ``placement`` is the order as last seen, which works on.
+        """
+        policy = self._policy_for(None, reconcile)
+        check_options(allow_warnings)
+        check_seconds("every", every)
+        end = await end_of(self._context, order, until)
+        ladder_prices = Prices(order, prices, tick_sizes)
+        first = await first_order(self._context, account_number, order, ladder_prices)
+        asked, named = named_order(account_number, first, self._identifiers)
+        key = self._context.key_of(account_number, asked.name)
+
+        async def replace(working: Order, price: Decimal) -> OrderChange:
+            edit = OrderEdit.of(first, price=price, external_identifier=asked.name)
+            number = str(working.id)
+            return await self._change(
+                ORDERS_REPLACE, account_number, number, edit, allow_warnings, policy, label, original=working
+            )
+
+        ladder = Ladder(self._context, first, ladder_prices, every, end, policy, replace)
+        name = checked_label(label)
+        placing = PlaceOrder(self._context, key, asked, policy, 0, named=named, label=name, followed=ladder.climb)
+        placement = await self._counted(placing.run(allow_warnings))
+        if ladder.has_begun or placement.outcome is not Outcome.PLACED:
+            return placement
+        return await ladder.climb(placement)  # `recover` has closed the entry of an order that still works
+
+    async def cancel_all(
+        self,
+        account_number: str,
+        *,
+        where: Callable[[Order], bool] | None = None,
+        flatten: bool = False,
+        reconcile: ReconcilePolicy | None = None,
+    ) -> Cancellations:
+        """Cancel all working orders of an account, and look until the lists prove it.
+
+        Complex orders come first, and are cancelled as wholes. Requests go out eight at a time, within the limits of
+        the client. An order that still works is asked for again after each look, whatever its request met, for at most
+        ``reconcile.give_up`` seconds in all. No single order raises. Orders that appear in the meantime are cancelled
+        as well: `halt` those who place them first.
+
+        With ``flatten``, a Market order of the day then closes each position, at most once: its external identifier is
+        made from the position, and two calls that see the same position send one order between them. While the market
+        is closed it waits for the next session. A position is left alone, and its closing order ``NOT_SENT``, while an
+        order of its underlying may still work.
+
+        Args:
+            account_number: the account.
+            where: returns True for the orders that are to be cancelled. One component selects its complex order.
+            flatten: whether to close all positions. Not with ``where``.
+            reconcile: how long to look, and how often.
+
+        Returns:
+            By order id, what became of each: ``cancelled``, ``filled`` or ``unknown``, with its fills. ``is_proven`` is
+            False if the lists did not prove the end, and ``closing`` has the closing orders.
+
+        Raises:
+            BrokerageError: the order lists could not be read at all, or the positions could not.
+            ConfigurationError: the client cannot cancel orders. Nothing was sent.
+            InvalidRequestError: ``flatten`` together with ``where``. Nothing was sent.
+        """
+        policy = self._policy_for(None, reconcile)
+        check_flag("flatten", flatten)
+        if where is not None:
+            check_function("where", where)
+            if flatten:
+                raise InvalidRequestError("where must be None with flatten: an order that works on could open again")
+        sweep = CancelAll(self._context, account_number, policy, where)
+        cancelled = await sweep.run()
+        unproven = sweep.unproven()
+        if not flatten or not (cancelled.is_proven or unproven):
+            return cancelled
+        closing = await close_positions(self._context, account_number, policy, sweep.seen.values(), unproven)
+        return Cancellations(cancelled, is_proven=cancelled.is_proven, closing=closing)
+
     async def recover(
         self,
         *,
@@ -402,13 +529,14 @@ class OrderEntry:
         allow_warnings: bool | Collection[str],
         policy: ReconcilePolicy,
         label: str | None,
+        original: Order | None = None,
     ) -> OrderChange:
         check_options(allow_warnings)
         context, name = self._context, checked_label(label)
         path = {"account_number": account_number, "id": check_order_id("order_id", order_id)}
         bodies = edit_bodies(operation, path, edit)
-        original, is_named = None, edit.external_identifier is not None
-        if not is_named or context.guard is not None:
+        is_named = edit.external_identifier is not None
+        if original is None and (not is_named or context.guard is not None):
             original, reason = await amend.read_original(context, path)
             if original is None:
                 fate = "cannot be measured" if is_named else "is sent without an external identifier"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import attrs
@@ -33,7 +33,10 @@ logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
 IN_PROGRESS, CLAIM_LOST = "in_progress", "claim_lost"
 """Codes of an unknown outcome: another worker holds the entry; this one cannot prove that it does."""
+Followed = Callable[[Placement, Claim], Awaitable[Placement]]
+"""What goes on with an order once it is placed, while its entry is still open and claimed."""
 MAY_EXIST = "may have been placed: recover() will look for it"
+WORKS_ON = "was placed, and is left as it is: recover() will find it"
 
 STATES = {
     Outcome.PLACED: EntryState.PLACED,
@@ -53,6 +56,7 @@ GONE = "this worker no longer holds the journal entry"
 class PlaceOrder:
     """One call of `OrderEntry.place`: this order under this key, which the caller has ``named`` or not.
 
+    The entry stays open while ``followed`` goes on with the order: after a crash, `recover` finds it.
     An ``exempt`` order is placed without the guard, and during a halt: it only closes positions. It has no
     ``resubmits``.
     """
@@ -68,6 +72,7 @@ class PlaceOrder:
         named: bool = True,
         label: str = "",
         exempt: bool = False,
+        followed: Followed | None = None,
     ) -> None:
         self._context = context
         self._key = key
@@ -78,6 +83,7 @@ class PlaceOrder:
         self._named = named
         self._label = label
         self._exempt = exempt
+        self._followed = followed
 
     async def run(self, allow_warnings: bool | Collection[str]) -> Placement:
         """Take every step; `OrderEntry.place` documents its results and errors."""
@@ -187,8 +193,11 @@ class PlaceOrder:
                 )
                 submission = Submission(self._context, self._asked, entry, claim, policy, window)
                 placement = await submission.run(resubmits=self._resubmits, sent=sent)
+                if self._followed is not None and placement.outcome is Outcome.PLACED:
+                    placement = await self._followed(placement, claim)
             except BaseException as gone:
-                describe(gone, entry.key, MAY_EXIST)
+                seen: Placement | None = getattr(gone, "placement", None)
+                describe(gone, entry.key, MAY_EXIST if seen is None else WORKS_ON, seen)
                 releasing = asyncio.ensure_future(_release(self._context, claim, f"ended by {type(gone).__name__}"))
                 if not await finish(releasing) and not isinstance(gone, asyncio.CancelledError):
                     cancelled = asyncio.CancelledError()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,9 @@ from .kinds import asked_in, submit_of
 from .matching import fills_of
 
 __all__ = [
+    "CancelOutcome",
+    "Cancellation",
+    "Cancellations",
     "ChangeOutcome",
     "JournalStatus",
     "OrderChange",
@@ -66,6 +70,7 @@ class Placement:
         note: the same, and the findings of the search, in words.
         body: the exact bytes of the order.
         opened_at: when it was journaled (UTC). None if it did not get that far.
+        replaced: the orders in whose place ``order`` works, oldest first. Set by `OrderEntry.work`.
     """
 
     outcome: Outcome
@@ -82,6 +87,13 @@ class Placement:
     note: str = ""
     body: bytes = attrs.field(default=b"", repr=False)
     opened_at: datetime | None = None
+    replaced: tuple[Order, ...] = ()
+
+    @property
+    def fills(self) -> tuple[Fill, ...]:
+        """The fills of the order, those of the orders that it replaced first, as last seen."""
+        seen = (*self.replaced, self.order or self.complex_order)
+        return tuple({fill.fill_id or fill: fill for each in seen for fill in fills_of(each)}.values())
 
     def require(self) -> Placement:
         """Return this placement if the order is placed, and raise otherwise.
@@ -151,6 +163,69 @@ class OrderChange:
     def fills(self) -> tuple[Fill, ...]:
         """The fills of the order, or of all components, as last seen. An order that was cancelled may have some."""
         return fills_of(self.order or self.complex_order)
+
+
+class CancelOutcome(enum.StrEnum):
+    """What `OrderEntry.cancel_all` has made of one order."""
+
+    CANCELLED = "cancelled"
+    """The lists show that it ended, perhaps with a part filled: see ``Cancellation.fills``."""
+    FILLED = "filled"
+    """It was filled first."""
+    UNKNOWN = "unknown"
+    """The lists did not show its end in time: it may still work."""
+
+
+@attrs.frozen(kw_only=True)
+class Cancellation:
+    """What `OrderEntry.cancel_all` has made of one order.
+
+    Attributes:
+        outcome: cancelled, filled or unknown.
+        order_id: id of the order, or of the complex order.
+        orders: the order as last seen. The components that worked, for a complex order.
+        error: the last error of a request to cancel it, if any.
+    """
+
+    outcome: CancelOutcome
+    order_id: str
+    orders: tuple[Order, ...]
+    error: BrokerageError | None = None
+
+    @property
+    def fills(self) -> tuple[Fill, ...]:
+        """Its fills, those from before the cancellation included."""
+        return tuple(fill for order in self.orders for fill in fills_of(order))
+
+
+class Cancellations(Mapping[str, Cancellation]):
+    """The result of `OrderEntry.cancel_all` by order id. A complex order stands beside its components.
+
+    Attributes:
+        is_proven: whether the lists, read to their end, showed at last that no such order works any more.
+        closing: with ``flatten``, the closing order of each position.
+    """
+
+    def __init__(
+        self, rows: Mapping[str, Cancellation], *, is_proven: bool, closing: tuple[Placement, ...] = ()
+    ) -> None:
+        self._rows = dict(rows)
+        self.is_proven: bool = is_proven
+        self.closing: tuple[Placement, ...] = closing
+
+    def __getitem__(self, order_id: str) -> Cancellation:
+        return self._rows[order_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{key}: {row.outcome}" for key, row in self._rows.items())
+        closing = ", ".join(f"{each.external_identifier}: {each.outcome}" for each in self.closing)
+        return f"<Cancellations {{{rows}}} is_proven={self.is_proven} closing={{{closing}}}>"
 
 
 @attrs.frozen(kw_only=True)

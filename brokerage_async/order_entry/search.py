@@ -19,7 +19,7 @@ from .kinds import PlacedOrder, asked_in
 from .lists import OrderLists, Sighting, Window
 from .matching import differs_in, fills_of, is_edited, parts_of
 
-__all__ = ["IdentifierSearch", "poll_until"]
+__all__ = ["CLOCK_PRECISION", "IdentifierSearch", "poll_until"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 

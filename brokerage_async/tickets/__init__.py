@@ -6,15 +6,14 @@ Legs name action and instrument. The order adds price and duration::
     stop(sell_to_close("AAPL", 100), trigger="180")
     bracket(entry, profit=limit(*closing_legs(entry), price=195), loss=stop(*closing_legs(entry), trigger=180))
 
-Amounts are ``Decimal``, ``int`` or plain digits, not floats. Published rules are kept. Orders that only close ask for
-strict position effects, but in brackets; ``attrs.evolve(order, advanced_instructions=None)`` switches that off.
+Amounts are ``Decimal``, ``int`` or plain digits. Orders that only close, but in brackets, ask for strict validation.
 """
 
 from .complex_orders import bracket, one_cancels_other, one_triggers_other, pair
 from .legs import buy, buy_to_close, buy_to_open, closing_legs, sell, sell_to_close, sell_to_open
 from .orders import limit, market, notional, stop, stop_limit
 from .spreads import iron_condor, spread, vertical
-from .ticks import round_to_tick
+from .ticks import prices_toward, round_to_tick
 
 __all__ = [
     "bracket",
@@ -29,6 +28,7 @@ __all__ = [
     "one_cancels_other",
     "one_triggers_other",
     "pair",
+    "prices_toward",
     "round_to_tick",
     "sell",
     "sell_to_close",

@@ -11,10 +11,12 @@ from .._terms import MAX_DIGITS, Amount
 from ..errors import InvalidRequestError
 from .amounts import not_negative
 
-__all__ = ["check_ticks", "round_to_tick"]
+__all__ = ["check_ticks", "prices_toward", "round_to_tick"]
 
 Band = tuple[Decimal, Decimal | None, Decimal]
 """Lowest price, first price above (None: without end), and the step between the prices of a range."""
+
+MOST_PRICES = 1000
 
 EXACT = Context(prec=4 * MAX_DIGITS)
 
@@ -45,6 +47,41 @@ def round_to_tick(
     with localcontext(EXACT):
         up = toward == "seller" or (toward == "nearest" and above - number <= number - below)
     return above if up else below
+
+
+def prices_toward(
+    start: Amount, goal: Amount, tick_sizes: Iterable[TickSize], *, ticks: int = 1
+) -> tuple[Decimal, ...]:
+    """Return the prices from ``start`` to ``goal``, every ``ticks`` ticks, for `OrderEntry.work`.
+
+    A buyer works an order from the bid up toward the middle, a seller from the ask down::
+
+        [quote] = await client.market_data.by_type(equity=["AAPL"])
+        prices_toward(quote.bid, (quote.bid + quote.ask) / 2, equity.tick_sizes)
+
+    None is beyond ``goal``, and the first one is the tick at ``start``, or the next one behind it.
+
+    Raises:
+        InvalidRequestError: the table does not cover a price, ``ticks`` is not a number from 1, or there would be more
+            than 1000 prices.
+    """
+    rows = tuple(tick_sizes)
+    first, last = not_negative("start", start), not_negative("goal", goal)
+    if isinstance(ticks, bool) or not isinstance(ticks, int) or ticks < 1:
+        raise InvalidRequestError(f"ticks must be a whole number of at least 1, got {ticks!r}")
+    rises = first <= last
+    price = round_to_tick(first, rows, "buyer" if rises else "seller")
+    half = min(row.value or price for row in rows) / 2
+    found = list[Decimal]()
+    while price <= last if rises else price >= last:
+        found.append(price)
+        if len(found) > MOST_PRICES:
+            raise InvalidRequestError(f"goal must be at most {MOST_PRICES} steps from start, got more: raise ticks")
+        if price == last:
+            break
+        for _ in range(ticks):
+            price = neighbours(price + half, rows)[1] if rises else neighbours(price - half, rows)[0]
+    return tuple(found)
 
 
 def check_ticks(order: NewOrder, tick_sizes: Iterable[TickSize]) -> None:

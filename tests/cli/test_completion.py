@@ -51,7 +51,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_start_completing_prints_candidates_and_does_nothing_else() -> None:
-    assert run("orders", "can").stdout == "cancel\n"
+    assert run("orders", "can").stdout == "cancel\ncancel-all\n"
     assert run("simulator", "").stdout == "ctl\n"
     assert run("demo", "").stdout.strip() == ""
 
@@ -75,4 +75,4 @@ def test_completion_script_completes_in_bash(tmp_path: Path) -> None:
     result = subprocess.run(
         ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
-    assert result.stdout == "cancel\n"
+    assert result.stdout == "cancel cancel-all\n"

@@ -127,6 +127,27 @@ def test_cancel_asks_first(service: Simulator) -> None:
     assert "Cancel order 1?" in result.output
 
 
+def test_cancel_all_asks_cancels_and_says_what_became_of_each(service: Simulator) -> None:
+    numbers = [placed_order(service), placed_order(service)]
+    refused = orders("cancel-all", input="n\n")
+    assert (refused.exit_code, "Cancel all orders?" in refused.output) == (1, True)
+    assert {record.status for record in service.ledger.orders()} & {"Cancelled"} == set()
+    result = orders("cancel-all", "--yes", "--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["proven"], told["closing"]) == (0, True, [])
+    assert {number: told["orders"][number]["outcome"] for number in numbers} == dict.fromkeys(numbers, "cancelled")
+
+
+def test_cancel_all_flatten_shows_the_closing_order_of_each_position(service: Simulator) -> None:
+    orders("place", "buy-to-open", "AAPL", "10", "--market", "--yes")
+    service.fill_order(service.ledger.orders()[-1].order_id)
+    result = orders("cancel-all", "--flatten", input="y\n")
+    assert result.exit_code == 0, result.output
+    assert "Cancel all orders and close all positions?" in " ".join(result.output.split())
+    assert "No order works any more." in result.output
+    assert "placed" in result.output.partition("Closing orders")[2]
+
+
 WORKING = ["buy-to-open", "AAPL", "10", "--limit", "10", "--yes", "--json"]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from brokerage_async.errors import InvalidRequestError
 from brokerage_async.models import TickSize
-from brokerage_async.tickets import round_to_tick
+from brokerage_async.tickets import prices_toward, round_to_tick
 from brokerage_async.tickets.amounts import not_negative, positive
 
 
@@ -112,3 +112,26 @@ def test_round_to_tick_unusable_arguments_are_refused() -> None:
     for price, rows, toward, reason in cases:
         with pytest.raises(InvalidRequestError, match=reason):
             round_to_tick(price, rows, toward)  # type: ignore[arg-type]
+
+
+def test_prices_toward_lists_the_ticks_up_and_down_and_never_beyond_the_goal() -> None:
+    for start, goal, ticks, expected in (
+        ("2.97", "3.12", 1, "2.97 2.98 2.99 3.00 3.05 3.10"),
+        ("3.10", "2.98", 1, "3.10 3.05 3.00 2.99 2.98"),
+        ("3.12", "2.99", 2, "3.15 3.05 2.99"),
+        ("2.975", "2.995", 1, "2.97 2.98 2.99"),
+        ("2.97", "2.97", 1, "2.97"),
+        ("0.02", "0", 1, "0.02 0.01 0.00"),
+    ):
+        found = prices_toward(start, goal, PENNIES, ticks=ticks)
+        assert found == tuple(map(Decimal, expected.split())), (start, goal, ticks)
+
+
+def test_prices_toward_refuses_what_is_no_ladder() -> None:
+    for start, goal, ticks, reason in (
+        ("1", "100", 1, "raise ticks"),
+        ("1", "2", 0, "ticks must be a whole number"),
+        ("-1", "2", 1, "must not be negative"),
+    ):
+        with pytest.raises(InvalidRequestError, match=reason):
+            prices_toward(start, goal, PENNIES, ticks=ticks)
