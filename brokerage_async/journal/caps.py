@@ -102,7 +102,7 @@ def objections(
         free.append(at)
         unit = "dollars are" if cap.is_value else "orders are"
         when = f"free again at {at.isoformat(timespec='seconds')}" if at else "it can never have as much"
-        text = f"{used.normalize():f} of {limit:f} {unit} used, this one needs {needed.normalize():f}: {when}"
+        text = f"{used.normalize():f} of {Decimal(limit).normalize():f} {unit} used, this one needs {needed.normalize():f}: {when}"
         found.append(ErrorDetail(name, text, name))
     if usage.max_net_quantity is not None:
         for side, held, opened, added in (

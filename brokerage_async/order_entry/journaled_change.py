@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from ..config.random_values import new_identifier
+from ..errors import OrderRefusedError
 from ..journal.base import EntryState, JournalEntry
 from ..journal.caps import Usage
 from .claims import Claim, Instant, finish, new_owner, quietly, result_of, settled
@@ -53,7 +54,11 @@ class JournaledChange:
         if self._opening is None:
             claim.renewed(since)
             self._opening = asyncio.ensure_future(self._open())
-            await result_of(self._opening)
+            try:
+                await result_of(self._opening)
+            except OrderRefusedError:
+                self._opening = None  # nothing was recorded
+                raise
             self._context.claims.add(claim)
         else:
             renew, more = self._context.journal.renew, self._attempts + 1

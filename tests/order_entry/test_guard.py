@@ -174,7 +174,7 @@ async def test_complex_order_counts_what_it_opens() -> None:
 
 
 @on_virtual_time
-async def test_replacement_is_journaled_and_counts_the_value_that_it_adds() -> None:
+async def test_replacement_is_journaled_and_counts_the_value_that_it_adds(caplog: pytest.LogCaptureFixture) -> None:
     async with floor() as here:
         entry = guarded(here, max_order_value=130, max_value_per_day=120, max_orders_per_day=2)
         placed = (await entry.place(here.account, buy(10), label="dip")).require()
@@ -193,6 +193,8 @@ async def test_replacement_is_journaled_and_counts_the_value_that_it_adds() -> N
         change = await entry.edit(here.account, change.order_id, OrderEdit.of(buy(10), price="11"))
         assert change.error is not None
         assert [each.code for each in change.error.errors] == ["max_orders_per_day"]
+        assert "2 of 2 orders are used" in change.error.message
+        assert "could not record" not in caplog.text
 
 
 @on_virtual_time
