@@ -357,6 +357,7 @@ class Call:
                 waited=sent_at - attempt.began,
                 elapsed=now - sent_at,
                 pause=pause,
+                origin="/".join(self._request.url.split("/", 3)[:3]),
             )
         )
 

@@ -102,7 +102,8 @@ def objections(
         free.append(at)
         unit = "dollars are" if cap.is_value else "orders are"
         when = f"free again at {at.isoformat(timespec='seconds')}" if at else "it can never have as much"
-        text = f"{used.normalize():f} of {Decimal(limit).normalize():f} {unit} used, this one needs {needed.normalize():f}: {when}"
+        taken, most, more = (f"{Decimal(each).normalize():f}" for each in (used, limit, needed))
+        text = f"{taken} of {most} {unit} used, this one needs {more}: {when}"
         found.append(ErrorDetail(name, text, name))
     if usage.max_net_quantity is not None:
         for side, held, opened, added in (

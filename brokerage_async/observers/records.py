@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 import attrs
 
@@ -43,6 +45,7 @@ class Attempt:
         effect: whether it reads, checks in advance, or changes something.
         number: the attempt of this call, the first is 1.
         method, path: HTTP method and path template (never the filled-in path).
+        origin: ``scheme://host[:port]`` that it went to.
         status: HTTP status, None without an answer.
         outcome: ``success``, ``not-sent``, ``lost``, ``server-error``, ``throttled``, ``unauthorized``,
             ``unauthorized-page``, ``refused``, ``ambiguous``, or ``abandoned`` (cancelled, out of time before sending,
@@ -67,6 +70,7 @@ class Attempt:
     waited: float
     elapsed: float
     pause: float | None
+    origin: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -206,6 +210,10 @@ class ObserverList:
                 logger.exception("an observer failed on %s", type(event).__name__)
 
 
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 30.0, 60.0)
+"""Bounds of the histograms, in seconds. The usual ones begin at 5 s, and would show nothing of a request."""
+
+
 class OpenTelemetryMetrics:
     """An observer that records metrics, for ``Client(..., observers=[OpenTelemetryMetrics()])``.
 
@@ -227,12 +235,16 @@ class OpenTelemetryMetrics:
         meter = get_meter("brokerage_async", __version__, meter_provider)
         self._requests = meter.create_counter("brokerage.requests", "{request}", "Attempts that have ended")
         self._retries = meter.create_counter("brokerage.retries", "{request}", "Attempts that are repeated")
-        self._durations = meter.create_histogram("brokerage.request.duration", "s")
-        self._waits = meter.create_histogram("brokerage.request.wait", "s")
+        seconds = partial(meter.create_histogram, unit="s", explicit_bucket_boundaries_advisory=BUCKETS)
+        self._durations = seconds("brokerage.request.duration", description="From sending to the end of the answer")
+        self._waits = seconds(
+            "brokerage.request.wait", description="For the lane, the budget and a token, before sending"
+        )
+        self._http = seconds("http.client.request.duration", description="Duration of HTTP client requests.")
         self._tokens = meter.create_counter("brokerage.token.requests", "{request}", "Requests for access tokens")
-        self._lateness = meter.create_histogram("brokerage.poll.lateness", "s")
-        self._lags = meter.create_histogram("brokerage.feed.lag", "s")
-        self._fills = meter.create_histogram("brokerage.fill.delay", "s")
+        self._lateness = seconds("brokerage.poll.lateness", description="Start of a poll after the moment it was due")
+        self._lags = seconds("brokerage.feed.lag", description="From publishing a change to its consumer")
+        self._fills = seconds("brokerage.fill.delay", description="From an execution to the poll that shows it")
         self._orders = meter.create_counter("brokerage.orders", "{order}", "Orders whose outcome was reported")
         self._open = meter.create_gauge("brokerage.orders.open", "{order}", "Open entries of the journal")
         self._oldest = meter.create_gauge("brokerage.orders.oldest", "s", "Age of the oldest open entry")
@@ -246,6 +258,19 @@ class OpenTelemetryMetrics:
         self._waits.record(attempt.waited, operation)
         if attempt.pause is not None:
             self._retries.add(1, {**operation, "outcome": attempt.outcome})
+        if attempt.outcome not in ("abandoned", "not-sent"):
+            server = urlsplit(attempt.origin)
+            port = server.port or (80 if server.scheme == "http" else 443)
+            labels: dict[str, str | int] = {
+                "http.request.method": attempt.method,
+                "server.address": server.hostname or "",
+            }
+            labels |= {"server.port": port, "url.template": attempt.path}
+            if attempt.status is not None:
+                labels["http.response.status_code"] = attempt.status
+            if attempt.status is None or attempt.status >= 400:
+                labels["error.type"] = attempt.outcome if attempt.status is None else str(attempt.status)
+            self._http.record(attempt.elapsed, labels)
 
     def on_event(self, event: Event) -> None:
         """Record an event."""

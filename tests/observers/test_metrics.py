@@ -64,6 +64,29 @@ async def test_client_records_requests_retries_waits_and_tokens() -> None:
     assert ({"operation": holidays}, 2) in points["brokerage.request.wait"]
     assert ({"operation": "orders.cancel"}, 1) in points["brokerage.request.duration"]
     assert sim.account_numbers[0] not in str(points)
+    stable = {
+        "http.request.method": "GET", "server.address": "sandbox.simulator.invalid", "server.port": 443,
+        "url.template": "/market-time/equities/holidays",
+    }  # fmt: skip
+    assert ({**stable, "http.response.status_code": 200}, 1) in points["http.client.request.duration"]
+    failed = {**stable, "http.response.status_code": 500, "error.type": "500"}
+    assert (failed, 1) in points["http.client.request.duration"]
+
+
+def test_histograms_resolve_milliseconds_and_say_what_they_measure() -> None:
+    collected = Collected()
+    metrics = collected.metrics()
+    for event in (PollStarted(watcher="orders", lateness=0.02), FeedLag(feed="orders", group="desk", lag=0.02)):
+        metrics.on_event(event)
+    data = collected.reader.get_metrics_data()
+    assert data is not None
+    (scope,) = data.resource_metrics[0].scope_metrics
+    for metric in scope.metrics:
+        (point,) = metric.data.data_points
+        assert metric.unit == "s"
+        assert metric.description
+        assert point.explicit_bounds[0] == 0.005  # type: ignore[union-attr]
+        assert point.bucket_counts[2] == 1  # type: ignore[union-attr]
 
 
 async def test_watcher_records_the_lateness_of_its_polls() -> None:
