@@ -78,6 +78,11 @@ class Settling:
         self.is_waiting: bool = False
         """Whether there is one that may yet last."""
 
+    def restart(self, keys: Iterable[Hashable]) -> None:
+        """Let these findings begin to last anew, because what is known about them has changed."""
+        for key in keys:
+            self._since.pop(key, None)
+
     def lasting(self, found: Mapping[Hashable, object], now: datetime) -> set[Hashable]:
         """Return the keys of findings that last, given all that are made now."""
         before = self._since
@@ -223,6 +228,8 @@ class Ledger:
         found = {
             each.key: each for each in (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
         }
+        decided = {name_of(each.symbol) for each in news}  # the same difference may have another cause from now on
+        self._differing.restart(key for key, each in found.items() if name_of(each.symbol) in decided)
         self._report(found, now)
         if now - KEPT - self.books.horizon >= timedelta(days=1):
             self._forget(rows, now - KEPT)

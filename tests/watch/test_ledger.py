@@ -196,6 +196,17 @@ def test_what_does_not_add_up_lasts_before_it_counts_and_is_kept_until_it_change
     assert reader.off == [("position", "KO", -2, 0)]
 
 
+def test_difference_that_has_another_cause_now_begins_to_last_anew() -> None:
+    reader = Reader().begin(order())
+    reader.observe(order(fill(1, 5)))
+    rows = [row(1, 5), row(2, 2)]
+    assert reader.reconcile([position(7)], rows, times=1) == []
+    assert reader.reconcile([position(9)], [*rows, row(3, 2)], times=1) == [("fill", "X2", 2, 100)]
+    assert reader.off == []
+    assert reader.reconcile([position(9)], [*rows, row(3, 2)], times=1) == [("fill", "X3", 2, 100)]
+    assert reader.off == []
+
+
 def test_discrepancy_is_found_and_other_changes_are_none() -> None:
     three = order(fill(1, 3))
     delivered: dict[str, Any] = {
