@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -37,6 +38,8 @@ from .schedule import Pacing, Schedule
 from .state import WatchState
 
 __all__ = ["OrderOptions", "Watch", "WatchOptions"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Watcher[Any])
@@ -106,11 +109,29 @@ class Watch:
         self._session = client.session
         self._endpoints = Endpoints(client.session)
         self._now: Callable[[], datetime] = now or (lambda: client.session.service_now() or utc_now())
+        self._is_told = now is not None
         self._feeds = Feeds(client.session, self._now)
         self._polls = asyncio.Semaphore(MAX_POLLS)
 
     def now(self) -> datetime:
-        """Return the time by the service's clock, or by this machine's until an answer has shown it."""
+        """Return the time by the service's clock, or by this machine's until an answer has shown it.
+
+        A warning is logged once if it is this machine's. `synchronise` asks the service first.
+        """
+        if not self._is_told and self._session.service_now() is None:
+            self._is_told = True
+            logger.warning(
+                "the service has not shown its time yet: this machine's is used; `await watch.synchronise()`"
+            )
+        return self._now()
+
+    async def synchronise(self) -> datetime:
+        """Ask the service for its time, by the cheapest of its reads, and return it.
+
+        Raises:
+            BrokerageError: the read failed.
+        """
+        await self._endpoints.market_time.equity_holidays()
         return self._now()
 
     def orders(

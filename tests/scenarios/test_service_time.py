@@ -63,6 +63,17 @@ async def test_market_watcher_agrees_with_the_service_whatever_this_machine_says
 
 
 @pytest.mark.usefixtures("wrong_clock")
+async def test_time_of_the_service_is_asked_for_or_its_absence_said(caplog: pytest.LogCaptureFixture) -> None:
+    sim = simulator()
+    async with sim.client() as client:
+        for _ in range(2):
+            assert abs(client.watch.now() - sim.clock.time) > timedelta(minutes=1)
+        assert caplog.text.count("has not shown its time") == 1
+        assert abs(await client.watch.synchronise() - sim.clock.time) < timedelta(seconds=1.5)
+        assert abs(client.watch.now() - sim.clock.time) < timedelta(seconds=1.5)
+
+
+@pytest.mark.usefixtures("wrong_clock")
 async def test_market_watcher_without_initial_reports_the_next_boundary_first() -> None:
     sim = simulator()
     async with sim.client() as client, client.watch.market("Equity") as market:
