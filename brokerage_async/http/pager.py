@@ -264,7 +264,7 @@ class Prefetcher(Generic[E]):
         self._end = end
         self._workers = [worker for worker in self._workers if not worker.done()]
         for _ in range(min(end - self._next, self._size) - len(self._workers)):
-            self._workers.append(asyncio.create_task(self._work()))
+            self._workers.append(asyncio.create_task(self._work(), name="brokerage_async page ahead"))
 
     def __contains__(self, offset: int) -> bool:
         return offset < self._next or (offset < self._end and not all(worker.done() for worker in self._workers))

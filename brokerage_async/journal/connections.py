@@ -66,7 +66,9 @@ class ConnectionPool:
         if self._closed:
             self._slots.release()
             raise JournalError(self._reason_of(JournalError("it is closed")))
-        running = running_loop().create_task(self._repeat(query, values, first))
+        running = running_loop().create_task(
+            self._repeat(query, values, first), name="brokerage_async journal statement"
+        )
         self._running.add(running)
         running.add_done_callback(self._ended)  # the slot is free when the statement ends, not when its caller leaves
         await asyncio.wait({running})

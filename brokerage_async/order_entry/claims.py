@@ -134,7 +134,9 @@ class ClaimKeeper:
     def _start(self) -> None:
         self._set_timer(self.lease * RENEW_AFTER)
         if self._renewing is None or self._renewing.done():  # else the journal is slower than the lease: one at a time
-            self._renewing = asyncio.get_running_loop().create_task(self._renew(dict(self._claims)))
+            self._renewing = asyncio.get_running_loop().create_task(
+                self._renew(dict(self._claims)), name="brokerage_async claim renewal"
+            )
 
     async def _renew(self, claims: dict[EntryKey, Claim]) -> None:
         since = Instant()

@@ -72,7 +72,7 @@ async def ringing(
         timers.difference_update([timer for timer in timers if timer.when() <= loop.time()])
         timers.add(loop.call_later(GRACE, judge, since))
 
-    task = loop.create_task(_listen(streams, access, accounts, events, rung), name="doorbell")
+    task = loop.create_task(_listen(streams, access, accounts, events, rung), name="brokerage_async doorbell")
     try:
         yield found if ORDER in events else None
     finally:
