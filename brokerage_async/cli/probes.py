@@ -59,7 +59,7 @@ _REASONS: Mapping[str, Sequence[str]] = {
         "administrators_remove_orders", "cancels_confirmed_late", "filled_with_fills_to_come",
         "fills_after_cancel_requests", "live_orders_can_be_rejected", "no_change_before_live", "orders_can_be_dead",
         "orders_pass_in_flight", "replacements_wait_for_the_cancel", "sandbox_sessions_go_offline",
-        "submits_held_for_long", "options_deliver",
+        "submits_held_for_long", "options_deliver", "fills_are_busted",
     ),
     "it shows by an order of an evening": ("order_searches_count_eastern_days",),
     "it shows at night": ("overnight_orders_work_at_night",),

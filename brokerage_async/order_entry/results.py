@@ -230,7 +230,13 @@ class Cancellations(Mapping[str, Cancellation]):
 
 @attrs.frozen(kw_only=True)
 class JournalStatus:
-    """State of a journal: the halts in effect, the open entries of the environment, and the time by its clock."""
+    """State of a journal.
+
+    Attributes:
+        halts: the halts in effect.
+        open: the open entries of the environment, oldest first.
+        now: the time by the journal's clock.
+    """
 
     halts: tuple[Halt, ...]
     open: tuple[JournalEntry, ...]
