@@ -34,6 +34,7 @@ from .guard import (
     value_of,
 )
 from .lists import OrderLists
+from .matching import asked_components
 
 __all__ = ["usage_of", "usage_of_replacement"]
 
@@ -65,6 +66,8 @@ async def usage_of(
     if guard is None:
         return None
     measure = _Measure(context, guard, account_number, f"order {name}")
+    if isinstance(order, NewComplexOrder):
+        return await measure.usage(at_risk(order), components=asked_components(order))
     return await measure.usage(measure.known(None if order is None else at_risk(order)))
 
 
@@ -105,12 +108,18 @@ class _Measure:
         )
 
     async def usage(
-        self, orders: Sequence[NewOrder], *, replaced: NewOrder | None = None, keeps_legs: bool = False
+        self,
+        orders: Sequence[NewOrder],
+        *,
+        components: Sequence[NewOrder] = (),
+        replaced: NewOrder | None = None,
+        keeps_legs: bool = False,
     ) -> Usage:
-        guard = self.guard
+        """Measure the orders at risk. Lists and the cap on quantity bind all ``components`` of a complex order."""
+        guard, components = self.guard, components or orders
         needs_quote = any(priced_by_quote(order, guard) for order in orders)
-        is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in orders for leg in order.legs)
-        if (needs_quote or not is_plain) and (details := list(refused_by(guard, orders, (), ()))):
+        is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in components for leg in order.legs)
+        if (needs_quote or not is_plain) and (details := list(refused_by(guard, components, (), ()))):
             raise self.refused(*details)  # what is not allowed needs no request
         try:
             prices = await self._prices(orders) if needs_quote else {}
@@ -122,7 +131,8 @@ class _Measure:
             raise self.refused(ErrorDetail(name, f"the order could not be valued: {error}", name)) from error
         values = [value_of(order, multipliers, prices) if guard.values_orders else Decimal(0) for order in orders]
         quantities = [[abs(quantity_of(leg, order, prices)) for leg in order.legs] for order in orders]
-        if details := list(refused_by(guard, orders, values, [each for legs in quantities for each in legs])):
+        sizes = [abs(quantity_of(leg, order, prices)) for order in components for leg in order.legs]
+        if details := list(refused_by(guard, components, values, sizes)):
             raise self.refused(*details)
         value = sum(values, Decimal(0))
         if replaced is not None and guard.values_orders and (replaced.price is not None or replaced.value is not None):

@@ -26,7 +26,6 @@ __all__ = [
     "value_of",
 ]
 
-QUANTUM = 10**6
 CLOSING = ("Buy to Close", "Sell to Close")
 
 
@@ -120,14 +119,15 @@ class OrderGuard:
 
 
 def at_risk(order: NewOrder | NewComplexOrder) -> Sequence[NewOrder]:
-    """Return the orders that count: of a complex order those that open something, or the first if none does.
+    """Return the orders that count: of a complex order those that open something, or the largest if none does.
 
     The exits of a bracket work after its entry was filled, and exits that exclude each other are filled once.
     """
     if isinstance(order, NewOrder):
         return (order,)
     parts = asked_components(order)
-    return [each for each in parts if any(leg.action not in CLOSING for leg in each.legs)] or parts[:1]
+    opening = [each for each in parts if any(leg.action not in CLOSING for leg in each.legs)]
+    return opening or [max(parts, key=lambda each: max(leg.quantity or Decimal(0) for leg in each.legs))]
 
 
 def underlying_of(symbol: str) -> str:
@@ -159,7 +159,9 @@ def value_of(order: NewOrder, multipliers: Mapping[str, Decimal], prices: Mappin
     if order.price is None:
         legs = zip(order.legs, quantities, strict=True)
         return sum((abs(n) * multipliers[leg.symbol] * prices[leg.symbol] for leg, n in legs), Decimal(0))
-    sets = Decimal(math.gcd(*(int(abs(each) * QUANTUM) for each in quantities))) / QUANTUM
+    ratios = [abs(each).as_integer_ratio() for each in quantities]
+    unit = math.lcm(*(denominator for _, denominator in ratios))
+    sets = Decimal(math.gcd(*(number * unit // denominator for number, denominator in ratios))) / unit
     return sets * max(multipliers[leg.symbol] for leg in order.legs) * abs(order.price)
 
 

@@ -12,9 +12,9 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.models import NewOrder, OrderEdit
+from brokerage_async.models import NewComplexOrder, NewOrder, NewOrderLeg, OrderEdit
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, OrderGuard, Outcome, Placement
-from brokerage_async.order_entry.guard import underlying_of
+from brokerage_async.order_entry.guard import underlying_of, value_of
 from tests.loops import on_virtual_time
 from tests.trading import (
     SUBMIT,
@@ -333,6 +333,35 @@ def test_guard_refuses_values_that_make_no_sense() -> None:
         with pytest.raises(ConfigurationError, match=f"OrderGuard.{next(iter(values))}"):
             OrderGuard(**values)  # type: ignore[arg-type]
     assert OrderGuard(max_order_value="1.50").max_order_value == Decimal("1.50")
+
+
+@on_virtual_time
+async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -> None:
+    def entry_with_exits(symbol: str, quantity: int) -> NewComplexOrder:
+        exits = tickets.sell_to_close(symbol, quantity)
+        profit, loss = tickets.limit(exits, price="900"), tickets.stop(exits, trigger="5")
+        return attrs.evolve(bracket_order(), orders=(profit, loss))
+
+    small = tickets.limit(tickets.sell_to_close("AAPL", 1), price="900")
+    large = tickets.stop_limit(tickets.sell_to_close("AAPL", 1000), price="95", trigger="96")
+    for cap, value, asked in (
+        ("max_order_quantity", 10, entry_with_exits("AAPL", 1000)),
+        ("symbols", ["AAPL"], entry_with_exits("SPY", 10)),
+        ("max_order_quantity", 10, tickets.one_cancels_other(small, large)),
+        ("max_order_value", 90_000, tickets.one_cancels_other(small, large)),
+    ):
+        async with floor() as here:
+            entry = guarded(here, **{cap: value})
+            stopped = stopped_by(await entry.place_complex(here.account, asked))
+            assert set(stopped.split()) == {cap}, (cap, stopped)
+
+
+def test_value_of_small_quantities_is_exact() -> None:
+    leg = NewOrderLeg(action="Buy to Open", instrument_type="Cryptocurrency", symbol="BTC/USD")
+    for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
+        legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
+        asked = NewOrder(order_type="Limit", time_in_force="GTC", price=Decimal(100_000), legs=legs)
+        assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
 
 
 def test_underlying_of_every_kind_of_symbol() -> None:
