@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -515,7 +515,8 @@ class SqlJournal(ABC):
         last, pruned = EntryKey("", "", "", ""), 0
         while rows := await self._run(PRUNE, {**_names(last), **values}):
             last, pruned = max((EntryKey(*row) for row in rows), key=attrs.astuple), pruned + len(rows)
-        await self._run(FORGET_OUTCOMES, {"before": before.timestamp()})
+        forgotten = min(before, await self.now() - timedelta(seconds=DAY))  # automatic halts still count later ones
+        await self._run(FORGET_OUTCOMES, {"before": forgotten.timestamp()})
         return pruned
 
 

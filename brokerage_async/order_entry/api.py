@@ -201,8 +201,7 @@ class OrderEntry:
         """
         if not isinstance(reason, str) or not reason:
             raise InvalidRequestError(f"reason must be a non-empty string, got {reason!r}")
-        scope = {"account_number": account_number, "label": checked_label(label) or None}
-        entries = await self._context.journal.halt(reason, **scope)
+        entries = await self._context.journal.halt(reason, **_scope(account_number, label))
         note = "recorded before the halt: it may still be sent, or may have been placed"
         return [placement_of(entry, Outcome.UNKNOWN, code=IN_PROGRESS, note=note) for entry in entries]
 
@@ -211,7 +210,7 @@ class OrderEntry:
 
         The outcomes that automatic halts have counted are forgotten.
         """
-        return await self._context.journal.resume(account_number=account_number, label=label)
+        return await self._context.journal.resume(**_scope(account_number, label))
 
     async def status(self) -> JournalStatus:
         """Return the halts in effect and the open entries of this environment. Observers get an `OpenEntries`."""
@@ -557,7 +556,8 @@ class OrderEntry:
             journaled = JournaledChange(context, account_number, path["id"], bodies[0], label=name, usage=usage)
             fills = len(fills_of(original))
             change = await amend.replace(context, operation, path, *bodies, policy, allow_warnings, fills, journaled)
-        await self._count(change.outcome.value, change.error.code if change.error is not None else None)
+        code = change.error.code if change.error is not None else None
+        await self._count(change.outcome.value, code, new_identifier())
         return change
 
     async def _counted(self, placing: Awaitable[Placement]) -> Placement:
@@ -565,12 +565,15 @@ class OrderEntry:
         try:
             placement = await placing
         except OrderOutcomeUnknownError as unknown:
-            await self._count(Outcome.UNKNOWN.value, unknown.code)
+            await self._count(
+                Outcome.UNKNOWN.value, unknown.code, f"{unknown.account_number} {unknown.external_identifier}"
+            )
             raise
-        await self._count(placement.outcome.value, placement.error.code if placement.error is not None else None)
+        name = f"{placement.account_number} {placement.external_identifier}"
+        await self._count(placement.outcome.value, placement.error.code if placement.error is not None else None, name)
         return placement
 
-    async def _count(self, outcome: str, code: str | None) -> None:
+    async def _count(self, outcome: str, code: str | None, name: str) -> None:
         is_halted = outcome == Outcome.REFUSED and code == "halted"
         self._context.report(OrderOutcome(outcome="halted" if is_halted else outcome, code=code or ""))
         guard, rule = self._context.guard, None
@@ -584,7 +587,7 @@ class OrderEntry:
             count, seconds = rule
             reason = f"automatic: {count} times {outcome} within {seconds:g} s"
             trip = self._context.journal.trip
-            tripping = trip(outcome, new_identifier(), count=count, seconds=seconds, reason=reason)
+            tripping = trip(outcome, name, count=count, seconds=seconds, reason=reason)
             if await quietly("count an outcome for automatic halts", tripping):
                 logger.error("new orders are halted: %s", reason)
 
@@ -595,3 +598,10 @@ class OrderEntry:
     def _key(self, account_number: str, external_identifier: str, origin: str) -> EntryKey:
         key = self._context.key_of(account_number, external_identifier)
         return attrs.evolve(key, origin=origin) if origin else key
+
+
+def _scope(account_number: str | None, label: str | None) -> dict[str, str | None]:
+    """Return the scope of a halt. An empty name is refused: in the journal it stands for all."""
+    if account_number is not None and (not isinstance(account_number, str) or not account_number):
+        raise InvalidRequestError(f"account_number must be a non-empty string or None, got {account_number!r}")
+    return {"account_number": account_number, "label": checked_label(label) or None}

@@ -106,6 +106,12 @@ async def test_trip_halts_when_as_many_different_outcomes_are_recent(journal: Jo
     assert [halt.reason for halt in await journal.halts()] == ["automatic"]
 
 
+async def test_pruning_keeps_recent_outcomes_counted(journal: Journal) -> None:
+    for name, tripped in (("a", False), ("b", True)):
+        assert await journal.trip("unknown", name, count=2, seconds=60, reason="automatic") is tripped
+        await journal.prune(before=await journal.now() + timedelta(minutes=1))
+
+
 async def test_pruned_entries_are_gone_but_for_identifier_and_share(journal: Journal) -> None:
     usage = Usage(max_orders_per_day=3)
     for number, state in enumerate((EntryState.PLACED, EntryState.REFUSED, None)):

@@ -312,6 +312,27 @@ async def test_outcomes_that_repeat_halt_the_journal() -> None:
 
 
 @on_virtual_time
+async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed() -> None:
+    async with floor() as here:
+        for _ in range(3):
+            entry = guarded(here, max_order_quantity=1, halt_after_refusals=(2, 3600.0))
+            assert stopped_by(await entry.place(here.account, order("mine"))) == "max_order_quantity"
+        assert await here.journal.halts() == []
+
+
+@on_virtual_time
+async def test_scope_without_a_name_is_refused() -> None:
+    async with floor() as here:
+        await here.entry.halt("all")
+        for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
+            for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):  # type: ignore[misc]
+                with pytest.raises(InvalidRequestError, match="must be a"):
+                    await call(**scope)  # type: ignore[arg-type]
+        [halt] = await here.journal.halts()
+        assert (halt.account_number, halt.label) == (None, None)
+
+
+@on_virtual_time
 async def test_pruned_identifier_stays_used_and_its_share_counted() -> None:
     async with floor() as here:
         entry = guarded(here, max_orders_per_day=1)
