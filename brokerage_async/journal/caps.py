@@ -14,8 +14,10 @@ __all__ = ["DAY", "MINUTE", "SCALE", "Cap", "Usage", "objections", "stored"]
 
 MINUTE, DAY = 60.0, 86_400.0
 SCALE = 1_000_000
-LARGEST = 10**15
-"""Amounts are stored as integers, in millionths: databases add decimals inexactly. Nobody trades more than this."""
+LARGEST = 10**17
+"""Amounts are stored as integers, in millionths: databases add decimals inexactly. No cap allows larger ones."""
+MOST = Decimal(LARGEST - 1) / SCALE
+"""What a cap leaves at most."""
 
 
 def stored(amount: Decimal | None) -> int | None:
@@ -90,6 +92,7 @@ def objections(
         limit = getattr(usage, name)
         if limit is None:
             continue
+        limit = min(Decimal(limit), MOST)
         shares = [
             (at, value if cap.is_value else Decimal(1))
             for at, value in earlier
@@ -98,7 +101,7 @@ def objections(
         used, needed = sum((share for _, share in shares), Decimal(0)), usage.value if cap.is_value else Decimal(1)
         if used + needed <= limit:
             continue
-        at = _free_at(shares, needed, Decimal(limit), cap.seconds)
+        at = _free_at(shares, needed, limit, cap.seconds)
         free.append(at)
         unit = "dollars are" if cap.is_value else "orders are"
         when = f"free again at {at.isoformat(timespec='seconds')}" if at else "it can never have as much"
@@ -110,7 +113,7 @@ def objections(
             ("long", usage.held_long, net[0], usage.bought),
             ("short", usage.held_short, net[1], usage.sold),
         ):
-            if added > 0 and held + opened + added > usage.max_net_quantity:
+            if added > 0 and opened + added > min(usage.max_net_quantity - held, MOST):
                 text = (
                     f"{(held + opened).normalize():f} of {usage.max_net_quantity:f} {usage.underlying} {side} are used "
                     f"at worst, this one needs {added.normalize():f}: free again when orders or positions end"

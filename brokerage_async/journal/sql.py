@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ import attrs
 
 from ..errors import OrderRefusedError
 from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
-from .caps import DAY, MINUTE, SCALE, Usage, objections, stored
+from .caps import DAY, MINUTE, MOST, SCALE, Usage, objections, stored
 
 __all__ = ["ADDED", "COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
 
@@ -515,8 +515,8 @@ class SqlJournal(ABC):
         last, pruned = EntryKey("", "", "", ""), 0
         while rows := await self._run(PRUNE, {**_names(last), **values}):
             last, pruned = max((EntryKey(*row) for row in rows), key=attrs.astuple), pruned + len(rows)
-        forgotten = min(before, await self.now() - timedelta(seconds=DAY))  # automatic halts still count later ones
-        await self._run(FORGET_OUTCOMES, {"before": forgotten.timestamp()})
+        recent = (await self.now()).timestamp() - DAY  # automatic halts still count later ones
+        await self._run(FORGET_OUTCOMES, {"before": min(before.timestamp(), recent)})
         return pruned
 
 
@@ -535,6 +535,11 @@ def _amount(share: int) -> Decimal:
     return Decimal(int(share)) / SCALE
 
 
+def _room(limit: Decimal | None) -> int | None:
+    """Return what a cap leaves, as it is stored."""
+    return None if limit is None else stored(min(limit, MOST))
+
+
 def _shares(usage: Usage | None) -> dict[str, object]:
     """Return the values of a guarded statement, NULL for caps that do not bind."""
     if usage is None:
@@ -543,11 +548,11 @@ def _shares(usage: Usage | None) -> dict[str, object]:
     values |= {"bought": stored(usage.bought), "sold": stored(usage.sold)}
     if usage.windows:
         values |= {"minute": MINUTE, "day": DAY}
-        values |= {name: stored(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
+        values |= {name: _room(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
         values |= {name: getattr(usage, name) for name in ("max_orders_per_minute", "max_orders_per_day")}
     if usage.max_net_quantity is not None:
-        values["room_to_buy"] = stored(usage.max_net_quantity - usage.held_long)
-        values["room_to_sell"] = stored(usage.max_net_quantity - usage.held_short)
+        values["room_to_buy"] = _room(usage.max_net_quantity - usage.held_long)
+        values["room_to_sell"] = _room(usage.max_net_quantity - usage.held_short)
         values["since"] = 0.0 if usage.since is None else usage.since.timestamp()
         values |= {f"i{number}": name for number, name in enumerate(usage.includes)}
     return values

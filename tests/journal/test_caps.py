@@ -106,6 +106,16 @@ async def test_trip_halts_when_as_many_different_outcomes_are_recent(journal: Jo
     assert [halt.reason for halt in await journal.halts()] == ["automatic"]
 
 
+async def test_huge_amounts_pass_no_cap(journal: Journal) -> None:
+    for number, amount in enumerate(map(Decimal, ("5e9", "5e12", "1e30"))):
+        value = Usage(value=amount, max_value_per_day=amount / 2)
+        net = Usage(underlying="SHIB/USD", bought=amount, max_net_quantity=amount / 2)
+        assert await opens(journal, key(f"{number}-value"), value) == "max_value_per_day"
+        assert await opens(journal, key(f"{number}-net"), net) == "max_net_quantity"
+    allowed = Usage(value=Decimal("5e9"), max_value_per_day=Decimal("6e9"))
+    assert [await opens(journal, key(n), allowed) for n in range(2)] == ["", "max_value_per_day"]
+
+
 async def test_pruning_keeps_recent_outcomes_counted(journal: Journal) -> None:
     for name, tripped in (("a", False), ("b", True)):
         assert await journal.trip("unknown", name, count=2, seconds=60, reason="automatic") is tripped
