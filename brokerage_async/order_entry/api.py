@@ -437,7 +437,7 @@ class OrderEntry:
         its identifier is sent.
 
         It is journaled before it is sent, for `halt`, the guard and `recover`. ``label`` is that of the original unless
-        it is given. ``REFUSED`` with an ``error`` of code ``halted`` or ``guard_refused``: it was not sent.
+        it is given: without it, the original is read first, too. ``REFUSED`` with an ``error`` of code ``halted`` or ``guard_refused``: it was not sent.
 
         A new order that is `Contingent` waits until the exchange has cancelled the original. It is waited for, at most
         ``reconcile.give_up`` seconds: ``APPLIED`` once the original is gone or the new order works, ``FILLED`` with the
@@ -535,18 +535,21 @@ class OrderEntry:
         path = {"account_number": account_number, "id": check_order_id("order_id", order_id)}
         bodies = edit_bodies(operation, path, edit)
         is_named = edit.external_identifier is not None
-        if original is None and (not is_named or context.guard is not None):
+        if original is None and (not is_named or not name or context.guard is not None):
             original, reason = await amend.read_original(context, path)
             if original is None:
-                fate = "cannot be measured" if is_named else "is sent without an external identifier"
+                fate = (
+                    "cannot be measured, nor inherit a label" if is_named else "is sent without an external identifier"
+                )
                 text = "the replacement of order %s %s, because it could not be read: %s"
                 logger.warning(text, order_id, fate, reason)
         if not is_named:  # the new order does not inherit it
             identifier = None if original is None else original.external_identifier
             edit = attrs.evolve(edit, external_identifier=identifier)
             bodies = edit_bodies(operation, path, edit)
-        if not name and edit.external_identifier:
-            placed = await context.journal.find(context.key_of(account_number, edit.external_identifier))
+        inherited = edit.external_identifier if original is None else original.external_identifier
+        if not name and inherited:
+            placed = await context.journal.find(context.key_of(account_number, inherited))
             name = "" if placed is None else placed.label
         try:
             usage = await usage_of_replacement(context, account_number, path["id"], original, edit)

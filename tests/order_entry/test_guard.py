@@ -12,7 +12,17 @@ import pytest
 from brokerage_async import tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
-from brokerage_async.models import NewComplexOrder, NewOrder, NewOrderLeg, OrderEdit
+from brokerage_async.models import (
+    InstrumentType,
+    LegAction,
+    NewComplexOrder,
+    NewOrder,
+    NewOrderLeg,
+    OrderEdit,
+    OrderType,
+    PriceEffect,
+    TimeInForce,
+)
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, OrderGuard, Outcome, Placement
 from brokerage_async.order_entry.guard import underlying_of, value_of
 from tests.loops import on_virtual_time
@@ -321,11 +331,30 @@ async def test_outcomes_of_one_order_halt_nothing_however_often_it_is_placed() -
 
 
 @on_virtual_time
+async def test_replacement_under_another_name_is_halted_with_the_label_of_its_original() -> None:
+    async with floor() as here:
+        placed = (await here.entry.place(here.account, order("mine"), label="mean")).require()
+        assert placed.order_id is not None
+        await here.entry.halt("too wild", label="mean")
+        edit = OrderEdit(
+            order_type=OrderType.LIMIT,
+            time_in_force=TimeInForce.DAY,
+            price=Decimal(6),
+            price_effect=PriceEffect.DEBIT,
+            external_identifier="other",
+        )
+        change = await here.entry.replace(here.account, placed.order_id, edit)
+        assert change.outcome is ChangeOutcome.REFUSED
+        assert change.error is not None
+        assert change.error.code == "halted"
+
+
+@on_virtual_time
 async def test_scope_without_a_name_is_refused() -> None:
     async with floor() as here:
         await here.entry.halt("all")
         for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
-            for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):  # type: ignore[misc]
+            for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
                 with pytest.raises(InvalidRequestError, match="must be a"):
                     await call(**scope)  # type: ignore[arg-type]
         [halt] = await here.journal.halts()
@@ -378,10 +407,10 @@ async def test_every_component_keeps_the_lists_and_the_quantity_of_one_order() -
 
 
 def test_value_of_small_quantities_is_exact() -> None:
-    leg = NewOrderLeg(action="Buy to Open", instrument_type="Cryptocurrency", symbol="BTC/USD")
+    leg = NewOrderLeg(action=LegAction.BUY_TO_OPEN, instrument_type=InstrumentType.CRYPTOCURRENCY, symbol="BTC/USD")
     for quantities, sets in ((["0.0000009"], "0.0000009"), (["1.00000001"], "1.00000001"), (["4", "6"], "2")):
         legs = tuple(attrs.evolve(leg, quantity=Decimal(each)) for each in quantities)
-        asked = NewOrder(order_type="Limit", time_in_force="GTC", price=Decimal(100_000), legs=legs)
+        asked = NewOrder(order_type=OrderType.LIMIT, time_in_force=TimeInForce.GTC, price=Decimal(100_000), legs=legs)
         assert value_of(asked, {"BTC/USD": Decimal(1)}, {}) == Decimal(sets) * 100_000
 
 
