@@ -437,7 +437,8 @@ class OrderEntry:
         its identifier is sent.
 
         It is journaled before it is sent, for `halt`, the guard and `recover`. ``label`` is that of the original unless
-        it is given: without it, the original is read first, too. ``REFUSED`` with an ``error`` of code ``halted`` or ``guard_refused``: it was not sent.
+        it is given: without it, the original is read first, too. ``REFUSED`` with an ``error`` of code ``halted`` or
+        ``guard_refused``: it was not sent.
 
         A new order that is `Contingent` waits until the exchange has cancelled the original. It is waited for, at most
         ``reconcile.give_up`` seconds: ``APPLIED`` once the original is gone or the new order works, ``FILLED`` with the

@@ -356,7 +356,7 @@ async def test_scope_without_a_name_is_refused() -> None:
         for scope in ({"account_number": ""}, {"label": ""}, {"account_number": 5}):
             for call in (here.entry.resume, lambda **scope: here.entry.halt("why", **scope)):
                 with pytest.raises(InvalidRequestError, match="must be a"):
-                    await call(**scope)  # type: ignore[arg-type]
+                    await call(**scope)
         [halt] = await here.journal.halts()
         assert (halt.account_number, halt.label) == (None, None)
 
