@@ -56,12 +56,16 @@ class Prices:
         self._ticks = None if tick_sizes is None else tuple(tick_sizes)
         self._listed: tuple[Decimal, ...] = ()
         self._asked: AsyncIterator[Decimal] | None = None
+        self._first: Decimal | None = None
         if isinstance(prices, AsyncIterable):
             self._asked = aiter(prices)
+        elif not isinstance(prices, Iterable):
+            raise InvalidRequestError(f"prices must be 1 to {MOST_PRICES} Decimals, got {type(prices).__name__}")
         else:
             self._listed = tuple(self._checked(price) for price in islice(prices, MOST_PRICES + 1))
             if not 0 < len(self._listed) <= MOST_PRICES:
                 raise InvalidRequestError(f"prices must be 1 to {MOST_PRICES} Decimals, got {len(self._listed)}")
+            self._first = self._listed[0]
 
     async def next(self) -> Decimal | None:
         """Return the next price, None after the last one."""
@@ -72,8 +76,8 @@ class Prices:
         return None if price is None else self._checked(price)
 
     def skip_to(self, price: Decimal | None) -> None:
-        """Go on after the last place of ``price``, if it is in the list."""
-        if price in self._listed:
+        """Go on after the last place of ``price``, if it is in the list. The first price is where a ladder begins."""
+        if price != self._first and price in self._listed:
             self._listed = self._listed[len(self._listed) - self._listed[::-1].index(price) :]
 
     def _checked(self, price: Decimal) -> Decimal:
@@ -158,7 +162,7 @@ class Ladder:
             while price is not None and not self._is_over() and not await self._rest(self._every):
                 if self._is_late():
                     break
-                if (price := await self._prices.next()) is not None:
+                if (price := await self._due()) is not None:
                     if claim is not None and (objection := claim.objection()) is not None:
                         self._notes.append(f"left as it is: {objection}")
                         return self._result()
@@ -206,6 +210,23 @@ class Ladder:
                 if self._is_over() or loop.time() >= end:
                     return self._is_over()
                 pause = min(pause * self._policy.factor, self._policy.max_interval)
+
+    async def _due(self) -> Decimal | None:
+        """Return the next price. None after the last one, and if the order is over, or late, before it comes."""
+        asking = asyncio.ensure_future(self._prices.next())
+        try:
+            while True:
+                patience = min(self._policy.max_interval, max(0.0, self._seconds_left()))
+                await asyncio.wait((asking,), timeout=patience)
+                if asking.done():
+                    return asking.result()
+                await self._look()
+                if self._is_over() or self._is_late():
+                    return None
+        finally:
+            if not asking.done():
+                asking.cancel()
+                await asyncio.wait((asking,))
 
     async def _find(self) -> tuple[bool, Sighting[Order]]:
         """Read all orders of the ladder, an earlier run's included."""

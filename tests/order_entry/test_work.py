@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import attrs
 import pytest
 
 from brokerage_async.errors import InvalidRequestError
@@ -113,6 +112,35 @@ async def test_an_async_iterator_is_asked_for_each_price_when_it_is_due() -> Non
         assert shown(placement).price == 12
         assert asked[1] - asked[0] >= EVERY
         assert asked[2] - asked[1] >= EVERY
+
+
+@on_virtual_time
+async def test_a_price_that_does_not_come_delays_neither_the_end_nor_the_result() -> None:
+    async def prices() -> AsyncIterator[Decimal]:
+        yield LADDER[0]
+        await asyncio.sleep(3000)
+
+    async with floor() as here:
+        await here.client.positions.list(here.account)  # the service's clock is known from now on
+        began = here.sim.clock.now()
+        placement = await worked(here, prices(), until=datetime.fromtimestamp(began + 60, UTC))
+        assert shown(placement).status == "Cancelled"
+        assert here.sim.clock.now() - began < 65
+    async with floor() as here:
+        began = here.sim.clock.now()
+        task = asyncio.create_task(worked(here, prices()))
+        await asyncio.sleep(20)
+        here.sim.fill_order(here.orders("worked")[0].order_id)
+        assert shown(await task).status == "Filled"
+        assert here.sim.clock.now() - began < 60
+
+
+@on_virtual_time
+async def test_a_price_may_come_twice() -> None:
+    async with floor() as here:
+        prices = [Decimal(each) for each in (10, 11, 10, 12)]
+        await worked(here, prices)
+        assert prices_of(here) == prices
 
 
 @on_virtual_time
@@ -229,7 +257,10 @@ def test_more_than_remains_is_seen() -> None:
         (order(), [Decimal(0)], {}, "Decimals greater than zero"),
         (order(), [Decimal("NaN")], {}, "Decimals greater than zero"),
         (order(), [Decimal(1)] * 1001, {}, "prices must be 1 to 1000"),
+        (order(), 10, {}, "prices must be 1 to 1000 Decimals, got int"),
+        (order(), None, {}, "prices must be 1 to 1000 Decimals, got NoneType"),
         (market(buy_to_open("AAPL", 1)), LADDER, {}, "must be a Limit"),
+        (None, LADDER, {"until": "close"}, "must be a Limit"),
         (order(), LADDER, {"until": datetime(2026, 6, 10, 15)}, "aware date-time"),  # noqa: DTZ001
         (order(), LADDER, {"until": "open"}, "aware date-time"),
         (order(), [Decimal("10.001")], {"tick_sizes": [TickSize(value=Decimal("0.01"))]}, "on a tick"),
@@ -241,5 +272,5 @@ async def test_wrong_arguments_are_refused_before_anything_is_sent(
 ) -> None:
     async with floor() as here:
         with pytest.raises(InvalidRequestError, match=reason):
-            await here.entry.work(here.account, attrs.evolve(ticket), prices, every=EVERY, **options)
+            await here.entry.work(here.account, ticket, prices, every=EVERY, **options)
         assert not here.wire.bodies
