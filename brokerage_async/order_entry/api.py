@@ -311,7 +311,7 @@ class OrderEntry:
         With ``flatten``, a Market order of the day then closes each position, at most once: its external identifier is
         made from the position, and two calls that see the same position send one order between them. While the market
         is closed it waits for the next session. A position is left alone, and its closing order ``NOT_SENT``, while an
-        order of its underlying may still work.
+        order of its underlying may still work, or if one for it has appeared since.
 
         Args:
             account_number: the account.

@@ -3,7 +3,8 @@
 A closing order is named after the state of its position (quantity, direction, times of opening and last change): two
 calls that see the same position, in any process of the journal, send one order between them. The next of its names is
 used once that order is over without a fill. The record of positions follows fills, so it is read only some seconds
-after the last one, and nothing is sent while an earlier closing order of the symbol is unresolved.
+after the last one, and nothing is sent while an earlier closing order of the symbol is unresolved, or while any other
+order of it works: one that another call sent before it was filled in part would close too much.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .arguments import named_order
 from .context import Context
 from .decisions import ReconcilePolicy
 from .kinds import asked_in
+from .lists import OrderLists
 from .matching import fills_of
 from .place import PlaceOrder
 from .results import Outcome, Placement
@@ -58,6 +60,11 @@ async def flatten(
     if times and (rest := max(times) + SETTLED - context.now()) > timedelta(0):
         await asyncio.sleep(min(rest, SETTLED).total_seconds())
     positions = await context.executor.execute(POSITIONS_LIST.bind(account_number=account_number))
+    try:
+        listed = await OrderLists(context.executor).live(account_number)
+    except BrokerageError:
+        listed = None  # any position may have an order
+    working = None if listed is None else [order for order in listed if order.status not in TERMINAL]
     entries = await context.journal.entries(context.environment, origin=context.origin, state=EntryState.OPEN)
     unresolved = {
         entry.key.external_identifier: entry for entry in entries if entry.key.account_number == account_number
@@ -67,7 +74,7 @@ async def flatten(
     async def close(position: Position) -> Placement:
         async with gate:
             try:
-                return await _close(context, account_number, policy, position, unresolved, unproven)
+                return await _close(context, account_number, policy, position, unresolved, unproven, working)
             except BrokerageError as error:
                 is_certain = isinstance(error, ConfigurationError | InvalidRequestError)
                 return Placement(
@@ -89,10 +96,12 @@ async def _close(
     position: Position,
     unresolved: dict[str, JournalEntry],
     unproven: Collection[str],
+    working: Collection[Order] | None,
 ) -> Placement:
     """Close one position, unless an earlier closing order of it is on its way or was filled."""
+    may_work = InvalidRequestError(f"{position.symbol} is not closed: an order of it may still work")
     if position.underlying_symbol in unproven or position.symbol in unproven:
-        raise InvalidRequestError(f"{position.symbol} is not closed: an order of it may still work")
+        raise may_work
 
     async def place(name: str, order: NewOrder) -> Placement:
         asked, _ = named_order(account_number, attrs.evolve(order, external_identifier=name), str)
@@ -105,9 +114,15 @@ async def _close(
             terms = asked_in(entry).components[name]
             if terms is not None:
                 return await place(name, terms)  # searched for, not sent
-    order, number = _closing(position), 1
+    order, number, names = _closing(position), 1, f"{stem}-{_state(position)}-"
+    if working is None:
+        raise may_work
+    for each in working:
+        is_of_this_state = (each.external_identifier or "").startswith(names)
+        if not is_of_this_state and any(leg.symbol == position.symbol for leg in each.legs or ()):
+            raise may_work
     while True:
-        name = f"{stem}-{_state(position)}-{number}"
+        name = f"{names}{number}"
         known = await context.journal.find(context.key_of(account_number, name))
         if known is None or known.state is not EntryState.ABANDONED:
             placement = await place(name, order)

@@ -289,6 +289,27 @@ async def test_a_position_whose_order_may_still_work_is_left_alone() -> None:
 
 
 @on_virtual_time
+async def test_a_future_that_another_call_is_closing_is_left_alone() -> None:
+    async with floor() as here:
+        state, now = here.sim.brokerage.state, here.sim.clock.now()
+        [row] = await here.client.instruments.futures().collect(max_items=1)
+        future = state.catalogue.instrument(InstrumentType.FUTURE, str(row.symbol))
+        assert future is not None
+        price, account = state.prices.price(future, now), state.accounts.of(state.owner)[0]
+        state.bookkeeping.open_position(account, future, LegAction.BUY, Decimal(10), price, now)
+        here.sim.clock.advance(3 * 86400 + 9 * 3600)  # a Saturday: closing orders wait
+        here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
+        late = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+        await asyncio.sleep(0.8)  # it has looked, and reads the positions once the order of the other call has a fill
+        [closing] = (await here.another_entry().cancel_all(here.account, flatten=True)).closing
+        here.sim.fill_order(closing.order_id, 4)
+        [left] = (await late).closing
+        assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, 6)
+        here.sim.clock.advance(3 * 86400)
+        assert held(here, str(row.symbol)) == 0
+
+
+@on_virtual_time
 async def test_a_closing_order_of_unknown_outcome_is_searched_for_before_another_is_sent() -> None:
     async with floor() as here:
         hold(here)
