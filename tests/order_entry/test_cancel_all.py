@@ -304,9 +304,21 @@ async def test_a_future_that_another_call_is_closing_is_left_alone() -> None:
         [closing] = (await here.another_entry().cancel_all(here.account, flatten=True)).closing
         here.sim.fill_order(closing.order_id, 4)
         [left] = (await late).closing
-        assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, 6)
+        assert (left.outcome, held(here, str(row.symbol))) == (Outcome.NOT_SENT, Decimal(6))
         here.sim.clock.advance(3 * 86400)
         assert held(here, str(row.symbol)) == 0
+
+
+@on_virtual_time
+async def test_nothing_is_closed_while_the_working_orders_cannot_be_read() -> None:
+    async with floor() as here:
+        hold(here)
+        here.sim.faults.add("GET", POSITIONS, faults.delay(6.0))
+        task = asyncio.create_task(here.entry.cancel_all(here.account, flatten=True))
+        await asyncio.sleep(3)
+        here.sim.faults.add("GET", r"/orders", "status(503)", times=None)
+        [left] = (await task).closing
+        assert (left.outcome, held(here)) == (Outcome.NOT_SENT, Decimal(10))
 
 
 @on_virtual_time
