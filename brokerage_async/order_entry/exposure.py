@@ -36,7 +36,7 @@ from .guard import (
 from .lists import OrderLists
 from .matching import asked_components
 
-__all__ = ["usage_of", "usage_of_replacement"]
+__all__ = ["shows_quantity", "usage_of", "usage_of_replacement"]
 
 ONE = Decimal(1)
 MAX_MULTIPLIERS = 10_000
@@ -217,8 +217,16 @@ class _Measure:
             held_long=held[0],
             held_short=held[1],
             since=now - UNLISTED,
-            includes=tuple(sorted({order.external_identifier for order in listed if order.external_identifier})),
+            includes=tuple(sorted({str(order.external_identifier) for order in listed if shows_quantity(order)})),
         )
+
+
+def shows_quantity(order: Order) -> bool:
+    """Return True if the list says what an order of ours may fill. One for an amount of money has no quantity yet."""
+    known = order.status in TERMINAL or all(
+        leg.quantity is not None or leg.remaining_quantity is not None for leg in order.legs or ()
+    )
+    return known and bool(order.external_identifier)
 
 
 def held_by(

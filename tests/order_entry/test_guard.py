@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from brokerage_async import tickets
+from brokerage_async import models, tickets
 from brokerage_async.errors import ConfigurationError, InvalidRequestError, OrderRefusedError
 from brokerage_async.journal import EntryState, MemoryJournal
 from brokerage_async.models import (
@@ -24,6 +24,7 @@ from brokerage_async.models import (
     TimeInForce,
 )
 from brokerage_async.order_entry import ChangeOutcome, OrderEntry, OrderGuard, Outcome, Placement
+from brokerage_async.order_entry.exposure import shows_quantity
 from brokerage_async.order_entry.guard import underlying_of, value_of
 from tests.loops import on_virtual_time
 from tests.trading import (
@@ -159,6 +160,17 @@ async def test_net_position_counts_positions_and_working_orders_at_worst() -> No
         (await entry.place(here.account, buy(5))).require()
         assert stopped_by(await entry.place(here.account, buy(1))) == "max_net_quantity"
         (await entry.place(here.account, buy(15, symbol="MSFT"))).require()
+
+
+def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
+    """The share in the journal is left out only for an order that the list measures."""
+    for quantity, status, name, is_measured in (
+        (Decimal(1), "Live", "mine", True), (None, "Live", "mine", False), (None, "Filled", "mine", True),
+        (Decimal(1), "Live", None, False),
+    ):  # fmt: skip
+        legs = (models.OrderLeg(symbol="AAPL", quantity=quantity),)
+        listed = models.Order(id="1", status=models.OrderStatus(status), external_identifier=name, legs=legs)
+        assert shows_quantity(listed) is is_measured, (quantity, status, name)
 
 
 @on_virtual_time
