@@ -276,7 +276,8 @@ async def journal(patient: Patient) -> Finding:
     """Open the journal of the order commands, if it exists, and count the orders of unknown outcome in it."""
     import asyncio
 
-    from ..journal import EntryState, JournalError
+    from ..errors import BrokerageError
+    from ..journal import EntryState
     from .journals import open_journal
 
     environment = None if patient.client is None else patient.client.environment.name
@@ -289,7 +290,7 @@ async def journal(patient: Patient) -> Finding:
             return Finding("ok", f"{path} is made by the first order")
         async with asyncio.timeout(PATIENCE), opened:
             entries = await opened.entries(environment, state=EntryState.OPEN)
-    except (JournalError, OSError) as error:
+    except (BrokerageError, OSError) as error:
         return Finding("mend", str(error) or "no answer", "check BROKERAGE_JOURNAL, and that its database is up")
     name = opened if path is None else path
     if entries:
