@@ -12,12 +12,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import attrs
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from .._decimals import Decimals, decimal_text
 from .._values import readable
 
 __all__ = ["DECIMAL", "Column", "columns_of", "fitted", "has_wide_decimals", "settled", "unfitted", "widened"]
+
+pc: Any = pyarrow.compute
+"""Its functions are made at run time, so type checkers do not know them."""
 
 DECIMAL = pa.decimal128(38, 18)
 WIDE = pa.decimal256(76, 38)

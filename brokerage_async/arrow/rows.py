@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from .._values import readable
 from ..protocol.decoding.fields import wire_fields
@@ -17,6 +17,9 @@ from ..protocol.registry import wires
 from .tables import UNFIT, schema_of
 
 __all__ = ["RowReader", "event_schema"]
+
+pc: Any = pyarrow.compute
+"""Its functions are made at run time, so type checkers do not know them."""
 
 _STORED = {pa.timestamp("us", tz="UTC"): pa.int64(), pa.date32(): pa.int32()}
 """Types of the numbers that stand for points in time (epoch ms) and days (since 1970)."""

@@ -160,8 +160,9 @@ async def _list_to_file(pager: OffsetPager[Any], path: Path, style: Style) -> Fi
     """Write the rows of a whole list, read again like `OffsetPager.collect` if it changes while it is read."""
     purpose = {"list": repr(pager)}
     with Checkpoint(path.with_name(f"{path.name}.partial")) as checkpoint:
+        pages = list[str]()
         for _ in range(MAX_READINGS):
-            pages = list[str]()
+            pages.clear()
             await in_thread(lambda: checkpoint.load(purpose, restart=True))
             async with contextlib.aclosing(pager.pages()) as walk:
                 async for page in walk:

@@ -87,7 +87,7 @@ class _Partition:
         import pyarrow.parquet as pq
 
         columns = ["symbol", *(field.name for field in schema_of(KINDS[kind]) if field.name != "symbol")]
-        table = pq.read_table(self._file, columns=columns, filters=[("kind", "==", kind)], partitioning=None)
+        table = pq.read_table(self._file, columns=columns, filters=[("kind", "==", kind)], partitioning=None)  # pyright: ignore[reportArgumentType]
         if kind not in UNDERLYING:
             return table
         name, prefix = UNDERLYING[kind]

@@ -62,6 +62,7 @@ class CancelAll:
         loop, pause = asyncio.get_running_loop(), self._policy.first
         began, back, was_read, is_proven, least = loop.time(), timedelta(0), False, False, float("inf")
         end, patience = began + self._policy.give_up, began + self._policy.visibility_delay
+        sighting = Sighting[Order](orders={}, complete=False)
         async with early_looks(self._context.bell(self._account_number)) as looks:
             while not is_proven:
                 sighting = await self._look(back)

@@ -280,7 +280,7 @@ class Ladder:
         A cancellation concerns one order and does nothing twice: it is repeated until the lists show the end.
         """
         loop = asyncio.get_running_loop()
-        end, self._until = loop.time() + self._policy.give_up, None
+        end, self._until, reason = loop.time() + self._policy.give_up, None, "it was not asked for"
         while not self._is_over() and loop.time() < end:
             call = ORDERS_CANCEL.bind(account_number=self._placement.account_number, id=str(self._current.id))
             try:

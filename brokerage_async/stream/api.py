@@ -489,8 +489,9 @@ class Streams:
         try:
             await recorder.recover()
             async with stream:
+                limit = asyncio.timeout(seconds)
                 try:
-                    async with (limit := asyncio.timeout(seconds)):
+                    async with limit:
                         async for batch in batches:
                             recorder.write(batch, stream.symbols, now())
                 except TimeoutError:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -87,7 +87,9 @@ class Recorder:
     def write(self, batch: pyarrow.RecordBatch, symbols: Mapping[str, str], now: datetime) -> None:
         """Write a batch to the segments of its event type and days."""
         import pyarrow
-        from pyarrow import compute
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
 
         kind = batch.schema.metadata[b"event_type"].decode()
         gaps = gaps_of(batch)
@@ -167,7 +169,10 @@ def _locked(path: Path) -> int | None:
 
 def _last_time(files: list[Path]) -> datetime | None:
     """Return when the last row of a recording was received."""
-    from pyarrow import compute, parquet
+    import pyarrow.compute
+    from pyarrow import parquet
+
+    compute: Any = pyarrow.compute
 
     last = [path for path in files if path.parent == files[-1].parent and path.suffix == ".parquet"]
     times = [compute.max(parquet.read_table(path, columns=["received_at"])["received_at"]).as_py() for path in last]

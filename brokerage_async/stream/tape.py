@@ -178,7 +178,9 @@ class Tape:
             heard = set(map(str, names))
         if not heard <= part.symbols.keys():  # another consumer wants them
             import pyarrow
-            from pyarrow import compute
+            import pyarrow.compute
+
+            compute: Any = pyarrow.compute  # its functions are made at run time
 
             wanted = pyarrow.array(part.symbols, pyarrow.string())
             chunk = chunk.filter(compute.is_in(chunk.column("event_symbol"), wanted))

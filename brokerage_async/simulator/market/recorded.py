@@ -119,7 +119,9 @@ def _rows(directory: Path, replay: Replay) -> Any:
     """Return all rows in the order of their arrival, quotes before trades of the same time, and collect the gaps."""
     try:
         import pyarrow as pa
-        from pyarrow import compute
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute  # its functions are made at run time
     except ImportError:
         raise ImportError("a recording needs pyarrow: pip install 'brokerage-async[arrow]'") from None
     from ...arrow.segments import batches_of, recorded_files

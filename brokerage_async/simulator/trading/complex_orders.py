@@ -9,7 +9,7 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.converters import ComplexOrderWire, PlacedOrderResponseWire, RelatedOrderWire
-from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, OrderStatus
+from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, NewOrder, OrderStatus
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.order_wires import order_wire
@@ -200,7 +200,8 @@ class ComplexOrderDesk:
             is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
         )
         components = list[PreflightResult]()
-        for number, one in enumerate([*([] if trigger is None else [trigger]), *requested.orders]):
+        parts: list[NewOrder] = [*([] if trigger is None else [trigger]), *requested.orders]
+        for number, one in enumerate(parts):
             terms = attrs.evolve(Terms.of(one), preflight_id=str(number))
             legs, problems = self._preflight.legs(one.legs, terms, now)
             if problems:
