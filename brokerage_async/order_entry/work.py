@@ -136,7 +136,7 @@ class Ladder:
         policy: ReconcilePolicy,
         replace: Callable[[Order, Decimal], Awaitable[OrderChange]],
     ) -> None:
-        self.has_begun = False
+        self.has_begun: bool = False
         self._context = context
         self._asked = order
         self._prices = prices

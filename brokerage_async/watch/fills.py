@@ -124,7 +124,7 @@ class FillReader:
         now: Callable[[], datetime],
         on_event: Callable[[FillSeen], object],
     ) -> None:
-        self.ledger = Ledger(account_number)
+        self.ledger: Ledger = Ledger(account_number)
         self.on_failure: OnError = lambda _: None
         self._api = endpoints
         self._account = account_number
