@@ -34,7 +34,7 @@ async def halt(
     Cancellations still go out. An order that is open was recorded before: it may still be sent.
     """
     async with opened(journal) as switch:
-        entries = await switch.halt(reason, account_number=account or None, label=label or None)
+        entries = await switch.halt(reason, **scope_of(account, label))
         halts = await switch.halts()
     show_state(halts, entries, as_json=as_json)
 
@@ -44,7 +44,7 @@ async def resume(
 ) -> None:
     """Lift the halt of exactly this account and label, and show those that remain."""
     async with opened(journal) as switch:
-        lifted = await switch.resume(account_number=account or None, label=label or None)
+        lifted = await switch.resume(**scope_of(account, label))
         halts = await switch.halts()
     if not lifted:
         say("no halt of this account and label was in effect", style="yellow", err=True)
@@ -61,6 +61,20 @@ async def status(journal: JournalAt = None, as_json: AsJson = False) -> None:
         halts = await switch.halts()
         entries = await switch.entries(state=EntryState.OPEN)
     show_state(halts, entries, as_json=as_json)
+
+
+def scope_of(account: str | None, label: str | None) -> dict[str, str | None]:
+    """Return the scope of a halt. A name that is empty, as an unset variable of a shell is, must not stand for all.
+
+    Raises:
+        ConfigurationError: a name is empty.
+    """
+    from ..errors import ConfigurationError
+
+    for name, given in (("--account", account), ("--label", label)):
+        if given == "":
+            raise ConfigurationError(f"{name} must not be empty: leave it out to mean every one")
+    return {"account_number": account, "label": label}
 
 
 @contextlib.asynccontextmanager

@@ -308,6 +308,9 @@ def test_halt_stops_orders_until_resume_and_status_shows_it(service: Simulator) 
     assert shown == [(None, None, "model drifts"), ("A1", "dip", "one only")]
     result = orders("resume", "--label", "dip")
     assert (result.exit_code, "no halt of this account and label" in result.stderr) == (1, True)
+    for name in ("--account", "--label"):  # an unset variable of a shell lifts nothing
+        result = orders("resume", name, "")
+        assert (result.exit_code, f"{name} must not be empty" in result.stderr) == (1, True)
     assert "account A1 and label dip" in orders("resume").output
     assert orders("place", *BUY, "--yes").exit_code == 0
 
