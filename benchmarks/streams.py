@@ -272,7 +272,7 @@ def measure(frames: int = 300, rows: int = 50, rounds: int = 9) -> list[Result]:
         ],
         result("    in batches", batched, unit="us", note=batch_rate),
         result("a quote, client CPU, x loop by hand", ratios(ours, costs["by hand"]), bound=1.5),
-        result("a quote in batches, client CPU, x quote", ratios(batched, ours), bound=0.5),
+        result("a quote in batches, client CPU, x quote", ratios(batched, ours), bound=0.25),
     ]
     if theirs := costs.get("tastytrade"):
         results.append(result("a quote, client CPU, x peer", ratios(ours[: len(theirs)], theirs), bound=1 / 3))

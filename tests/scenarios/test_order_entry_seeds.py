@@ -8,10 +8,7 @@
 """
 
 import asyncio
-import logging
 import random
-import sys
-import time
 from collections import Counter
 from typing import Any
 
@@ -25,6 +22,7 @@ from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult,
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
 from tests.partial_listings import hiding, unlinked, unnamed
+from tests.seeded import play_seeds
 from tests.trading import COMPLEX, NOTHING_LISTED, POLICY, SINGLE, TIMEOUT, Floor, Kind, floor
 
 SUBMIT, DRY_RUN, LISTS = r"/(complex-)?orders$", r"/(complex-)?orders/dry-run$", COMPLEX.lists
@@ -236,18 +234,5 @@ def test_these_histories_would_show_a_mistake(monkeypatch: pytest.MonkeyPatch, n
         sum((run_seed(seed) for seed in range(40)), Counter())
 
 
-def main(count: int) -> None:
-    logging.disable(logging.CRITICAL)
-    began, total, failed = time.perf_counter(), Counter[str](), 0
-    for seed in range(count):
-        try:
-            total += run_seed(seed)
-        except AssertionError as error:
-            failed += 1
-            print(error)
-    print(f"{count} seeds in {time.perf_counter() - began:.1f} s, {failed} failed; {dict(sorted(total.items()))}")
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    play_seeds(run_seed)

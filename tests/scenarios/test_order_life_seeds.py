@@ -7,10 +7,7 @@ Rare events in the life of an order happen by the seed, lost answers and held su
 
 import asyncio
 import contextlib
-import logging
 import random
-import sys
-import time
 from collections import Counter
 from decimal import Decimal
 from typing import Any
@@ -24,6 +21,7 @@ from brokerage_async.order_entry import ChangeOutcome, OrderEntry, Outcome, Reco
 from brokerage_async.protocol.order_status import TERMINAL, is_complete
 from brokerage_async.simulator import Simulator, run
 from brokerage_async.tickets import buy_to_open, limit, market, sell_to_open
+from tests.seeded import play_seeds
 
 START, CLOSE = "2026-06-10T10:30-04:00", "2026-06-10T16:00-04:00"
 SIZES = {"equities": 50, "equity_options": 20, "chain_rows": 20, "warrants": 2}
@@ -233,20 +231,5 @@ def test_what_was_told_is_what_the_books_have(seed: int) -> None:
     assert sum(play(seed).values()) > 10
 
 
-def main(first: int, count: int) -> None:
-    logging.disable(logging.CRITICAL)
-    began, total, failed = time.perf_counter(), Counter[str](), 0
-    for seed in range(first, first + count):
-        try:
-            total += play(seed)
-        except AssertionError as error:
-            failed += 1
-            print(error, flush=True)
-    print(f"{count} days in {time.perf_counter() - began:.0f} s, {failed} failed")
-    for what, times in sorted(total.items()):
-        print(f"  {times:6d} {what}")
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[2]) if len(sys.argv) > 2 else 0, int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    play_seeds(play)

@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import logging
 import random
-import sys
-import time
 from collections import Counter
 from decimal import Decimal
 from typing import Any
@@ -28,6 +25,7 @@ from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.accounts.accounts import Execution
 from brokerage_async.tickets import buy_to_open, limit, market, sell_to_close, sell_to_open
 from brokerage_async.watch import Discrepancy, Fill
+from tests.seeded import play_seeds
 from tests.watch.memory_state import MemoryState
 
 SIZES = {"equities": 50, "equity_options": 20, "chain_rows": 20, "warrants": 2}
@@ -328,20 +326,5 @@ def test_each_fill_is_reported_once_and_every_discrepancy_found(seed: int) -> No
     assert play(seed)["fill"] > 5
 
 
-def main(first: int, count: int) -> None:
-    logging.disable(logging.CRITICAL)
-    began, total, failed = time.perf_counter(), Counter[str](), 0
-    for seed in range(first, first + count):
-        try:
-            total += play(seed)
-        except AssertionError as error:
-            failed += 1
-            print(error, flush=True)
-    print(f"{count} days in {time.perf_counter() - began:.0f} s, {failed} failed")
-    for what, times in sorted(total.items()):
-        print(f"  {times:6d} {what}")
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[2]) if len(sys.argv) > 2 else 0, int(sys.argv[1]) if len(sys.argv) > 1 else 1000)
+    play_seeds(play)
