@@ -20,10 +20,8 @@ MOST = Decimal(LARGEST - 1) / SCALE
 """What a cap leaves at most."""
 
 
-def stored(amount: Decimal | None) -> int | None:
+def stored(amount: Decimal) -> int:
     """Return an amount as it is stored, rounded up."""
-    if amount is None:
-        return None
     return int(min(amount * SCALE, Decimal(LARGEST)).to_integral_value(ROUND_CEILING))
 
 
@@ -63,12 +61,6 @@ class Usage:
     held_short: Decimal = Decimal(0)
     since: datetime | None = None
     includes: Collection[str] = ()
-
-    @property
-    def windows(self) -> tuple[str, ...]:
-        """Names of the windows that a cap looks at."""
-        used = {name.rpartition("_")[2] for name in WINDOWS if getattr(self, name) is not None}
-        return tuple(sorted(used))
 
 
 WINDOWS = {

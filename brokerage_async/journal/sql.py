@@ -19,21 +19,20 @@ from ..errors import OrderRefusedError
 from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
 from .caps import DAY, MINUTE, MOST, SCALE, Usage, objections, stored
 
-__all__ = ["ADDED", "COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
+__all__ = ["COLUMNS", "VERSION", "SqlJournal", "creation", "is_created", "text_of"]
 
 J = TypeVar("J", bound="SqlJournal")
 
-VERSION = 3
+VERSION = 4
 KEY = "origin, environment, account_number, external_identifier"
 SHARES = "value, underlying, bought, sold"
 """Shares of the caps of a guard, in millionths. NULL for an entry that counts towards none."""
+SUMS = "minute_orders, minute_value, day_orders, day_value"
 ENTRY = (
     f"{KEY}, body, state, attempts, order_id, note, opened_at, closed_at, looked_at, owner, claimed_until, closed_by, "
     "label, replaces"
 )
-COLUMNS = f"{ENTRY}, {SHARES}"
-ADDED = {2: {"label", "replaces", "value", "underlying", "bought", "sold"}, 1: {"origin", "closed_by"}}
-"""Columns that earlier versions did not have."""
+COLUMNS = f"{ENTRY}, {SHARES}, number, {SUMS}"
 
 TABLE = """
 CREATE TABLE {table} (
@@ -58,12 +57,18 @@ CREATE TABLE {table} (
     underlying          TEXT,
     bought              BIGINT,
     sold                BIGINT,
+    number              BIGINT,
+    minute_orders       BIGINT,
+    minute_value        BIGINT,
+    day_orders          BIGINT,
+    day_value           BIGINT,
     PRIMARY KEY (origin, environment, account_number, external_identifier)
 )
 """
 
 INDEXES = (
     "CREATE INDEX {table}_open ON {table} (environment, opened_at) WHERE state = 'open'",
+    "CREATE INDEX {table}_last ON {table} (environment, number) WHERE value IS NOT NULL",
     "CREATE INDEX {table}_used ON {table} (environment, opened_at, state, value) WHERE value IS NOT NULL",
     "CREATE INDEX {table}_net ON {table} (environment, account_number, underlying, closed_at) "
     "WHERE underlying IS NOT NULL",
@@ -97,34 +102,54 @@ SAME_KEY = (
 
 NOW = "SELECT {now}"
 
-OPEN = """
-INSERT INTO {table} AS known ({columns}, {shares})
+OPENING = """
+INSERT INTO {table} AS known ({columns}, {shares}, number, {sums})
 SELECT :origin, :environment, :account_number, :external_identifier, :body, 'open', 1, NULL, '',
        {now}, NULL, NULL, :owner, {now} + :lease, NULL, :label, :replaces,
-       CAST(:value AS BIGINT), CAST(:underlying AS TEXT), CAST(:bought AS BIGINT), CAST(:sold AS BIGINT)
+       CAST(:value AS BIGINT), CAST(:underlying AS TEXT), CAST(:bought AS BIGINT), CAST(:sold AS BIGINT), <sums>
  WHERE (:exempt = 1 OR NOT EXISTS (SELECT 1 FROM {table}_halt) OR NOT EXISTS (
-    SELECT 1 FROM {table}_halt WHERE account_number IN ('', :account_number) AND label IN ('', :label)))
+    SELECT 1 FROM {table}_halt WHERE account_number IN ('', :account_number) AND label IN ('', :label)))<caps>
 ON CONFLICT ({key}) DO UPDATE
    SET state = 'open', attempts = known.attempts + 1, note = '', opened_at = excluded.opened_at,
        closed_at = NULL, looked_at = NULL, owner = excluded.owner, claimed_until = excluded.claimed_until,
        closed_by = NULL, label = excluded.label, value = excluded.value, underlying = excluded.underlying,
-       bought = excluded.bought, sold = excluded.sold
+       bought = excluded.bought, sold = excluded.sold, number = excluded.number,
+       minute_orders = excluded.minute_orders, minute_value = excluded.minute_value,
+       day_orders = excluded.day_orders, day_value = excluded.day_value
  WHERE known.state = 'not_sent' AND known.body = excluded.body
    AND (known.closed_by IS NULL OR known.closed_by <> excluded.owner)
 RETURNING {columns}
 """
+OPEN = OPENING.replace("<sums>", "NULL, NULL, NULL, NULL, NULL").replace("<caps>", "")
+NEW_SUMS = """used.number + 1, used.minute_orders + 1, used.minute_value + :value, used.day_orders + 1,
+       used.day_value + :value
+  FROM (<used>) AS used"""
 
-WITHIN_WINDOW = """ AND NOT EXISTS (
-    SELECT 1 FROM (
-        SELECT COUNT(*) AS orders, COALESCE(SUM(value), 0) AS value
-          FROM {table} WHERE {counts} AND opened_at > {now} - :<window>) AS used
-     WHERE used.orders + 1 > CAST(:max_orders_per_<window> AS BIGINT)
-        OR used.value + :value > CAST(:max_value_per_<window> AS BIGINT))
+LAST = "FROM {table} WHERE environment = :environment AND value IS NOT NULL ORDER BY number DESC LIMIT 1"
+AT_MOST = f"""SELECT COALESCE(MAX(number), 0) AS number, COALESCE(MAX(opened_at), 0) AS known_at,
+        COALESCE(MAX(minute_orders), 0) AS minute_orders, COALESCE(MAX(minute_value), 0) AS minute_value,
+        COALESCE(MAX(day_orders), 0) AS day_orders, COALESCE(MAX(day_value), 0) AS day_value
+        FROM (SELECT number, opened_at, {SUMS} {LAST}) AS latest"""  # noqa: S608 - constants alone
+"""Upper bounds of the sums: those of the last entry, from which nothing was taken since they were last exact.
+
+They cost the same however many entries there are. An order is judged by exact sums only if these would refuse it, or if
+the clock was set back since.
 """
-"""Condition of an entry whose share must fit into a ``minute`` or a ``day`` of its guard."""
 
 COUNTS = "environment = :environment AND value IS NOT NULL AND state <> 'refused' AND state <> 'not_sent'"
 """A refused or provably unsent order gives its share back, an unknown one keeps it."""
+
+WITHIN = (
+    "SELECT COUNT(*) AS orders, COALESCE(SUM(value), 0) AS value FROM {table} WHERE {counts} AND opened_at > {now} - "
+)
+EXACTLY = f"""SELECT COALESCE((SELECT number {LAST}), 0) AS number, 0 AS known_at, minute.orders AS minute_orders,
+        minute.value AS minute_value, day.orders AS day_orders, day.value AS day_value
+        FROM ({WITHIN} :minute) AS minute, ({WITHIN} :day) AS day"""  # noqa: S608 - constants alone
+
+WITHIN_CAPS = """
+   AND used.minute_orders + 1 <= :max_orders_per_minute AND used.minute_value + :value <= :max_value_per_minute
+   AND used.day_orders + 1 <= :max_orders_per_day AND used.day_value + :value <= :max_value_per_day
+   AND used.known_at <= {now}"""
 
 IN_NET = (
     "environment = :environment AND account_number = :account_number AND underlying = :underlying "
@@ -138,11 +163,11 @@ SELECT COALESCE(SUM(bought), 0) AS bought, COALESCE(SUM(sold), 0) AS sold FROM (
 """
 """Quantities that entries may buy and sell, which positions and working orders may not show yet."""
 
-WITHIN_NET = """ AND NOT EXISTS (
+WITHIN_NET = """
+   AND NOT EXISTS (
     SELECT 1 FROM ({net}) AS net
      WHERE (:bought > 0 AND net.bought + :bought > :room_to_buy)
-        OR (:sold > 0 AND net.sold + :sold > :room_to_sell))
-"""
+        OR (:sold > 0 AND net.sold + :sold > :room_to_sell))"""
 USED = "SELECT opened_at, value FROM {table} WHERE {counts} AND opened_at > {now} - :day ORDER BY opened_at"
 
 FIND = "SELECT {columns} FROM {table} WHERE {same_key}"
@@ -254,6 +279,8 @@ UPDATE {table} SET state = 'pruned', body = :empty, note = '', order_id = NULL, 
 RETURNING {key}
 """
 
+NO_CAP = 8 * 10**18
+"""Sums never reach it: as integers of eight bytes they end a little above."""
 MAX_PRUNED = 2000
 """Entries that one statement prunes, so that none waits long for it."""
 MAX_CLAIMS = 500
@@ -275,14 +302,11 @@ def is_created(what: str, table: str, recorded: int | None, columns: Collection[
         )
     if not columns or set(COLUMNS.split(", ")) <= set(columns):
         return bool(columns)
-    missing = set(COLUMNS.split(", ")) - set(columns)
-    earlier = 2 if missing == ADDED[2] else 1 if missing == ADDED[2] | ADDED[1] else None
-    if earlier is not None:
+    if {"external_identifier", "state"} <= set(columns):
         raise JournalError(
-            f"{what} has schema version {earlier}, from before the first release, and this release knows version "
-            f"{VERSION} (nothing was changed). Its orders may have been placed: read its table {table} with an SQL "
-            "shell, find the outcome of those whose state is open, and begin a new journal without any of its external "
-            "identifiers"
+            f"{what} is from before the first release (nothing was changed). Its orders may have been placed: read its "
+            f"table {table} with an SQL shell, find the outcome of those whose state is open, and begin a new journal "
+            "without any of its external identifiers"
         )
     raise JournalError(f"{what} cannot be used: its table is not that of a journal")
 
@@ -296,8 +320,8 @@ def creation(*, table: str, binary: str, seconds: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def text_of(statement: str, *, table: str, now: str) -> str:
     """Return a statement of this module for one table of one database, with ``:names`` to be bound."""
-    names = {"table": table, "now": now, "columns": ENTRY, "shares": SHARES, "key": KEY, "same_key": SAME_KEY}
-    return statement.format(counts=COUNTS, **names)
+    names = {"columns": ENTRY, "shares": SHARES, "sums": SUMS, "counts": COUNTS, "key": KEY, "same_key": SAME_KEY}
+    return statement.format(table=table, now=now, **names)
 
 
 @lru_cache(maxsize=64)
@@ -308,11 +332,10 @@ def _of_net(statement: str, included: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _guarded(windows: tuple[str, ...], *, net: bool, included: int) -> str:
-    """Return the statement that opens an entry under a guard."""
-    condition = "".join(WITHIN_WINDOW.replace("<window>", window) for window in windows)
-    condition += _of_net(WITHIN_NET, included) if net else ""
-    return OPEN.replace("\nON CONFLICT", f"{condition}\nON CONFLICT")
+def _opening(sums: str, included: int | None = None) -> str:
+    """Return the statement that opens an entry under a guard, by these sums, with a cap on the net position or None."""
+    caps = WITHIN_CAPS if included is None else WITHIN_CAPS + _of_net(WITHIN_NET, included)
+    return OPENING.replace("<sums>", NEW_SUMS.replace("<used>", sums)).replace("<caps>", caps)
 
 
 class SqlJournal(ABC):
@@ -359,11 +382,12 @@ class SqlJournal(ABC):
             **_names(key), "body": body, "owner": owner, "lease": lease, "label": label, "replaces": replaces,
             "exempt": int(exempt), **_shares(usage),
         }  # fmt: skip
-        statement = OPEN
-        if usage is not None:
-            net = usage.max_net_quantity is not None
-            statement = _guarded(usage.windows, net=net, included=len(usage.includes) if net else 0)
-        rows = await self._run(statement, values, alone=usage is not None)
+        if usage is None:
+            rows = await self._run(OPEN, values)
+        else:
+            included = None if usage.max_net_quantity is None else len(usage.includes)
+            rows = await self._run(_opening(AT_MOST, included), values, alone=True)
+            rows = rows or await self._run(_opening(EXACTLY, included), values, alone=True)
         if rows:
             return _entry(rows[0]), True
         found = await self._run(FIND, _names(key))
@@ -396,7 +420,7 @@ class SqlJournal(ABC):
         self, key: EntryKey, replaces: str, usage: Usage, values: Mapping[str, object]
     ) -> OrderRefusedError | None:
         """Return the caps that forbid an attempt, if there still are some."""
-        rows = await self._run(USED, {**values, "day": DAY}) if usage.windows else []
+        rows = await self._run(USED, values)
         earlier = [(_time(at), _amount(value)) for at, value in rows]
         bought, sold = 0, 0
         if usage.max_net_quantity is not None:
@@ -535,9 +559,9 @@ def _amount(share: int) -> Decimal:
     return Decimal(int(share)) / SCALE
 
 
-def _room(limit: Decimal | None) -> int | None:
+def _room(limit: Decimal | None) -> int:
     """Return what a cap leaves, as it is stored."""
-    return None if limit is None else stored(min(limit, MOST))
+    return NO_CAP if limit is None else stored(min(limit, MOST))
 
 
 def _shares(usage: Usage | None) -> dict[str, object]:
@@ -546,10 +570,10 @@ def _shares(usage: Usage | None) -> dict[str, object]:
         return {"value": None, "underlying": None, "bought": None, "sold": None}
     values: dict[str, object] = {"value": stored(usage.value), "underlying": usage.underlying or None}
     values |= {"bought": stored(usage.bought), "sold": stored(usage.sold)}
-    if usage.windows:
-        values |= {"minute": MINUTE, "day": DAY}
-        values |= {name: _room(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
-        values |= {name: getattr(usage, name) for name in ("max_orders_per_minute", "max_orders_per_day")}
+    values |= {"minute": MINUTE, "day": DAY}
+    values |= {name: _room(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
+    for name in ("max_orders_per_minute", "max_orders_per_day"):
+        values[name] = NO_CAP if getattr(usage, name) is None else getattr(usage, name)
     if usage.max_net_quantity is not None:
         values["room_to_buy"] = _room(usage.max_net_quantity - usage.held_long)
         values["room_to_sell"] = _room(usage.max_net_quantity - usage.held_short)

@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brokerage_async.errors import OrderRefusedError
@@ -146,25 +146,65 @@ CAPS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(CAPS, AMOUNTS, st.sampled_from([0, 1, 30, 59, 60, 3600, 86_400])), max_size=12))
-def test_statement_and_reason_agree(program: list[tuple[dict[str, Any], Decimal, int]]) -> None:
-    """The statement refuses exactly the orders for which there is a reason."""
+PAUSES = st.sampled_from([0, 1, 30, 59, 60, 3600, 86_400, -1, -45, -3600])
+ENDS = st.sampled_from([None, EntryState.PLACED, EntryState.REFUSED, EntryState.NOT_SENT, "opened again", "pruned"])
+
+
+DOLLAR = Decimal(1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(CAPS, AMOUNTS, PAUSES, ENDS), max_size=12))
+@example(
+    [
+        ({}, DOLLAR, 3600, None),
+        ({"max_orders_per_minute": 1}, DOLLAR, -3590, None),
+        ({"max_orders_per_minute": 2}, DOLLAR, 0, None),
+    ]
+).via("exact sums of a clock that was set back since")
+@example(
+    [
+        ({}, DOLLAR, 0, EntryState.NOT_SENT),
+        ({"max_orders_per_day": 1}, DOLLAR, 0, "opened again"),
+        ({"max_orders_per_day": 2}, DOLLAR, 0, None),
+    ]
+).via("an entry that is opened again after the sums were exact")
+def test_statement_and_reason_agree(program: list[tuple[dict[str, Any], Decimal, int, Any]]) -> None:
+    """The statement refuses exactly the orders for which there is a reason, however the clock is set."""
     seconds = [1_000_000.0]
 
     async def run() -> None:
-        journal, earlier = MemoryJournal(clock=lambda: seconds[0]), list[tuple[datetime, Decimal]]()
-        for number, (caps, value, pause) in enumerate(program):
-            usage, now = Usage(value=value, **caps), datetime.fromtimestamp(seconds[0], UTC)
-            expected, free_at = objections(usage, earlier, (Decimal(0), Decimal(0)), now)
-            refused = await opens(journal, key(number), usage)
+        journal, shares = MemoryJournal(clock=lambda: seconds[0]), dict[EntryKey, tuple[datetime, Decimal]]()
+        none, unsent = (Decimal(0), Decimal(0)), list[EntryKey]()
+
+        async def check(name: EntryKey, usage: Usage) -> None:
+            now, earlier = datetime.fromtimestamp(seconds[0], UTC), sorted(shares.values())
+            expected, free_at = objections(usage, earlier, none, now)
+            refused = await opens(journal, name, usage)
             assert refused.split() == [each.code for each in expected]
             if not refused:
-                earlier.append((now, value))
+                shares[name] = (now, usage.value)
             elif free_at is not None:
                 when = [(at, each) for at, each in earlier if at > free_at - timedelta(days=1)]
-                assert objections(usage, when, (Decimal(0), Decimal(0)), free_at)[0] == []
+                assert objections(usage, when, none, free_at)[0] == []
+
+        for number, (caps, value, pause, end) in enumerate(program):
+            name, usage = key(number), Usage(value=value, **caps)
+            await check(name, usage)
+            if name in shares and isinstance(end, EntryState):
+                assert await journal.close(name, owner="a", state=end)
+                if end != EntryState.PLACED:
+                    del shares[name]
+                if end == EntryState.NOT_SENT:
+                    unsent.append(name)
             seconds[0] += pause
+            if end == "opened again" and unsent:
+                again = unsent.pop()
+                await journal.open(again, b"{}", owner="b", lease=30, usage=Usage(value=value))
+                shares[again] = (datetime.fromtimestamp(seconds[0], UTC), value)
+            if end == "pruned":
+                unsent.clear()
+                await journal.prune(before=datetime.fromtimestamp(seconds[0] + 1, UTC))
 
     run_in(asyncio.new_event_loop(), run())
 
@@ -226,11 +266,10 @@ async def test_ten_processes_of_which_some_are_killed_fill_a_cap_exactly(durable
     assert codes[4:] == [0] * 6
 
 
-def test_old_entries_cost_nothing(tmp_path: Path) -> None:
-    """`benchmarks.journal` measures a million of them."""
+def test_entries_cost_a_later_one_nothing(tmp_path: Path) -> None:
     usage = Usage(
         value=Decimal(1), underlying="AAPL", bought=Decimal(1), max_value_per_day=Decimal(10**6),
-        max_net_quantity=Decimal(10**6), since=datetime.now(UTC),
+        max_orders_per_minute=10**6, max_net_quantity=Decimal(10**6), since=datetime.now(UTC),
     )  # fmt: skip
 
     async def steps(journal: SqliteJournal) -> int:
@@ -248,24 +287,24 @@ def test_old_entries_cost_nothing(tmp_path: Path) -> None:
         return count[0]
 
     async def run() -> None:
-        found = []
-        for entries in (0, 10_000):
-            async with SqliteJournal(tmp_path / f"j{entries}") as journal:
+        found = dict[tuple[int, float], int]()
+        for entries, age in ((0, 0.0), (10_000, 2 * 86_400), (10_000, 30.0)):
+            async with SqliteJournal(tmp_path / f"j{entries}-{age:.0f}") as journal:
                 await journal.now()
-                old = time.time() - 2 * 86_400
-                await journal._thread.run(lambda c, n=entries, at=old: fill(c, n, at))
-                found.append(await steps(journal))
-        assert found[1] < 1.2 * found[0], found
+                at = time.time() - age
+                await journal._thread.run(lambda c, n=entries, at=at: fill(c, n, at))
+                found[entries, age] = await steps(journal)
+        assert max(found.values()) < 1.2 * found[0, 0.0], found
 
     run_in(asyncio.new_event_loop(), run())
 
 
 def fill(connection: Any, entries: int, at: float) -> None:
-    """Write closed entries that were placed under a guard long ago."""
+    """Write closed entries that were placed under a guard at a time."""
     connection.execute("BEGIN")
     connection.executemany(
-        "INSERT INTO entries VALUES ('o', 'sandbox', 'A1', ?, x'', 'placed', 1, '7', '', ?, ?, NULL, NULL, NULL, 'a', "
-        "'', '', 1000000, 'AAPL', 1000000, 0)",
-        ((f"old-{number}", at, at + 1) for number in range(entries)),
+        "INSERT INTO entries VALUES ('o', 'sandbox', 'A1', 'old-' || :n, x'', 'placed', 1, '7', '', :at, :at, NULL, "
+        "NULL, NULL, 'a', '', '', 1000000, 'AAPL', 1000000, 0, :n, :n, 1000000 * :n, :n, 1000000 * :n)",
+        ({"n": number, "at": at} for number in range(1, entries + 1)),
     )
     connection.execute("COMMIT")

@@ -302,8 +302,8 @@ def caps_checked_before_the_claim() -> Patches:
 @plant("guard", 500, "vanished")
 def unknown_order_gives_its_share_back() -> Patches:
     """An order of unknown outcome does not count towards the caps of the guard."""
-    without, opening = internals.sql.COUNTS.replace("<> 'refused'", "<> 'open'"), internals.sql._guarded
-    return [patch.object(internals.sql, "_guarded", lambda *w, **n: opening(*w, **n).replace("{counts}", without))]
+    without, opening = internals.sql.COUNTS.replace("<> 'refused'", "<> 'open'"), internals.sql._opening
+    return [patch.object(internals.sql, "_opening", lambda *how: opening(*how).replace("{counts}", without))]
 
 
 @plant("halt", 500)
