@@ -1,6 +1,7 @@
 """Workers that share orders over a database that is killed, behind a proxy that drops acknowledgements.
 
-``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED]`` judges a long run. It ends without a signal.
+``python -m tests.proofs.kill.postgres_proof [IDENTIFIERS] [KILLS] [SEED] [CAP]`` judges a long run. With a CAP, a guard
+lets as many orders through, and as many workers are killed as databases.
 """
 
 import asyncio
@@ -47,25 +48,47 @@ class Proof:
 
 
 class _Workers(Crowd):
-    """The processes and their reports; ``settled`` counts final outcomes, once for each worker."""
+    """The processes and their reports. ``killed``: those that another one has succeeded."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reports: list[Report] = []
-        self.settled = 0
         self.finished: set[int] = set()
+        self.killed: set[int] = set()
+        self._shares: list[Share] = []
+        self._settled: set[tuple[str, str]] = set()
 
     def note(self, number: int, kind: str, content: Any) -> None:
         if kind == "report":
             self.reports.append(content)
-            self.settled += content.is_final
+            if content.is_final:
+                self._settled.add((content.sender[: len("worker/0")], content.identifier))
         elif kind == "finished":
             self.finished.add(number)
 
     @property
+    def settled(self) -> int:
+        """How many outcomes are final, once for each worker and its successors."""
+        return len(self._settled)
+
+    @property
     def is_over(self) -> bool:
         """Whether every worker has finished its part, or one has died before."""
-        return len(self.finished) == WORKERS or bool(self.ended - self.finished)
+        return len(self.finished) == WORKERS or bool(self.ended - self.finished - self.killed)
+
+    def employ(self, share: Share) -> None:
+        """Start a worker."""
+        self.start(work, share)
+        self._shares.append(share)
+
+    async def replace_one(self, chance: random.Random) -> None:
+        """Kill a worker that has not finished, and start another one in its place."""
+        working = set(range(len(self._shares))) - self.finished - self.killed
+        if working:
+            number = chance.choice(sorted(working))
+            self.killed.add(number)
+            await self.end(number)
+            self.employ(attrs.evolve(self._shares[number], sender=f"{self._shares[number].sender}+"))
 
     async def wait_for_settled(self, settled: int, seconds: float) -> bool:
         """Return True once ``settled`` of them are, False if the workers or the time end before."""
@@ -92,18 +115,21 @@ async def _floor(seed: int) -> AsyncIterator[tuple[journal_servers.PostgresServe
 async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT, cap: int = 0) -> Proof:
     """Judge a run of ``identifiers`` shared orders and ``kills`` of the database.
 
-    ``cap``: how many of them the guard of the workers lets through, 0 for no guard.
+    ``cap``: how many of them the guard of the workers lets through, 0 for no guard. With one, workers are killed too.
     """
     chance, began = random.Random(seed), time.monotonic()
     async with _floor(seed) as (server, proxy, brokerage):
         async with crowd(_Workers) as workers:
             for each in _shares(identifiers, seed, limit, brokerage.base_url, proxy.dsn, cap):
-                workers.start(work, each)
+                workers.employ(each)
             killed = 0
             for number in range(kills):
                 share = (number + chance.random()) / kills
                 if not await workers.wait_for_settled(int(share * WORKERS * identifiers), limit):
                     break
+                if cap:
+                    await workers.replace_one(chance)
+                    await asyncio.sleep(chance.uniform(0, SHORT_OUTAGE))
                 await asyncio.to_thread(server.kill)
                 await asyncio.sleep(LONG_OUTAGE if number % 2 else chance.uniform(0, SHORT_OUTAGE))
                 await asyncio.to_thread(server.start)
@@ -117,7 +143,7 @@ async def prove(identifiers: int, kills: int, seed: int, *, limit: float = LIMIT
         async with PostgresJournal(server.dsn) as journal:
             entries = await journal.entries()
         tally = _tally(brokerage, entries, workers.reports)
-        tally["server killed"] = killed
+        tally["server killed"], tally["workers killed"] = killed, len(workers.killed)
         tally["acknowledgements dropped"] = proxy.dropped
         tally["left unsettled (of every worker)"] = WORKERS * identifiers - settled
         tally["seconds"] = round(time.monotonic() - began)
@@ -149,11 +175,11 @@ def _tally(brokerage: ScriptedBrokerage, entries: list[JournalEntry], reports: l
     return tally
 
 
-def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None) -> int:
+def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None, cap: int = 0) -> int:
     """Play one run and print its verdict."""
     logging.disable(logging.CRITICAL)
     seed = random.randrange(10**6) if seed is None else seed
-    proof = asyncio.run(prove(identifiers, kills, seed))
+    proof = asyncio.run(prove(identifiers, kills, seed, cap=cap))
     verdict, tally = proof.verdict, proof.tally
     print(
         f"{identifiers} identifiers, {WORKERS} workers, seed {seed}: {len(verdict.doubled)} doubled, "
@@ -164,7 +190,8 @@ def main(identifiers: int = 2_000, kills: int = 20, seed: int | None = None) -> 
     for what, count in sorted(tally.items()):
         print(f"  {what}: {count}")
     complete = tally["server killed"] == kills and not tally["left unsettled (of every worker)"]
-    return 0 if verdict.is_clean and complete else 1
+    within = not cap or tally["brokerage: orders"] <= cap
+    return 0 if verdict.is_clean and complete and within else 1
 
 
 if __name__ == "__main__":

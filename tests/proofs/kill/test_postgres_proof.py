@@ -34,11 +34,11 @@ async def test_workers_that_share_orders_over_a_dying_database_double_and_lose_n
 
 
 @pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
-async def test_workers_under_a_guard_never_pass_its_cap_over_a_dying_database() -> None:
+async def test_workers_under_a_guard_that_are_killed_never_pass_its_cap_over_a_dying_database() -> None:
     cap = 25
     proof = await prove(60, 3, seed=2, limit=120, cap=cap)
     assert proof.verdict.is_clean, proof.verdict
-    assert proof.tally["server killed"] == 3
+    assert (proof.tally["server killed"], proof.tally["workers killed"]) == (3, 3)
     assert proof.tally["acknowledgements dropped"] > 0
     assert cap - proof.tally["entries: open"] <= proof.tally["brokerage: orders"] <= cap
 
