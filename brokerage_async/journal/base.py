@@ -257,6 +257,9 @@ class Journal(Protocol):
         """Remove the entries that were closed before a time, and return how many there were.
 
         Their identifiers stay used, and their shares of caps stay counted.
+
+        Raises:
+            InvalidRequestError: ``before`` is no datetime with a time zone.
         """
         ...
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from ..errors import OrderRefusedError
+from ..errors import InvalidRequestError, OrderRefusedError
 from .base import EntryKey, EntryState, Halt, JournalEntry, JournalError
 from .caps import DAY, MINUTE, MOST, SCALE, Usage, objections, stored
 
@@ -535,6 +535,8 @@ class SqlJournal(ABC):
 
     async def prune(self, *, before: datetime) -> int:
         """See ``Journal.prune``."""
+        if not isinstance(before, datetime) or before.tzinfo is None:
+            raise InvalidRequestError(f"before must be a datetime with a time zone, got {before!r}")
         values = {"before": before.timestamp(), "empty": b"", "most": MAX_PRUNED}
         last, pruned = EntryKey("", "", "", ""), 0
         while rows := await self._run(PRUNE, {**_names(last), **values}):

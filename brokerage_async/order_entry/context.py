@@ -54,8 +54,9 @@ class Context:
     """Everything that placing, changing and recovering orders needs: client, journal, claims and clock.
 
     ``service_now`` returns the time by the service's clock, or None while it is not known. ``doorbells`` is the source
-    of events that bring looks forward, None without push. ``guard`` limits what is placed. ``multipliers`` keeps those
-    that it has read, by symbol. ``report`` passes an event on to the observers of the client.
+    of events that bring looks forward, None without push. ``guard`` limits what is placed. ``contracts`` keeps the
+    units of a contract and the underlying that it has read, by symbol. ``report`` passes an event on to the observers
+    of the client.
     """
 
     executor: Executor
@@ -66,7 +67,7 @@ class Context:
     service_now: Callable[[], datetime | None]
     doorbells: Doorbells | None = None
     guard: OrderGuard | None = None
-    multipliers: dict[str, Decimal] = attrs.field(factory=dict)
+    contracts: dict[str, tuple[Decimal | None, str]] = attrs.field(factory=dict)
     report: Callable[[Event], object] = lambda event: None
 
     def bell(self, account_number: str) -> Doorbell | None:

@@ -39,7 +39,7 @@ from .matching import asked_components
 __all__ = ["shows_quantity", "usage_of", "usage_of_replacement"]
 
 ONE = Decimal(1)
-MAX_MULTIPLIERS = 10_000
+MAX_CONTRACTS = 10_000
 BOOKING = timedelta(seconds=5)
 """How long a position may lag behind a fill."""
 UNLISTED = timedelta(seconds=20)
@@ -123,7 +123,8 @@ class _Measure:
             raise self.refused(*details)  # what is not allowed needs no request
         try:
             prices = await self._prices(orders) if needs_quote else {}
-            multipliers = await self._multipliers(orders) if guard.values_orders else {}
+            legs = [leg for order in orders for leg in order.legs] if guard.values_orders else []
+            multipliers = {leg.symbol: await self._multiplier(leg) for leg in legs}
         except BrokerageError as error:
             if isinstance(error, OrderRefusedError):
                 raise
@@ -170,41 +171,47 @@ class _Measure:
             prices[symbol] = price
         return prices
 
-    async def _multipliers(self, orders: Sequence[NewOrder]) -> dict[str, Decimal]:
-        return {leg.symbol: await self._multiplier(leg) for order in orders for leg in order.legs}
+    async def _contract(self, leg: NewOrderLeg) -> tuple[Decimal | None, str]:
+        """Return the units of one contract, and the underlying, which are read once."""
+        known, execute, symbol = self.context.contracts, self.context.executor.execute, leg.symbol
+        if symbol in known:
+            return known[symbol]
+        units: Decimal | int | None = ONE
+        underlying = underlying_of(symbol)
+        match leg.instrument_type:
+            case InstrumentType.EQUITY_OPTION:  # its root may differ from the underlying: SPXW, BRKB
+                option = await execute(INSTRUMENTS_EQUITY_OPTION.bind(symbol=symbol))
+                units, underlying = option.shares_per_contract, option.underlying_symbol or underlying
+            case InstrumentType.FUTURE:
+                units = (await execute(INSTRUMENTS_FUTURE.bind(symbol=symbol))).notional_multiplier
+            case InstrumentType.FUTURE_OPTION:
+                units = (await execute(INSTRUMENTS_FUTURE_OPTION.bind(symbol=symbol))).multiplier
+        if len(known) >= MAX_CONTRACTS:
+            known.clear()
+        known[symbol] = (Decimal(units) if units else None, underlying)
+        return known[symbol]
 
     async def _multiplier(self, leg: NewOrderLeg) -> Decimal:
-        """Return the units of one contract, which is read once."""
-        known, execute = self.context.multipliers, self.context.executor.execute
-        if leg.symbol in known:
-            return known[leg.symbol]
-        found: Decimal | int | None = ONE
-        match leg.instrument_type:
-            case InstrumentType.EQUITY_OPTION:
-                found = (await execute(INSTRUMENTS_EQUITY_OPTION.bind(symbol=leg.symbol))).shares_per_contract
-            case InstrumentType.FUTURE:
-                found = (await execute(INSTRUMENTS_FUTURE.bind(symbol=leg.symbol))).notional_multiplier
-            case InstrumentType.FUTURE_OPTION:
-                found = (await execute(INSTRUMENTS_FUTURE_OPTION.bind(symbol=leg.symbol))).multiplier
-        if not found:
+        units, _ = await self._contract(leg)
+        if units is None:
             name = self._needing_value()
             raise self.refused(ErrorDetail(name, f"{leg.symbol} shows no multiplier, so that it has no value", name))
-        if len(known) >= MAX_MULTIPLIERS:
-            known.clear()
-        known[leg.symbol] = Decimal(found)
-        return known[leg.symbol]
+        return units
 
     async def _with_net(self, usage: Usage, orders: Sequence[NewOrder], nets: Sequence[Decimal], cap: Decimal) -> Usage:
         """Add the net position: the lists are read before the positions, so that a fill in between counts twice."""
         name = "max_net_quantity"
-        underlyings = {underlying_of(leg.symbol) for order in orders for leg in order.legs}
-        if len(underlyings) != 1:
-            raise self.refused(ErrorDetail(name, f"an order must have one underlying, got {len(underlyings)}", name))
-        [underlying] = underlyings
         try:
+            underlyings = {(await self._contract(leg))[1] for order in orders for leg in order.legs}
+            if len(underlyings) != 1:
+                text = f"an order must have one underlying, got {len(underlyings)}"
+                raise self.refused(ErrorDetail(name, text, name))
+            [underlying] = underlyings
             now = await self.context.journal.now()
             listed = await OrderLists(self.context.executor).live(self.account_number)
             positions = await self.context.executor.execute(POSITIONS_LIST.bind(account_number=self.account_number))
+        except OrderRefusedError:
+            raise
         except BrokerageError as error:
             raise self.refused(ErrorDetail(name, f"the net position could not be read: {error}", name)) from error
         held = held_by(underlying, listed, positions, self.context.now())
@@ -235,13 +242,15 @@ def held_by(
     """Return how long and how short an account may come to be in an underlying with its orders so far, at worst."""
     net, booked = Decimal(0), dict[str, datetime]()
     for position in positions:
-        if underlying_of(position.symbol or "?") == underlying and position.quantity is not None:
+        symbol = position.underlying_symbol or position.symbol or "?"
+        if underlying_of(symbol) == underlying and position.quantity is not None:
             net += position.quantity * (-1 if position.quantity_direction == "Short" else 1)
             if position.symbol and position.updated_at:
                 booked[position.symbol] = position.updated_at
     bought = sold = Decimal(0)
     for order in listed:
-        legs = [leg for leg in order.legs or () if leg.symbol and underlying_of(leg.symbol) == underlying]
+        symbol = order.underlying_symbol
+        legs = [leg for leg in order.legs or () if underlying_of(symbol or leg.symbol or "?") == underlying]
         waits = order.status == "Contingent" and (
             order.replaces_order_id or all(leg.action in CLOSING for leg in order.legs or ())
         )

@@ -13,6 +13,7 @@ from .._arguments import check_count, check_seconds
 from .._generated.models import NewComplexOrder, NewOrder, NewOrderLeg, Order, OrderLeg
 from .._terms import Amount, exact
 from ..errors import ConfigurationError, ErrorDetail, InvalidRequestError
+from ..journal.caps import DAY
 from .matching import asked_components
 
 __all__ = [
@@ -71,7 +72,8 @@ def _check_rule(guard: object, field: attrs.Attribute[Any], value: object) -> No
     if not isinstance(value, tuple) or len(value) != 2:
         raise ConfigurationError(f"{name} must be a number of outcomes and seconds, such as (3, 60.0), got {value!r}")
     check_count(name, value[0])
-    check_seconds(name, value[1])
+    if check_seconds(name, value[1]) > DAY:  # earlier outcomes may have been pruned
+        raise ConfigurationError(f"{name} must look back {DAY:.0f} seconds at most, got {value[1]}")
 
 
 @attrs.frozen(kw_only=True)
@@ -90,8 +92,9 @@ class OrderGuard:
             with the value that it adds.
         max_orders_per_minute, max_orders_per_day: orders, complex orders and replacements within the same times.
         max_net_quantity: shares and contracts that an account may be long or short in one underlying, at worst: its
-            positions, and the orders of either side that may still be filled.
-        symbols: symbols that may be traded, or their underlyings.
+            positions, and the orders of either side that may still be filled. The instrument of an option is read once:
+            its root may differ from its underlying.
+        symbols: symbols that may be traded, or their underlyings, the roots of options.
         instrument_types: instrument types that may be traded, such as ``Equity``.
         halt_after_unknown, halt_after_refusals: a number of orders of unknown outcome, or of refusals, and the seconds
             within which as many halt the whole journal. See `OrderEntry.halt`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -160,6 +161,19 @@ async def test_net_position_counts_positions_and_working_orders_at_worst() -> No
         (await entry.place(here.account, buy(5))).require()
         assert stopped_by(await entry.place(here.account, buy(1))) == "max_net_quantity"
         (await entry.place(here.account, buy(15, symbol="MSFT"))).require()
+
+
+@on_virtual_time
+async def test_net_position_of_options_counts_by_underlying_whatever_their_root_is() -> None:
+    async with floor() as here:
+        option = (await here.client.option_chains.flat("BRK/B"))[-1].symbol
+        assert option.startswith("BRKB ")
+        entry = guarded(here, max_net_quantity=15)
+        (await entry.place(here.account, buy(10, symbol="BRK/B"))).require()
+        calls = tickets.limit(tickets.buy_to_open(option, 6), price=1)
+        assert stopped_by(await entry.place(here.account, calls)) == "max_net_quantity"
+        (await entry.place(here.account, attrs.evolve(calls, legs=(tickets.buy_to_open(option, 5),)))).require()
+        assert stopped_by(await entry.place(here.account, buy(1, symbol="BRK/B"))) == "max_net_quantity"
 
 
 def test_order_whose_quantity_is_not_listed_counts_by_its_share() -> None:
@@ -384,13 +398,16 @@ async def test_pruned_identifier_stays_used_and_its_share_counted() -> None:
         with pytest.raises(InvalidRequestError, match="pruned") as caught:
             await entry.place(here.account, order("mine"))
         assert caught.value.code == "identifier_in_use"
+        with pytest.raises(InvalidRequestError, match="time zone"):
+            await here.journal.prune(before=datetime(2026, 3, 2))  # noqa: DTZ001 - naive on purpose
         assert stopped_by(await entry.place(here.account, order("another"))) == "max_orders_per_day"
 
 
 def test_guard_refuses_values_that_make_no_sense() -> None:
     for values in (
         {"max_order_value": 1.5}, {"max_order_value": -1}, {"max_orders_per_day": "3"}, {"symbols": "AAPL"},
-        {"halt_after_unknown": 3}, {"halt_after_refusals": (0, 60)}, {"halt_after_refusals": (1, -1)},
+        {"halt_after_unknown": 3}, {"halt_after_unknown": (1, 86_401)},
+        {"halt_after_refusals": (0, 60)}, {"halt_after_refusals": (1, -1)},
     ):  # fmt: skip
         with pytest.raises(ConfigurationError, match=f"OrderGuard.{next(iter(values))}"):
             OrderGuard(**values)  # type: ignore[arg-type]
