@@ -249,8 +249,8 @@ def held_by(
                 booked[position.symbol] = position.updated_at
     bought = sold = Decimal(0)
     for order in listed:
-        symbol = order.underlying_symbol
-        legs = [leg for leg in order.legs or () if underlying_of(symbol or leg.symbol or "?") == underlying]
+        named = order.underlying_symbol
+        legs = [leg for leg in order.legs or () if underlying_of(named or leg.symbol or "?") == underlying]
         waits = order.status == "Contingent" and (
             order.replaces_order_id or all(leg.action in CLOSING for leg in order.legs or ())
         )
