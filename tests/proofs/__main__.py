@@ -40,6 +40,7 @@ PROOFS = {
     "kills": Proof("tests.proofs.kill.test_sigkill", "200 sqlite"),
     "kills-postgres": Proof("tests.proofs.kill.test_sigkill", "200 postgres", "initdb"),
     "lost-server": Proof("tests.proofs.kill.postgres_proof", "", "initdb"),
+    "lost-server-capped": Proof("tests.proofs.kill.postgres_proof", "600 20 7 250", "initdb"),
     "killed-watchers": Proof("tests.proofs.kill.test_watch_sigkill", "200"),
     "killed-simulators": Proof("tests.proofs.kill.test_simulator_state", "50"),
     "simulate": Proof("tests.proofs.simulation", "--seeds 1000"),
