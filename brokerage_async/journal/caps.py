@@ -22,6 +22,8 @@ MOST = Decimal(LARGEST - 1) / SCALE
 
 def stored(amount: Decimal) -> int:
     """Return an amount as it is stored, rounded up."""
+    if not amount:
+        return 0
     return int(min(amount * SCALE, Decimal(LARGEST)).to_integral_value(ROUND_CEILING))
 
 

@@ -561,6 +561,7 @@ def _amount(share: int) -> Decimal:
     return Decimal(int(share)) / SCALE
 
 
+@lru_cache(maxsize=256)
 def _room(limit: Decimal | None) -> int:
     """Return what a cap leaves, as it is stored."""
     return NO_CAP if limit is None else stored(min(limit, MOST))
@@ -570,12 +571,18 @@ def _shares(usage: Usage | None) -> dict[str, object]:
     """Return the values of a guarded statement, NULL for caps that do not bind."""
     if usage is None:
         return {"value": None, "underlying": None, "bought": None, "sold": None}
-    values: dict[str, object] = {"value": stored(usage.value), "underlying": usage.underlying or None}
-    values |= {"bought": stored(usage.bought), "sold": stored(usage.sold)}
-    values |= {"minute": MINUTE, "day": DAY}
-    values |= {name: _room(getattr(usage, name)) for name in ("max_value_per_minute", "max_value_per_day")}
-    for name in ("max_orders_per_minute", "max_orders_per_day"):
-        values[name] = NO_CAP if getattr(usage, name) is None else getattr(usage, name)
+    values: dict[str, object] = {
+        "value": stored(usage.value),
+        "underlying": usage.underlying or None,
+        "bought": stored(usage.bought),
+        "sold": stored(usage.sold),
+        "minute": MINUTE,
+        "day": DAY,
+        "max_value_per_minute": _room(usage.max_value_per_minute),
+        "max_value_per_day": _room(usage.max_value_per_day),
+        "max_orders_per_minute": NO_CAP if usage.max_orders_per_minute is None else usage.max_orders_per_minute,
+        "max_orders_per_day": NO_CAP if usage.max_orders_per_day is None else usage.max_orders_per_day,
+    }
     if usage.max_net_quantity is not None:
         values["room_to_buy"] = _room(usage.max_net_quantity - usage.held_long)
         values["room_to_sell"] = _room(usage.max_net_quantity - usage.held_short)

@@ -116,33 +116,37 @@ class _Measure:
         keeps_legs: bool = False,
     ) -> Usage:
         """Measure the orders at risk. Lists and the cap on quantity bind all ``components`` of a complex order."""
-        guard, components = self.guard, components or orders
+        guard, components, is_valued = self.guard, components or orders, self.guard.values_orders
         needs_quote = any(priced_by_quote(order, guard) for order in orders)
         is_plain = all(leg.instrument_type == InstrumentType.EQUITY for order in components for leg in order.legs)
         if (needs_quote or not is_plain) and (details := list(refused_by(guard, components, (), ()))):
             raise self.refused(*details)  # what is not allowed needs no request
         try:
             prices = await self._prices(orders) if needs_quote else {}
-            legs = [leg for order in orders for leg in order.legs] if guard.values_orders else []
+            legs = [leg for order in orders for leg in order.legs] if is_valued else []
             multipliers = {leg.symbol: await self._multiplier(leg) for leg in legs}
         except BrokerageError as error:
             if isinstance(error, OrderRefusedError):
                 raise
-            name = self._needing_value() if guard.values_orders else "max_order_quantity"
+            name = self._needing_value() if is_valued else "max_order_quantity"
             raise self.refused(ErrorDetail(name, f"the order could not be valued: {error}", name)) from error
-        values = [value_of(order, multipliers, prices) if guard.values_orders else Decimal(0) for order in orders]
-        quantities = [[abs(quantity_of(leg, order, prices)) for leg in order.legs] for order in orders]
+        values = [value_of(order, multipliers, prices) for order in orders] if is_valued else []
         sizes = [abs(quantity_of(leg, order, prices)) for order in components for leg in order.legs]
         if details := list(refused_by(guard, components, values, sizes)):
             raise self.refused(*details)
         value = sum(values, Decimal(0))
-        if replaced is not None and guard.values_orders and (replaced.price is not None or replaced.value is not None):
+        if replaced is not None and is_valued and (replaced.price is not None or replaced.value is not None):
             value = max(value - value_of(replaced, multipliers, {}), Decimal(0))
-        caps = ("max_value_per_minute", "max_value_per_day", "max_orders_per_minute", "max_orders_per_day")
-        usage = Usage(value=value, **{name: getattr(guard, name) for name in caps})
+        usage = Usage(
+            value=value,
+            max_value_per_minute=guard.max_value_per_minute,
+            max_value_per_day=guard.max_value_per_day,
+            max_orders_per_minute=guard.max_orders_per_minute,
+            max_orders_per_day=guard.max_orders_per_day,
+        )
         if guard.max_net_quantity is None or keeps_legs:
             return usage
-        nets = [net_of(order.legs, each) for order, each in zip(orders, quantities, strict=True)]
+        nets = [net_of(order.legs, [abs(quantity_of(leg, order, prices)) for leg in order.legs]) for order in orders]
         return await self._with_net(usage, orders, nets, guard.max_net_quantity)
 
     def _needing_value(self) -> str:

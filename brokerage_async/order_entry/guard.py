@@ -162,6 +162,8 @@ def value_of(order: NewOrder, multipliers: Mapping[str, Decimal], prices: Mappin
     if order.price is None:
         legs = zip(order.legs, quantities, strict=True)
         return sum((abs(n) * multipliers[leg.symbol] * prices[leg.symbol] for leg, n in legs), Decimal(0))
+    if len(quantities) == 1:
+        return abs(quantities[0] * multipliers[order.legs[0].symbol] * order.price)
     ratios = [abs(each).as_integer_ratio() for each in quantities]
     unit = math.lcm(*(denominator for _, denominator in ratios))
     sets = Decimal(math.gcd(*(number * unit // denominator for number, denominator in ratios))) / unit
@@ -186,14 +188,12 @@ def refused_by(
     guard: OrderGuard, orders: Sequence[NewOrder], values: Sequence[Decimal], quantities: Sequence[Decimal]
 ) -> Iterator[ErrorDetail]:
     """Yield a detail for each list, and each cap on one order, that orders do not keep."""
-    legs = [leg for order in orders for leg in order.legs]
-    for name, allowed, found in (
-        ("symbols", guard.symbols, [{leg.symbol, underlying_of(leg.symbol)} for leg in legs]),
-        ("instrument_types", guard.instrument_types, [{str(leg.instrument_type)} for leg in legs]),
-    ):
-        for each, leg in zip(found, legs, strict=True):
-            if allowed is not None and not each & allowed:
-                what = leg.symbol if name == "symbols" else leg.instrument_type
+    for name, allowed in (("symbols", guard.symbols), ("instrument_types", guard.instrument_types)):
+        if allowed is None:
+            continue
+        for leg in (leg for order in orders for leg in order.legs):
+            what = leg.symbol if name == "symbols" else str(leg.instrument_type)
+            if what not in allowed and (name != "symbols" or underlying_of(what) not in allowed):
                 yield ErrorDetail(name, f"{what} must be one of {', '.join(sorted(allowed)) or 'none'}", name)
     for name, cap, sizes, unit in (
         ("max_order_value", guard.max_order_value, values, "dollars"),
