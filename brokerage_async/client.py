@@ -316,6 +316,11 @@ class Client(Endpoints):
         view._assemble(session, self._headers, whole=self._whole or self)
         return view
 
+    @property
+    def read_only(self) -> bool:
+        """Whether every call that changes something is refused before anything is sent."""
+        return self._session.options.read_only
+
     async def request(
         self,
         method: str,

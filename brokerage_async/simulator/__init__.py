@@ -8,12 +8,13 @@ brokerage on one virtual clock: a trading day in seconds.
 from .control.api import CONTROL_ROUTES
 from .faults import Fault
 from .ledger import Ledger
+from .live import LiveQuotes, PriceClient
 from .market.price_path import PricePath, read_prices
 from .market.quotes import PriceSource, RandomWalk
 from .simulator import Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run
 
 __all__ = [
-    "CONTROL_ROUTES", "DeadlockError", "Fault", "Ledger", "PricePath", "PriceSource", "RandomWalk", "Simulator",
-    "VirtualTimeError", "read_prices", "run",
+    "CONTROL_ROUTES", "DeadlockError", "Fault", "Ledger", "LiveQuotes", "PriceClient", "PricePath", "PriceSource",
+    "RandomWalk", "Simulator", "VirtualTimeError", "read_prices", "run",
 ]  # fmt: skip

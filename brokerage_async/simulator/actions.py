@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from .market.quotes import PriceSource, amount_of
+import msgspec
+
+from .market.equities import EquityDefinition
+from .market.instrument import Instrument
+from .market.quotes import PriceSource, Quote, amount_of
 from .state import State
 from .trading.order_desk import Interventions
 
@@ -25,6 +29,25 @@ def release_price(state: State, now: float, *, symbol: str) -> None:
 def set_source(state: State, now: float, *, symbol: str, source: PriceSource) -> None:
     """Take the prices of an underlying from a source."""
     state.prices.set_source(symbol, source, now)
+
+
+def take_prices(state: State, now: float, *, quotes: Mapping[str, Mapping[str, Any]], silence: str) -> None:
+    """Take the quotes that a live source shows, and why it shows none, if so."""
+    if silence != state.prices.silence:
+        state.ledger.price_gap(now, silence)
+        state.prices.silence = silence
+    shown = {symbol: {key: each and Decimal(each) for key, each in quote.items()} for symbol, quote in quotes.items()}
+    state.prices.take({symbol: Quote(since=now, **quote) for symbol, quote in shown.items()}, now)
+
+
+def list_instrument(
+    state: State, now: float, *, instrument: Mapping[str, Any], equity: Mapping[str, Any] | None
+) -> None:
+    """List an instrument of a live source, with the share or index that it belongs to."""
+    found = msgspec.convert(instrument, Instrument)
+    state.catalogue.listed[found.instrument_type, found.symbol] = found
+    if equity is not None:
+        state.catalogue.listed_equities[found.underlying] = msgspec.convert(equity, EquityDefinition)
 
 
 def authorize(state: State, now: float, *, address: str) -> str:
@@ -75,7 +98,8 @@ _INTERVENTIONS = (
     "release_order",
 )
 _OWN = (
-    set_price, release_price, set_source, authorize, expire_tokens, revoke, move_cash, publish_watchlist,
+    set_price, release_price, set_source, take_prices, list_instrument, authorize, expire_tokens, revoke, move_cash,
+    publish_watchlist,
 )  # fmt: skip
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     **{function.__name__: function for function in _OWN},

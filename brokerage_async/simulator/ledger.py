@@ -67,12 +67,22 @@ class OrderRecord:
     created_at: float
 
 
+@attrs.define(kw_only=True)
+class PriceGap:
+    """A time without prices of a live source: from ``at`` until ``until``, None if it lasts (epoch seconds)."""
+
+    at: float
+    until: float | None = None
+    reason: str
+
+
 class Ledger:
     """Append-only record of requests and orders."""
 
     def __init__(self) -> None:
         self.requests: list[RequestRecord] = []
         self.events: list[OrderEvent] = []
+        self.price_gaps: list[PriceGap] = []
         self._orders: dict[str, OrderRecord] = {}
 
     def record_request(self, now: float, method: str, target: str) -> RequestRecord:
@@ -95,12 +105,19 @@ class Ledger:
         )
         self._orders[event.order_id] = attrs.evolve(record, status=event.after)
 
+    def price_gap(self, now: float, reason: str) -> None:
+        """End the gap in prices that lasts, if any, and begin one unless ``reason`` is empty."""
+        if self.price_gaps and self.price_gaps[-1].until is None:
+            self.price_gaps[-1].until = now
+        if reason:
+            self.price_gaps.append(PriceGap(at=now, reason=reason))
+
     def history(self) -> str:
-        """Return every request and transition as JSON lines, in order of time.
+        """Return every request, transition and gap in live prices as JSON lines, in order of time.
 
         Two runs with the same seed, program and times give the same `str`.
         """
-        entries: list[RequestRecord | OrderEvent] = [*self.requests, *self.events]
+        entries: list[RequestRecord | OrderEvent | PriceGap] = [*self.requests, *self.events, *self.price_gaps]
         entries.sort(key=lambda entry: entry.at)  # stable: requests come first
         rows = (attrs.asdict(entry) for entry in entries)
         # The time that this machine took is not part of the history.

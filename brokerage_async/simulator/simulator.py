@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +23,7 @@ from .clock import DEFAULT_START, Clock
 from .control.api import ControlApi
 from .control.server import ControlServer
 from .controls import Controls
+from .live import LiveQuotes
 from .market.catalogue import Sizes
 from .market.quotes import PriceSource
 from .recording import Snapshot, StateFile
@@ -106,8 +107,8 @@ class Simulator(Controls):
         host, port: address to listen on. Port 0 lets the system choose.
         names: further host names that clients reach it by, as behind a proxy. A request for any other name is refused,
             since an untrusted web page may have sent it.
-        start: aware datetime when simulated time starts, by default a Wednesday while the markets are open. Time runs
-            on from there, and every response carries it in its ``Date`` header.
+        start: aware datetime when simulated time starts, by default a Wednesday while the markets are open, with
+            `LiveQuotes` the present. Time runs on from there, and every response carries it in its ``Date`` header.
         equities, equity_options, chain_rows, warrants: sizes of the lists. Chains beyond the list of equity options
             are made when they are requested.
         cash: initial cash of every account, in dollars.
@@ -115,7 +116,7 @@ class Simulator(Controls):
         rate_limit: requests per second that are accepted. The others get a bare 429. ``published``: the rates of
             `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
-            others follow a random walk of the seed.
+            others follow a random walk of the seed. Or `LiveQuotes`, for paper trading on the prices of a service.
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
             the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
             for a new file only.
@@ -145,7 +146,7 @@ class Simulator(Controls):
         host: str = "127.0.0.1",
         port: int = 0,
         names: Iterable[str] = (),
-        start: datetime = DEFAULT_START,
+        start: datetime | None = None,
         equities: int = 10_000,
         equity_options: int = 5_000,
         chain_rows: int = 20_000,
@@ -153,7 +154,7 @@ class Simulator(Controls):
         cash: Decimal | int = 10_000_000,
         latency: Latency = 0.0,
         rate_limit: float | Literal["published"] | None = None,
-        prices: Mapping[str, PriceSource] | None = None,
+        prices: Mapping[str, PriceSource] | LiveQuotes | None = None,
         state: str | os.PathLike[str] | None = None,
         control_port: int | None = None,
         wire: WireForm = "observed",
@@ -164,6 +165,10 @@ class Simulator(Controls):
         redirect_uris: Iterable[str] = (),
     ) -> None:
         redirect_uris = tuple(redirect_uris)
+        self._live = live = prices if isinstance(prices, LiveQuotes) else None
+        sources = None if isinstance(prices, LiveQuotes) else prices
+        if start is None:
+            start = DEFAULT_START if live is None else datetime.now(UTC)
         left_out = frozenset(without)
         sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
         check_options(
@@ -173,7 +178,7 @@ class Simulator(Controls):
             sizes=sizes,
             cash=cash,
             rate_limit=rate_limit,
-            prices=prices,
+            prices=sources,
             without=left_out,
             customers=customers,
             redirect_uris=redirect_uris,
@@ -189,6 +194,7 @@ class Simulator(Controls):
                     "cash": cash,
                     "wire": wire,
                 }
+                options |= {} if live is None else {"prices": "live"}
                 options |= {"without": sorted(left_out), "customers": customers, "redirect_uris": redirect_uris}
                 shown = {name: str(value) for name, value in options.items()}
                 start = datetime.fromisoformat(file.check_settings({"start": start.isoformat(), **shown})["start"])
@@ -202,14 +208,16 @@ class Simulator(Controls):
                 without=left_out,
                 customers=customers,
                 redirect_uris=redirect_uris,
+                is_live=live is not None,
             )
             self.brokerage: Brokerage = Brokerage(
                 settings,
                 wire=wire,
                 rate_limit=rate_limit,
-                sources=prices,
+                sources=sources,
                 versions=versions,
                 withdrawn_versions=withdrawn_versions,
+                handlers=None if live is None else live.handlers,
             )
             if file is not None:
                 entries = file.entries()
@@ -226,11 +234,22 @@ class Simulator(Controls):
         self._control = None if control_port is None else ControlServer(api, control_port)
         self.latency: Latency = latency
         self._pump = Pump(self.brokerage, self.clock)
-        self._server = LoopbackServer(self.brokerage, self.clock, self._latency_of, host, port, names, pump=self._pump)
+        self._server = LoopbackServer(
+            self.brokerage,
+            self.clock,
+            self._latency_of,
+            host,
+            port,
+            names,
+            pump=self._pump,
+            prepare=None if live is None else live.prepare,
+        )
         self._set_stream_urls()
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
+        if self._live is not None:
+            await self._live.start(self.brokerage, self.clock)
         await self._server.start()
         if self._control is not None:
             try:
@@ -245,6 +264,8 @@ class Simulator(Controls):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.stop()
+        if self._live is not None:
+            await self._live.aclose()
         if self._control is not None:
             await self._control.stop()
         if self._file is not None:
@@ -335,7 +356,13 @@ class Simulator(Controls):
         return Client(self.environment, credentials, **options)
 
     def transport(self) -> InMemoryTransport:
-        """Return a new in-memory transport to this brokerage."""
+        """Return a new in-memory transport to this brokerage.
+
+        Raises:
+            ValueError: with live prices, which come over connections: enter the simulator.
+        """
+        if self._live is not None:
+            raise ValueError("a simulator with LiveQuotes must be entered: it has no transport in memory")
         return InMemoryTransport(self.brokerage, self.clock, self._latency_of, self._pump)
 
     # Control

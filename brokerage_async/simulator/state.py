@@ -50,7 +50,8 @@ _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
 class Settings:
     """Parameters of an environment: name, seed, start (epoch seconds), sizes, initial cash, behaviours left out.
 
-    ``customers`` use the application, whose sign-in leads back to the ``redirect_uris``.
+    ``customers`` use the application, whose sign-in leads back to the ``redirect_uris``. ``is_live``: prices and
+    instruments are those of a live source, and accounts begin with cash alone.
     """
 
     environment: str
@@ -61,6 +62,7 @@ class Settings:
     without: frozenset[str] = frozenset()
     customers: int = 1
     redirect_uris: tuple[str, ...] = ()
+    is_live: bool = False
 
     def has(self, behaviour: str) -> bool:
         """Return True unless an entry of the list of recorded behaviour is switched off."""
@@ -75,6 +77,7 @@ class State:
     def __init__(self, settings: Settings, ledger: Ledger, dialect: Dialect) -> None:
         random = KeyedRandom(settings.seed ^ key_of(settings.environment))
         self.settings: Settings = settings
+        self.ledger: Ledger = ledger
         self.dialect: Dialect = dialect
         self.random: KeyedRandom = random
         self.event_queue: EventQueue = EventQueue()
@@ -90,6 +93,7 @@ class State:
             ),
         )
         self.catalogue: Catalogue = Catalogue(settings.sizes, random, settings.start)
+        self.catalogue.is_live = settings.is_live
         self.prices: Prices = Prices(self.catalogue, random)
         self.margin_calculator: MarginCalculator = MarginCalculator(self.prices)
         self.order_store: OrderStore = OrderStore(ledger, random, settings.has)
@@ -117,7 +121,8 @@ class State:
         self.public_watchlists: PublicWatchlists = PublicWatchlists(self.catalogue)
         self.complex_order_ids: dict[str, str] = {}
         self._open_accounts()
-        self._place_complex_orders()
+        if not settings.is_live:
+            self._place_complex_orders()
 
     @property
     def own_accounts(self) -> tuple[Account, ...]:
@@ -137,6 +142,8 @@ class State:
         for number, (kind, customer) in enumerate(plan, start=1):
             account = self.accounts.open(f"5WT{base}{number}", customer, kind, Decimal(0))
             self.bookkeeping.move_cash(account, "Deposit", self.settings.cash, start - 400 * _DAY)
+        if self.settings.is_live:
+            return
         second = self.accounts.of(self.owner)[1]
         for month in range(12, 0, -1):
             interest = Decimal(self.random.below(5000, 5, month)) / 100

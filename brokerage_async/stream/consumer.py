@@ -156,6 +156,11 @@ class EventStream(Generic[E]):
         return self._sink.buffer.dropped
 
     @property
+    def interruption(self) -> Gap | None:
+        """The gap that is under way, because the connection is lost. None while it is up, or was never made."""
+        return self._sink.gap
+
+    @property
     def waiting(self) -> int:
         """Events that wait for the consumer."""
         return len(self._sink.buffer)

@@ -117,7 +117,9 @@ class Brokerage:
         sources: Mapping[str, PriceSource] | None = None,
         versions: Iterable[str] | None = None,
         withdrawn_versions: Iterable[str] = (),
+        handlers: Mapping[str, Handler] | None = None,
     ) -> None:
+        self._other_handlers = dict(handlers or {})
         self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
         self.settings: Settings = settings
         self.faults: FaultPlan = FaultPlan()
@@ -141,7 +143,8 @@ class Brokerage:
         namespaces = {namespace: handlers(self.state) for namespace, handlers in HANDLERS.items()}
         names = {name: name.partition(".") for name in OPERATIONS}
         self._handlers: Mapping[str, Handler] = {
-            name: getattr(namespaces[namespace], method) for name, (namespace, _, method) in names.items()
+            name: self._other_handlers.get(name) or getattr(namespaces[namespace], method)
+            for name, (namespace, _, method) in names.items()
         }
 
     def handle(self, request: Request, now: float) -> Response:

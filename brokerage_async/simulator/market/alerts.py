@@ -113,6 +113,11 @@ class AlertMonitor:
         if alert.next_check is not None:
             alert.next_check.cancel()
 
+    @property
+    def has_alerts(self) -> bool:
+        """Whether there are any."""
+        return bool(self._alerts)
+
     def of(self, customer: Customer) -> list[Alert]:
         """Return the alerts of a customer, oldest first."""
         return [alert for alert in self._alerts.values() if alert.customer == customer]

@@ -59,6 +59,12 @@ class Catalogue:
         self._chains: dict[str, FutureOptionChain] = {}
         self._futures: tuple[date, RowTable[Contract]] | None = None
         self._instruments: dict[tuple[InstrumentType, str], Instrument | None] = {}
+        self.is_live: bool = False
+        self.listed: dict[tuple[InstrumentType, str], Instrument] = {}
+        """Instruments of a live source, the only ones there are if it `is_live`, and their shares and indices."""
+        self.listed_equities: dict[str, EquityDefinition] = {}
+        self.missing: dict[str, str] = {}
+        """Why symbols of a live source are not listed."""
         self._made_chain = lru_cache(_KEPT_CHAINS)(self._make_chain)
 
     @property
@@ -153,6 +159,8 @@ class Catalogue:
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
         """Return the tradable instrument of ``symbol``, or None."""
         key = (instrument_type, symbol)
+        if self.is_live:
+            return self.listed.get(key)
         if key not in self._instruments:
             self._instruments[key] = self._find(instrument_type, symbol)
         return self._instruments[key]
@@ -162,6 +170,8 @@ class Catalogue:
 
         Well-known ones do not need the whole list.
         """
+        if self.is_live:
+            return self.listed_equities.get(symbol)
         return known_equities().get(symbol) or self.equities.get(symbol)
 
     def is_underlying(self, symbol: str) -> bool:

@@ -40,6 +40,7 @@ class Instrument:
     ``multiplier`` is the number of units of the underlying per contract. ``strike`` and ``option_type`` are set for
     options, ``expires`` for options and futures (at ``expiration_hour``, New York time). ``halted`` instruments cannot
     be traded, ``closing_only`` ones only closed, ``hard_to_borrow`` ones not sold short, ``fractional`` ones in parts.
+    ``ticks`` are its own, if it has a table.
     """
 
     symbol: str
@@ -55,6 +56,7 @@ class Instrument:
     closing_only: bool = False
     hard_to_borrow: bool = False
     fractional: bool = False
+    ticks: Ticks = ()
 
     @property
     def expires_at(self) -> float | None:
@@ -63,7 +65,7 @@ class Instrument:
 
     def tick_at(self, price: Decimal) -> Decimal:
         """Return the tick of prices around ``price`` at its venue."""
-        ticks = _TICKS.get(self.instrument_type, ((None, self.tick),))
+        ticks = self.ticks or _TICKS.get(self.instrument_type, ((None, self.tick),))
         return next(tick for end, tick in ticks if end is None or price < end)
 
     def is_on_tick(self, price: Decimal) -> bool:

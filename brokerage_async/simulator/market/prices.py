@@ -6,7 +6,7 @@ its price. Options follow their underlying by `option_pricing`. All prices are f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 import attrs
@@ -44,6 +44,9 @@ class Prices:
         self._walks: dict[tuple[str, int], Quote] = {}
         self._surfaces: dict[str, Surface] = {}
         self._listeners: list[Callable[[str, float], None]] = []
+        self._live: dict[str, Quote] = {}
+        self.silence: str = ""
+        """Why a live source shows no prices now. Empty if it does."""
         self.version: int = 0
         """Number of times a price or source was set."""
 
@@ -75,6 +78,12 @@ class Prices:
             self._held[symbol].append((now, None))
         self._changed(symbol, now)
 
+    def take(self, quotes: Mapping[str, Quote], now: float) -> None:
+        """Take the quotes that a live source shows, of options, too."""
+        self._live |= quotes
+        for symbol in quotes:
+            self._changed(symbol, now)
+
     def on_price(self, listener: Callable[[str, float], None]) -> None:
         """Call ``listener(symbol, now)`` whenever a price or source is set."""
         self._listeners.append(listener)
@@ -101,13 +110,17 @@ class Prices:
 
     def is_known(self, symbol: str) -> bool:
         """Return whether an underlying is listed, rather than priced by its name alone."""
-        return self._catalogue.is_underlying(symbol)
+        return symbol in self._live if self._catalogue.is_live else self._catalogue.is_underlying(symbol)
 
     def underlying_quote(self, symbol: str, now: float) -> Quote:
         """Return the quote of an underlying at any time."""
         held = self._held_quote(symbol, now)
         if held is not None:
             return held
+        if self._catalogue.is_live:
+            if symbol not in self._live:
+                raise LookupError(f"{symbol} has no price yet")
+            return self._live[symbol]
         source = self._sources.get(symbol)
         if source is not None:
             return source.quote(self._listing(symbol), now)
@@ -123,6 +136,8 @@ class Prices:
         """Return when the price of an underlying may next change, unless it is set. At most a day later."""
         if self._held_quote(symbol, now) is not None:
             return next_minute(now)
+        if self._catalogue.is_live:
+            return now + 86400.0
         source = self._sources.get(symbol)
         change = next_minute(now) if source is None else source.next_change(self._listing(symbol), now)
         return min(change, now + 86400.0)
@@ -139,6 +154,8 @@ class Prices:
         """Return the last price of an instrument, per share or per unit of the underlying."""
         if instrument.strike is None:
             return self.underlying_price(instrument.underlying, now)
+        if instrument.symbol in self._live:
+            return self._live[instrument.symbol].last
         bid, ask, worth = self._around(instrument, now)
         nearest = ask if worth - bid > ask - worth else bid
         return nearest if now >= (instrument.expires_at or now) else nearest or ask
@@ -181,6 +198,8 @@ class Prices:
 
     def market(self, instrument: Instrument, now: float) -> Quote:
         """Return the quote of an instrument: of an option, the ticks below and above its theoretical value."""
+        if instrument.symbol in self._live:
+            return self._live[instrument.symbol]
         quote = self.underlying_quote(instrument.underlying, now)
         if not instrument.is_option and (not instrument.is_future or instrument.underlying in self._sources):
             return quote

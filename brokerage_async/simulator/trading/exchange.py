@@ -464,8 +464,9 @@ class Exchange:
             self.cancel(order, now, by_user=False)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
-        for order in [order for order in self._live.values() if order.underlying == symbol]:
-            self.evaluate(order, now)
+        for order in list(self._live.values()):
+            if order.underlying == symbol or any(leg.instrument.symbol == symbol for leg in order.legs):
+                self.evaluate(order, now)
 
     # Conditions
 

@@ -367,6 +367,11 @@ class OrderStore:
 
     # Lookup
 
+    @property
+    def has_working(self) -> bool:
+        """Whether an order of any account works."""
+        return any(self._working.values())
+
     def get(self, account: Account, identifier: str) -> Order | None:
         """Return an order of an account by its identifier, or None."""
         order = self._orders.get(identifier)

@@ -120,7 +120,8 @@ class Preflight:
         for leg in requested:
             instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
-                problems.append(Message("invalid_symbol", f"{leg.symbol} is not a known {leg.instrument_type}"))
+                reason = self._catalogue.missing.get(leg.symbol) or f"{leg.symbol} is not a known {leg.instrument_type}"
+                problems.append(Message("invalid_symbol", reason))
                 continue
             quantity = leg.quantity
             if quantity is None:  # what the amount of money buys
@@ -166,6 +167,9 @@ class Preflight:
         warnings = reopened
         if (reason := reject_reason(order)) is not None:
             warnings = [*warnings, Message("order_would_be_rejected", reason)]
+        if self._prices.silence:
+            text = f"The order waits for prices: {self._prices.silence}"
+            warnings = [*warnings, Message("waits_for_prices", text)]
         if not self._is_open(order, now):
             code = PreflightCode.TIF_NEXT_VALID_SESSION
             if not self._has("next_session_warning_is_dotted"):

@@ -140,9 +140,11 @@ class LoopbackServer:
         names: Iterable[str] = (),
         *,
         pump: Pump,
+        prepare: Callable[[Request], Awaitable[None]] | None = None,
     ) -> None:
         self._brokerage = brokerage
         self._pump = pump
+        self._prepare = prepare
         self._clock = clock
         self._latency = latency
         self._host = host
@@ -218,6 +220,8 @@ class LoopbackServer:
             before, after = before + fault.delay, after + fault.delay_after
         if before > 0:
             await asyncio.sleep(before)
+        if self._prepare is not None:
+            await self._prepare(request)
         served = self._brokerage.serve(request, self._clock.now(), fault)
         if after > 0:
             await asyncio.sleep(after)

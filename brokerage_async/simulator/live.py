@@ -1,0 +1,458 @@
+"""Prices and instruments of a real service, for paper trading: they are read there, and orders stay here."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qs, unquote
+
+import attrs
+import msgspec
+
+from .._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
+from .._generated.operations import OPERATIONS
+from ..errors import APIError, BrokerageError, NotFoundError
+from ..models import Quote as QuoteEvent
+from ..models import Trade as TradeEvent
+from ..operation import Effect
+from ..protocol.request import Request
+from ..protocol.response import Response
+from ..protocol.streams.events import Gap
+from .api.handlers import ParsedRequest
+from .api.request_parser import Router, request_target, split_target
+from .api.wire import RefusedError
+from .market.calendar import CALENDARS, local_date, local_epoch
+from .market.equities import EquityDefinition
+from .market.future_options import future_option_instrument
+from .market.futures import future_instrument
+from .market.instrument import Instrument, Ticks
+from .market.quotes import PRICE_LIMIT
+
+if TYPE_CHECKING:
+    from .api.brokerage import Brokerage
+    from .clock import Clock
+
+__all__ = ["LiveQuotes", "PriceClient"]
+
+_READ = ("instruments", "option_chains", "search", "market_metrics", "market_time", "market_data")
+"""Namespaces whose operations are answered by the source."""
+_LISTS = ("watchlists.list_public", "watchlists.get_public", "watchlists.list_pairs", "watchlists.get_pairs")
+_TRADE = ("orders", "complex_orders", "margin", "quote_alerts")
+"""Namespaces whose requests name instruments that have to be listed here."""
+_KEPT = ("instruments.", "option_chains.", "search.", "market_metrics.", "watchlists.", "market_time.sessions")
+"""Operations whose answers are kept for the day. Those of the others are kept for a second, of a token not at all."""
+_MAX_KEPT = 256
+_MAX_BYTES = 64 * 2**20
+_TICK = 0.5
+"""Seconds between two looks at the stream. Between them prices are conflated."""
+_SESSION_LOOK = 60.0
+_RETRY = 5.0
+
+
+class PriceClient(Protocol):
+    """What is used of a client of the source. `brokerage_async.Client` has it."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it refuses every call that changes something, before anything is sent."""
+        ...
+
+    @property
+    def stream(self) -> Any:
+        """Its streams: ``quotes(symbols, events)``."""
+        ...
+
+    async def request(
+        self, method: str, path: str, *, path_values: Mapping[str, object], query: Mapping[str, object]
+    ) -> Any:
+        """Call an endpoint and return its answer, with status, headers, body and ``parse()``."""
+        ...
+
+
+@attrs.define
+class _Market:
+    """Latest prices of a symbol. None for a side that has none."""
+
+    is_option: bool
+    bid: Decimal | None = None
+    ask: Decimal | None = None
+    bid_size: Decimal = Decimal(0)
+    ask_size: Decimal = Decimal(0)
+    last: Decimal | None = None
+    volume: Decimal | None = None
+
+    def quote(self, *, is_silent: bool) -> dict[str, str | None] | None:
+        """Return the fields of the quote that orders see, None without any price. An option's is its middle.
+
+        Nothing trades at a side that is missing, at sides that cross, or while the source is silent: its size is 0.
+        """
+        sides = [side for side in (self.bid, self.ask) if side]
+        middle = sum(sides, Decimal(0)) / len(sides) if sides else None
+        last = (middle if self.is_option else None) or self.last or middle
+        if last is None:
+            return None
+        trades = not is_silent and not (self.bid and self.ask and self.bid > self.ask)
+        return {
+            "last": str(last),
+            "bid": str(self.bid or (0 if self.is_option else last)),
+            "ask": str(self.ask or last),
+            "bid_size": str(self.bid_size if trades and self.bid else 0),
+            "ask_size": str(self.ask_size if trades and self.ask else 0),
+            "volume": None if self.volume is None else str(self.volume),
+        }
+
+
+class LiveQuotes:
+    """Prices of a real service, for ``Simulator(prices=LiveQuotes(client))``: paper trading.
+
+    Instruments, chains, market time, metrics and market data are read at the source when a program asks for them, and
+    the quotes of what it trades are subscribed there. A program gets the quote token of the source, so that
+    ``client.stream.quotes`` shows its stream. Accounts, orders, positions, balances, alerts and watchlists are the
+    simulator's own.
+
+    Nothing else is sent to the source: ``client`` must be made with ``read_only=True``, and refuses by itself every
+    call that changes something, a dry-run of an order too. It has to be entered, and is closed by its owner.
+
+    While the source is silent, or says that the market is closed on what is a trading day by the calendar, nothing
+    trades: orders wait, the answer to a new one warns, and ``simulator.ledger.price_gaps`` has the times. A connection
+    that is lost is noticed within a second, one that dies without a word within a minute or two.
+
+    Args:
+        client: a client of the source.
+        wait: seconds within which the first price of a symbol must come, else an order for it is refused.
+
+    Raises:
+        ValueError: the client is not read-only, or ``wait`` is not positive.
+    """
+
+    def __init__(self, client: PriceClient, *, wait: float = 10.0) -> None:
+        if getattr(client, "read_only", False) is not True:
+            raise ValueError("the client of LiveQuotes must be made with read_only=True")
+        if not wait > 0:
+            raise ValueError(f"wait must be a positive number of seconds, got {wait!r}")
+        self._get = functools.partial(client.request, "GET")
+        self._quotes = client.stream.quotes
+        self._wait = wait
+        reads = [one for one in OPERATIONS.values() if one.effect is Effect.READ and one.host is None]
+        names = {one.name for one in reads if one.name.startswith(_READ) or one.name in _LISTS}
+        self._router = Router(one for one in OPERATIONS.values() if one.host is None)
+        self.handlers: Mapping[str, Callable[[ParsedRequest], Response]] = {
+            **dict.fromkeys(names, self._answer),
+            **dict.fromkeys((name for name in OPERATIONS if name.startswith("backtests.")), _refuse_backtest),
+        }
+        self._forget()
+
+    def _forget(self) -> None:
+        self._kept: dict[str, tuple[float, Response | RefusedError]] = {}
+        self._markets: dict[str, _Market] = {}
+        self._changed: set[str] = set()
+        self._came = asyncio.Condition()
+        self._learning = asyncio.Lock()
+        self._stream: Any = None
+        self._error = ""
+        self._closed_at_source = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # Life
+
+    async def start(self, brokerage: Brokerage, clock: Clock) -> None:
+        """Subscribe to what is held or ordered already, and follow the source."""
+        self._forget()
+        self._brokerage, self._clock = brokerage, clock
+        for instrument in brokerage.state.catalogue.listed.values():
+            if (instrument.expires_at or clock.now()) >= clock.now():
+                self._markets |= _markets_of(instrument)
+        if self._markets:
+            self._act({}, "the first prices have not arrived")
+        jobs = {"reads": self._read, "ticks": self._tick, "sessions": self._look_at_session}
+        self._tasks = [asyncio.create_task(job(), name=f"live quotes: {name}") for name, job in jobs.items()]
+
+    async def aclose(self) -> None:
+        """End the subscriptions."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    # Requests
+
+    async def prepare(self, request: Request) -> None:
+        """Read at the source what the answer to a request needs."""
+        path, query = split_target(request.url)
+        found = self._router.find(request.method, path)
+        if found is None:
+            return
+        operation, _ = found
+        if operation.name in self.handlers:
+            await self._keep(request_target(request.url), operation.name, path, query)
+        elif request.method != "GET" and request.body and operation.name.partition(".")[0] in _TRADE:
+            with suppress(ValueError, RecursionError):  # the simulator refuses it
+                wanted = dict.fromkeys(_named(json.loads(request.body)))
+                async with self._learning:
+                    await asyncio.gather(*(self._learn(kind, symbol) for kind, symbol in wanted))
+        if request.method != "GET":
+            self._take()
+
+    async def _keep(self, target: str, name: str, path: str, query: str) -> None:
+        now = self._clock.now()
+        until, _ = self._kept.get(target, (0.0, None))
+        if now < until:
+            return
+        parts = [unquote(part) for part in path.strip("/").split("/")]
+        template = "".join(f"/{{p{number}}}" for number in range(len(parts)))
+        try:
+            answer = await self._get(
+                template,
+                path_values={f"p{number}": part for number, part in enumerate(parts)},
+                query=parse_qs(query, keep_blank_values=True),
+            )
+            media = {"content-type": answer.headers.get("content-type", "application/json")}
+            outcome: Response | RefusedError = Response(status=answer.status, headers=media, body=answer.body)
+        except BrokerageError as error:
+            outcome = _refusal(error)
+        seconds = 0.0 if name == "market_data.quote_token" or isinstance(outcome, RefusedError) else 1.0
+        if seconds and name.startswith(_KEPT):
+            seconds = local_epoch(local_date(now) + timedelta(days=1), 0) - now
+        self._kept[target] = now + seconds, outcome
+        sizes = {key: len(each.body) if isinstance(each, Response) else 0 for key, (_, each) in self._kept.items()}
+        while len(self._kept) > 1 and (len(self._kept) > _MAX_KEPT or sum(sizes.values()) > _MAX_BYTES):
+            oldest = next(iter(self._kept))
+            del self._kept[oldest], sizes[oldest]
+
+    def _answer(self, request: ParsedRequest) -> Response:
+        _, outcome = self._kept.get(request.record.target, (0.0, None))
+        if outcome is None:
+            raise RefusedError(502, "source_unavailable", "the answer of the source of live prices was dropped: repeat")
+        if isinstance(outcome, RefusedError):
+            raise outcome
+        return outcome
+
+    # Instruments
+
+    async def _learn(self, kind: str, symbol: str) -> None:
+        """List an instrument that the source has, once its price is known."""
+        catalogue = self._brokerage.state.catalogue
+        if kind not in InstrumentType.__members__.values() or (InstrumentType(kind), symbol) in catalogue.listed:
+            return
+        try:
+            found, equity = await self._look_up(InstrumentType(kind), symbol)
+            async with asyncio.timeout(self._wait):
+                await self._await_price(_markets_of(found))
+        except (BrokerageError, LookupError, KeyError, ValueError, TypeError, msgspec.ValidationError) as error:
+            unknown = isinstance(error, NotFoundError)
+            catalogue.missing[symbol] = f"{symbol} is not listed at the source" if unknown else f"{symbol}: {error}"
+            return
+        except TimeoutError:
+            catalogue.missing[symbol] = f"{symbol} got no price from the source within {self._wait:g} seconds"
+            return
+        self._take()
+        self._brokerage.act(
+            "list_instrument",
+            self._clock.now(),
+            instrument=msgspec.to_builtins(found),
+            equity=None if equity is None else msgspec.to_builtins(equity),
+        )
+
+    async def _look_up(self, kind: InstrumentType, symbol: str) -> tuple[Instrument, EquityDefinition | None]:
+        """Return an instrument of the source, with the share or index that it is or belongs to."""
+        today = local_date(self._clock.now())
+        match kind:
+            case InstrumentType.EQUITY:
+                row = await self._row("/instruments/equities/{symbol}", symbol)
+                equity = _equity(row)
+                ticks = _ticks(row.get("tick-sizes"))
+                return attrs.evolve(
+                    equity.instrument(), fractional=bool(row.get("is-fractional-quantity-eligible")), ticks=ticks
+                ), equity
+            case InstrumentType.EQUITY_OPTION:
+                row = await self._row("/instruments/equity-options/{symbol}", symbol)
+                under = await self._row("/instruments/equities/{symbol}", row["underlying-symbol"])
+                option = Instrument(
+                    symbol=symbol,
+                    instrument_type=kind,
+                    underlying=row["underlying-symbol"],
+                    multiplier=Decimal(str(row.get("shares-per-contract") or 100)),
+                    strike=Decimal(str(row["strike-price"])),
+                    option_type=OptionType(row["option-type"]),
+                    expires=date.fromisoformat(row["expiration-date"]),
+                    closing_only=bool(row.get("is-closing-only")),
+                    ticks=_ticks(under.get("option-tick-sizes")),
+                )
+                return option, _equity(under)
+            case InstrumentType.FUTURE:
+                await self._row("/instruments/futures/{symbol}", symbol)
+                found = future_instrument(symbol, today)
+            case InstrumentType.FUTURE_OPTION:
+                await self._row("/instruments/future-options/{symbol}", symbol)
+                found = future_option_instrument(symbol)
+            case _:
+                await self._row("/instruments/cryptocurrencies/{symbol}", symbol)
+                found = Instrument(symbol=symbol, instrument_type=kind, underlying=symbol)
+        if found is None:
+            raise LookupError("the simulator does not know the terms of its product")
+        return found, None
+
+    async def _row(self, path: str, symbol: str) -> dict[str, Any]:
+        row: dict[str, Any] = (await self._get(path, path_values={"symbol": symbol}, query={})).parse()["data"]
+        return row
+
+    async def _await_price(self, markets: Mapping[str, _Market]) -> None:
+        new = [symbol for symbol in markets if symbol not in self._markets]
+        self._markets.update({symbol: markets[symbol] for symbol in new})
+        if self._stream is not None and new:
+            await self._stream.add(new)
+        async with self._came:
+            self._came.notify_all()
+            await self._came.wait_for(lambda: all(self._markets[symbol].quote(is_silent=False) for symbol in markets))
+
+    # Prices
+
+    @property
+    def _silence(self) -> str:
+        """Why nothing trades, or empty."""
+        if self._closed_at_source:
+            return "the source says that the market is closed"
+        if self._stream is None:
+            return (self._error or "the source is not connected") if self._markets else ""
+        gap = self._stream.interruption
+        return "" if gap is None else f"the stream of the source is interrupted: {gap.reason}"
+
+    async def _read(self) -> None:
+        """Follow the stream of the source, whatever becomes of it."""
+        while True:
+            async with self._came:
+                await self._came.wait_for(lambda: bool(self._markets))
+            try:
+                async with self._quotes(sorted(self._markets), [QuoteEvent, TradeEvent]) as stream:
+                    await stream.ready()
+                    self._stream = stream
+                    await stream.add(sorted(self._markets.keys() - stream.symbols.keys()))
+                    async for event in stream:
+                        self._hear(stream.symbol_of(event), event)
+                        async with self._came:
+                            self._came.notify_all()
+            except BrokerageError as error:
+                self._error = f"the source is not connected: {error}"
+            finally:
+                self._stream = None
+            self._grow_old()
+            await asyncio.sleep(_RETRY)
+
+    def _hear(self, symbol: str | None, event: object) -> None:
+        if isinstance(event, Gap):
+            self._grow_old()
+        if symbol not in self._markets:
+            return
+        market = self._markets[symbol]
+        match event:
+            case QuoteEvent():
+                market.bid, market.ask = _price(event.bid_price), _price(event.ask_price)
+                market.bid_size, market.ask_size = event.bid_size or Decimal(0), event.ask_size or Decimal(0)
+            case TradeEvent():
+                market.last, market.volume = _price(event.price) or market.last, event.day_volume
+        self._changed.add(symbol)
+
+    def _grow_old(self) -> None:
+        """Let nothing trade at the prices so far: each symbol trades again after its next quote."""
+        for market in self._markets.values():
+            market.bid_size = market.ask_size = Decimal(0)
+        self._changed |= self._markets.keys()
+
+    async def _tick(self) -> None:
+        """Give the books new prices while something depends on them."""
+        while True:
+            await asyncio.sleep(_TICK)
+            state = self._brokerage.state
+            is_exposed = state.order_store.has_working or any(account.positions for account in state.own_accounts)
+            if is_exposed or state.alert_monitor.has_alerts or self._silence != state.prices.silence:
+                self._take()
+
+    def _take(self) -> None:
+        """Let the books see the prices that have come."""
+        silence = self._silence
+        if silence and not self._brokerage.state.prices.silence:
+            self._grow_old()
+        if self._changed or silence != self._brokerage.state.prices.silence:
+            changed, self._changed = self._changed, set()
+            quotes = {symbol: self._markets[symbol].quote(is_silent=bool(silence)) for symbol in sorted(changed)}
+            self._act({symbol: quote for symbol, quote in quotes.items() if quote is not None}, silence)
+
+    def _act(self, quotes: Mapping[str, Any], silence: str) -> None:
+        self._brokerage.act("take_prices", self._clock.now(), quotes=quotes, silence=silence)
+
+    async def _look_at_session(self) -> None:
+        """Compare the calendar with what the source says: it may be closed on a day of mourning."""
+        calendar = CALENDARS[InstrumentCollection.EQUITY]
+        while True:
+            with suppress(BrokerageError, LookupError, TypeError):
+                path, query = "/market-time/sessions/current", {"instrument-collections[]": ["Equity"]}
+                answer = await self._get(path, path_values={}, query=query)
+                states = [row["state"] for row in answer.parse()["data"]["items"]]
+                now = self._clock.now()
+                session = calendar.current(now)
+                is_open = session is not None and session.open + 60 < now < session.close - 60
+                self._closed_at_source = is_open and "Closed" in states
+            await asyncio.sleep(_SESSION_LOOK)
+
+
+def _markets_of(instrument: Instrument) -> dict[str, _Market]:
+    found = {instrument.symbol: _Market(is_option=instrument.is_option)}
+    return found | ({} if instrument.underlying in found else {instrument.underlying: _Market(is_option=False)})
+
+
+def _named(body: object) -> Iterator[tuple[str, str]]:
+    """Yield instrument type and symbol of everything that a request names."""
+    if isinstance(body, dict):
+        symbol = body.get("symbol")
+        if isinstance(symbol, str) and symbol:
+            kind = body.get("instrument-type")
+            yield kind if isinstance(kind, str) else _type_of(symbol), symbol
+    if isinstance(body, dict | list):
+        for each in body.values() if isinstance(body, dict) else body:
+            yield from _named(each)
+
+
+def _type_of(symbol: str) -> str:
+    if symbol.startswith("/"):
+        return InstrumentType.FUTURE
+    return InstrumentType.CRYPTOCURRENCY if symbol.endswith("/USD") else InstrumentType.EQUITY
+
+
+def _price(price: Decimal | None) -> Decimal | None:
+    return price if price is not None and 0 < price < PRICE_LIMIT else None
+
+
+def _ticks(rows: Iterable[Mapping[str, Any]] | None) -> Ticks:
+    ticks = [(row.get("threshold"), Decimal(str(row["value"]))) for row in rows or ()]
+    return tuple((None if end is None else Decimal(str(end)), tick) for end, tick in ticks)
+
+
+def _equity(row: Mapping[str, Any]) -> EquityDefinition:
+    return EquityDefinition(
+        number=int(row.get("id") or 0),
+        symbol=row["symbol"],
+        price=Decimal(0),
+        description=row.get("description") or row["symbol"],
+        is_etf=bool(row.get("is-etf")),
+        is_index=bool(row.get("is-index")),
+        lendability=Lendability(row.get("lendability") or Lendability.LOCATE_REQUIRED),
+        halted=bool(row.get("halted-at")),
+        closing_only=bool(row.get("is-closing-only")),
+    )
+
+
+def _refusal(error: BrokerageError) -> RefusedError:
+    """Return what a program gets in place of an answer of the source."""
+    if isinstance(error, APIError) and error.status is not None and 400 <= error.status < 500 and error.status != 401:
+        return RefusedError(error.status, error.code or "source_refused", error.message)
+    return RefusedError(502, "source_unavailable", f"the source of live prices: {error}")
+
+
+def _refuse_backtest(request: ParsedRequest) -> Response:
+    raise RefusedError(501, "not_simulated", "Backtests are not simulated on live prices (text of the simulator)")
