@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "90e3ac46dd444e2b9b57618dcdeab43fc14ac5e10429e36e4260d2f37b2fb373"
+SCHEMA: str = "9b0ba13a26fd3c8b32983c4fd43f1ae5ed7ef90baf8099772913b617b48f6503"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

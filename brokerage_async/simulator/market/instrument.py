@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import TypeAlias
@@ -22,7 +22,7 @@ _UNDERLYING_TYPES = {
 }
 
 
-Ticks: TypeAlias = Sequence[tuple[Decimal | None, Decimal]]
+Ticks: TypeAlias = tuple[tuple[Decimal | None, Decimal], ...]
 """Ranges of a tick table, lowest first: the price at which it ends (None: never), and the tick."""
 
 EQUITY_TICKS: Ticks = ((Decimal("1.0"), Decimal("0.0001")), (None, Decimal("0.01")))
