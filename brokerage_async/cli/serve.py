@@ -50,7 +50,9 @@ def start_of(value: str) -> datetime:
 
 async def simulator(
     context: typer.Context,
-    environment: Annotated[EnvironmentName, typer.Option(help="environment to play")] = EnvironmentName.SANDBOX,
+    environment: Annotated[
+        EnvironmentName | None, typer.Option(help="environment to play: sandbox, or production with --live")
+    ] = None,
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes a free one")] = 0,
     seed: Annotated[int, typer.Option(help="same seed, same history")] = 0,
@@ -58,7 +60,9 @@ async def simulator(
     start: Annotated[
         datetime | None,
         typer.Option(
-            parser=start_of, metavar="now|ISO", help="time of the service as it starts; else a Wednesday in June 2026"
+            parser=start_of,
+            metavar="now|ISO",
+            help="time of the service as it starts; else a Wednesday in June 2026, with --live now",
         ),
     ] = None,
     wire: Annotated[
@@ -70,6 +74,9 @@ async def simulator(
     state: Annotated[
         Path | None, typer.Option(help="file that keeps orders, positions, clock and requests over restarts")
     ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="trade on paper at the prices of the service that BROKERAGE_* names")
+    ] = False,
     speed: Annotated[float, typer.Option(min=0.0, max=86400.0, help="simulated seconds per second; 0 stops")] = 1.0,
     fault: Annotated[
         list[str] | None,
@@ -90,12 +97,16 @@ async def simulator(
 
     Prints address, credentials and an account as lines for a shell, so that other commands can be pointed at it:
     send them to a file and read that with `.` (dot) in the shell.
+
+    With --live, prices and instruments are read from the service that the variables name as it starts, and orders stay
+    here. Nothing but reads is sent there.
     """
     if context.invoked_subcommand is not None:
         return
     options = {} if start is None else {"start": start}
     await serve(
-        environment=environment.value, host=host, port=port, seed=seed, latency=latency,
+        environment=(environment or (EnvironmentName.PRODUCTION if live else EnvironmentName.SANDBOX)).value,
+        live=live, host=host, port=port, seed=seed, latency=latency,
         wire=wire.value, rate_limit=rate_limit, state=state,
         speed=speed, faults=fault or (), control_port=control_port, without=without or (),
         customers=customers, redirect_uris=redirect_uri or (), **options,
@@ -119,10 +130,11 @@ group.callback()(command_of(simulator))
 add(group, ctl)
 
 
-async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: Any) -> None:
+async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str] = (), **options: Any) -> None:
     """Serve a simulator and print how to reach it.
 
     Args:
+        live: whether prices are those of the service that the environment names.
         speed: simulated seconds per second.
         faults: faults of the form ``METHOD PATH FAULT``, or a fault alone for every request.
         options: arguments of the simulator.
@@ -134,9 +146,16 @@ async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: An
     from contextlib import AsyncExitStack
 
     from ..errors import ConfigurationError
-    from ..simulator import Simulator
+    from ..simulator import LiveQuotes, Simulator
 
     try:
+        if live:
+            from ..client import Client
+
+            if speed != 1.0:
+                raise ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
+            reader = Client.from_env(read_only=True)
+            options["prices"] = LiveQuotes(reader)
         simulator = Simulator(**options)
         simulator.clock.speed = speed
         for fault in faults:
@@ -145,6 +164,10 @@ async def serve(*, speed: float = 1.0, faults: Iterable[str] = (), **options: An
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     async with AsyncExitStack() as stack:
+        if live:
+            await stack.enter_async_context(reader)
+            await reader.authorize()
+            say(f"# prices and instruments of {reader.environment.origin}; orders stay here")
         try:
             await stack.enter_async_context(simulator)
         except OSError as error:

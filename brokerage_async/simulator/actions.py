@@ -35,9 +35,8 @@ def take_prices(state: State, now: float, *, quotes: Mapping[str, Mapping[str, A
     """Take the quotes that a live source shows, and why it shows none, if so."""
     if silence != state.prices.silence:
         state.ledger.price_gap(now, silence)
-        state.prices.silence = silence
     shown = {symbol: {key: each and Decimal(each) for key, each in quote.items()} for symbol, quote in quotes.items()}
-    state.prices.take({symbol: Quote(since=now, **quote) for symbol, quote in shown.items()}, now)
+    state.prices.take({symbol: Quote(since=now, **quote) for symbol, quote in shown.items()}, silence, now)
 
 
 def list_instrument(

@@ -87,17 +87,17 @@ class _Market:
     last: Decimal | None = None
     volume: Decimal | None = None
 
-    def quote(self, *, is_silent: bool) -> dict[str, str | None] | None:
+    def quote(self) -> dict[str, str | None] | None:
         """Return the fields of the quote that orders see, None without any price. An option's is its middle.
 
-        Nothing trades at a side that is missing, at sides that cross, or while the source is silent: its size is 0.
+        Nothing trades at a side that is missing, or at sides that cross: its size is 0.
         """
         sides = [side for side in (self.bid, self.ask) if side]
         middle = sum(sides, Decimal(0)) / len(sides) if sides else None
         last = (middle if self.is_option else None) or self.last or middle
         if last is None:
             return None
-        trades = not is_silent and not (self.bid and self.ask and self.bid > self.ask)
+        trades = not (self.bid and self.ask and self.bid > self.ask)
         return {
             "last": str(last),
             "bid": str(self.bid or (0 if self.is_option else last)),
@@ -168,8 +168,7 @@ class LiveQuotes:
         for instrument in brokerage.state.catalogue.listed.values():
             if (instrument.expires_at or clock.now()) >= clock.now():
                 self._markets |= _markets_of(instrument)
-        if self._markets:
-            self._act({}, "the first prices have not arrived")
+        self._take()
         jobs = {"reads": self._read, "ticks": self._tick, "sessions": self._look_at_session}
         self._tasks = [asyncio.create_task(job(), name=f"live quotes: {name}") for name, job in jobs.items()]
 
@@ -242,6 +241,8 @@ class LiveQuotes:
             return
         try:
             found, equity = await self._look_up(InstrumentType(kind), symbol)
+            if found.is_option and not (equity and equity.is_index):  # which may be delivered
+                await self._learn(found.underlying_type, found.underlying)
             async with asyncio.timeout(self._wait):
                 await self._await_price(_markets_of(found))
         except (BrokerageError, LookupError, KeyError, ValueError, TypeError, msgspec.ValidationError) as error:
@@ -265,8 +266,9 @@ class LiveQuotes:
         match kind:
             case InstrumentType.EQUITY:
                 row = await self._row("/instruments/equities/{symbol}", symbol)
-                equity = _equity(row)
-                ticks = _ticks(row.get("tick-sizes"))
+                equity, ticks = _equity(row), _ticks(row.get("tick-sizes"))
+                if equity.is_index:
+                    raise LookupError("an index is not traded")
                 return attrs.evolve(
                     equity.instrument(), fractional=bool(row.get("is-fractional-quantity-eligible")), ticks=ticks
                 ), equity
@@ -309,7 +311,7 @@ class LiveQuotes:
             await self._stream.add(new)
         async with self._came:
             self._came.notify_all()
-            await self._came.wait_for(lambda: all(self._markets[symbol].quote(is_silent=False) for symbol in markets))
+            await self._came.wait_for(lambda: all(self._markets[symbol].quote() for symbol in markets))
 
     # Prices
 
@@ -362,7 +364,6 @@ class LiveQuotes:
         """Let nothing trade at the prices so far: each symbol trades again after its next quote."""
         for market in self._markets.values():
             market.bid_size = market.ask_size = Decimal(0)
-        self._changed |= self._markets.keys()
 
     async def _tick(self) -> None:
         """Give the books new prices while something depends on them."""
@@ -380,11 +381,9 @@ class LiveQuotes:
             self._grow_old()
         if self._changed or silence != self._brokerage.state.prices.silence:
             changed, self._changed = self._changed, set()
-            quotes = {symbol: self._markets[symbol].quote(is_silent=bool(silence)) for symbol in sorted(changed)}
-            self._act({symbol: quote for symbol, quote in quotes.items() if quote is not None}, silence)
-
-    def _act(self, quotes: Mapping[str, Any], silence: str) -> None:
-        self._brokerage.act("take_prices", self._clock.now(), quotes=quotes, silence=silence)
+            quotes = {symbol: self._markets[symbol].quote() for symbol in sorted(changed)}
+            known = {symbol: quote for symbol, quote in quotes.items() if quote is not None}
+            self._brokerage.act("take_prices", self._clock.now(), quotes=known, silence=silence)
 
     async def _look_at_session(self) -> None:
         """Compare the calendar with what the source says: it may be closed on a day of mourning."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -27,15 +27,16 @@ WINDOWS = sys.platform == "win32"
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[tuple[list[str], dict[str, str]]]:
+def serving(*options: str, env: Mapping[str, str] | None = None) -> Iterator[tuple[list[str], dict[str, str]]]:
     """Run the command until it printed everything. Yield its lines and the variables that it exports."""
     server = subprocess.Popen(
         [sys.executable, "-u", "-m", "brokerage_async", "simulator", *options],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | (env or {}),
     )  # fmt: skip
     try:
         assert server.stdout is not None
-        lines = [server.stdout.readline() for _ in range(12 + options.count("--customers"))]
+        further = options.count("--customers") + options.count("--live")
+        lines = [server.stdout.readline() for _ in range(12 + further)]
         yield lines, dict(re.findall(r"^export (\w+)=(\S+)$", "".join(lines), re.MULTILINE))
     finally:
         server.send_signal(signal.SIGINT)
@@ -66,6 +67,31 @@ def test_simulator_start_is_the_time_of_its_answers() -> None:
         with caught.value as answer:
             sent = parsedate_to_datetime(answer.headers["Date"])
     assert timedelta() <= sent - datetime(2031, 7, 7, 14, 30, tzinfo=UTC) < timedelta(seconds=30)
+
+
+@pytest.mark.skipif(WINDOWS, reason="sends SIGINT")
+def test_simulator_live_has_the_instruments_of_the_service_that_is_named() -> None:
+    with (
+        serving("--environment", "production", "--start", "now") as (_, service),
+        serving("--live", env=service) as (lines, settings),
+    ):
+        assert lines[0] == f"# prices and instruments of {service['BROKERAGE_BASE_URL']}; orders stay here\n"
+        assert settings["BROKERAGE_BASE_URL"] != service["BROKERAGE_BASE_URL"]
+        call = subprocess.run(
+                [sys.executable, "-m", "brokerage_async", "call", "instruments.equity", "--symbol", "KO"],
+                env=os.environ | settings, capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+        assert call.returncode == 0, call.stderr
+        assert json.loads(call.stdout)["symbol"] == "KO"
+
+
+def test_simulator_live_needs_a_service_and_its_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("BROKERAGE_")]:
+        monkeypatch.delenv(name)
+    for given, told in ((["--live"], "BROKERAGE_"), (["--live", "--speed", "2"], "--speed must be 1")):
+        refused = CliRunner().invoke(app, ["simulator", *given])
+        assert refused.exit_code == 1
+        assert told in refused.output
 
 
 @pytest.fixture

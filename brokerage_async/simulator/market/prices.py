@@ -78,9 +78,15 @@ class Prices:
             self._held[symbol].append((now, None))
         self._changed(symbol, now)
 
-    def take(self, quotes: Mapping[str, Quote], now: float) -> None:
-        """Take the quotes that a live source shows, of options, too."""
+    def take(self, quotes: Mapping[str, Quote], silence: str, now: float) -> None:
+        """Take the quotes that a live source shows, of options, too. While it is silent, nothing trades at any."""
         self._live |= quotes
+        self.silence = silence
+        if silence:
+            none = Decimal(0)
+            self._live = {
+                symbol: attrs.evolve(quote, bid_size=none, ask_size=none) for symbol, quote in self._live.items()
+            }
         for symbol in quotes:
             self._changed(symbol, now)
 
@@ -172,7 +178,11 @@ class Prices:
             low, high = (0.22, 0.5) if equity is not None and not (equity.is_etf or equity.is_index) else (0.13, 0.22)
             far = self._random.between(low, high, key_of(symbol), _FAR)
             near = far * self._random.between(0.85, 1.15, key_of(symbol), _NEAR)
-            paid = None if equity is None else float(4 * quarterly_dividend(equity, self._random) / equity.price)
+            paid = (
+                None
+                if equity is None or not equity.price
+                else float(4 * quarterly_dividend(equity, self._random) / equity.price)
+            )
             found = self._surfaces[symbol] = Surface(near, far, paid)
         return found
 
