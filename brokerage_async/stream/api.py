@@ -6,15 +6,16 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from .._arguments import check_count, check_flag, check_number, check_seconds
+from .._decimals import Decimals
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
@@ -34,6 +35,9 @@ from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
 from .tape import MAX_ROWS, Tape
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["AccountStream", "QuoteStream", "Streams", "candle_symbol", "streamer_symbols"]
 
@@ -420,27 +424,87 @@ class Streams:
             StreamError: some symbols had no answer in time (code ``no_answer``), or the service refused them.
             APIError: the service granted no quote token.
         """
+        return [
+            row
+            async for candles in self._histories(symbols, period, start, end, regular_hours, timeout)
+            for rows in candles.values()
+            for row in rows
+        ]
+
+    async def history_table(
+        self,
+        symbols: Iterable[str],
+        period: str,
+        start: datetime,
+        end: datetime | None = None,
+        *,
+        regular_hours: bool = False,
+        timeout: float = 30.0,
+        decimals: Decimals = "float",
+    ) -> pyarrow.Table:
+        """Return the candles of `history` as one Arrow table, which has objects for 100 symbols at a time only.
+
+        Its columns are ``symbol``, as it was given, and the fields of `Candle` but for ``extra``, in the order of the
+        symbols, oldest first for each.
+
+        Args:
+            symbols, period, start, end, regular_hours, timeout: as for `history`.
+            decimals: ``float`` for 64-bit floats, ``exact`` for decimals, ``string`` for text. See ``to_arrow``.
+
+        Raises:
+            ConfigurationError: pyarrow is missing.
+            And what `history` raises.
+        """
+        from ..arrow import require, to_arrow
+
+        require("arrow")
+        import pyarrow
+
+        tables = [to_arrow([], models.Candle, decimals=decimals)]
+        names = list[str]()
+        async for candles in self._histories(symbols, period, start, end, regular_hours, timeout):
+            names += [name for name, rows in candles.items() for _ in rows]
+            tables.append(
+                to_arrow([row for rows in candles.values() for row in rows], models.Candle, decimals=decimals)
+            )
+        table = pyarrow.concat_tables(tables, promote_options="permissive").drop_columns("extra")
+        return table.add_column(0, "symbol", pyarrow.array(names, pyarrow.string()))
+
+    async def _histories(
+        self,
+        symbols: Iterable[str],
+        period: str,
+        start: datetime,
+        end: datetime | None,
+        regular_hours: bool,
+        timeout: float,
+    ) -> AsyncIterator[dict[str, list[models.Candle]]]:
+        """Yield the candles of 100 symbols at a time."""
         if self._market is not None:
-            return await self._market.history(symbols, period, start, end, regular_hours=regular_hours, timeout=timeout)
+            async for candles in self._market._histories(symbols, period, start, end, regular_hours, timeout):
+                yield candles
+            return
         for name, value in (("start", start), ("end", end or start)):
             if not isinstance(value, datetime) or value.tzinfo is None:
                 raise InvalidRequestError(f"{name} must be a datetime with a time zone, got {value!r}")
         check_seconds("timeout", timeout)
         names = tuple(dict.fromkeys(_check_symbols(symbols)))
-        found: list[models.Candle] = []
         for first in range(0, len(names), CANDLES_AT_A_TIME):
             some = names[first : first + CANDLES_AT_A_TIME]
             stream = self.quotes(some, [models.Candle], period=period, start=start, regular_hours=regular_hours)
             async with stream:
-                candles = [candle_symbol(stream.symbols[name], period, regular_hours=regular_hours) for name in some]
-                rows = await _candles_of(stream, candles, timeout)
-            found += [
-                row
-                for candle in dict.fromkeys(candles)
-                for row in rows[candle]
-                if row.close is not None and row.time and start <= row.time and (end is None or row.time < end)
-            ]  # one without a price is a mere marker
-        return found
+                named = {
+                    candle_symbol(stream.symbols[name], period, regular_hours=regular_hours): name for name in some
+                }
+                found = await _candles_of(stream, list(named), timeout)
+            yield {
+                name: [
+                    row
+                    for row in found[candle]
+                    if row.close is not None and row.time and start <= row.time and (end is None or row.time < end)
+                ]  # one without a price is a mere marker
+                for candle, name in named.items()
+            }
 
     async def record(
         self,
