@@ -448,7 +448,12 @@ class Streams:
         symbols, oldest first for each.
 
         Args:
-            symbols, period, start, end, regular_hours, timeout: as for `history`.
+            symbols: symbols as the REST API has them, or streamer symbols. Any number.
+            period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
+            start: beginning of the first candle.
+            end: None for all candles until now.
+            regular_hours: leave trades outside of regular hours out of the candles.
+            timeout: seconds without any answer before it gives up.
             decimals: ``float`` for 64-bit floats, ``exact`` for decimals, ``string`` for text. See ``to_arrow``.
 
         Raises:
@@ -480,10 +485,6 @@ class Streams:
         timeout: float,
     ) -> AsyncIterator[dict[str, list[models.Candle]]]:
         """Yield the candles of 100 symbols at a time."""
-        if self._market is not None:
-            async for candles in self._market._histories(symbols, period, start, end, regular_hours, timeout):
-                yield candles
-            return
         for name, value in (("start", start), ("end", end or start)):
             if not isinstance(value, datetime) or value.tzinfo is None:
                 raise InvalidRequestError(f"{name} must be a datetime with a time zone, got {value!r}")
