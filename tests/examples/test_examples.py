@@ -11,8 +11,8 @@ from .conftest import FOLDER
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 
 
-def test_there_are_nine_examples_and_a_test_of_each() -> None:
-    assert len(PROGRAMS) == 9
+def test_there_are_eleven_examples_and_a_test_of_each() -> None:
+    assert len(PROGRAMS) == 11
     tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "examples").glob("test_*.py")}
     assert {path.stem for path in PROGRAMS} == tested - {"examples"}
 
