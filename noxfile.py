@@ -62,6 +62,13 @@ for version in ("3.11", "3.12", "3.13", "3.14"):
 
 
 @nox.session
+def programs(session: nox.Session) -> None:
+    """Run the programs that need packages from elsewhere: DuckDB, and notebooks in a real kernel."""
+    session.install("-e", EXTRAS, *group("programs"))
+    session.run("pytest", "-q", "tests/examples", "tests/test_blocking.py", *session.posargs)
+
+
+@nox.session
 def versions(session: nox.Session) -> None:
     """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
     session.install("-e", EXTRAS, *group("tests"))

@@ -17,6 +17,8 @@ from brokerage_async import Client, errors
 from brokerage_async.blocking import Blocking
 from brokerage_async.simulator import Simulator
 
+from .documents import ROOT, blocks
+
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
@@ -149,3 +151,28 @@ def test_blocking_ctrl_c_and_exit_hang_nowhere(simulator: Simulator) -> None:
             output, complaints = program.communicate(timeout=30)
         assert [*first, *output.split()] == expected
         assert (program.returncode, complaints) == (0, "")
+
+
+BLOCKING_CELLS = (
+    "import os, threading\nfrom brokerage_async import Client\nfrom brokerage_async.blocking import Blocking",
+    "b = Blocking(Client.from_env).open()",
+    "print(b.run(b.client.instruments.equity('AAPL')).symbol)",
+    "b.close()\nprint([thread.name for thread in threading.enumerate() if thread.name == 'brokerage-async'])",
+)
+
+
+def test_blocking_and_awaited_cells_run_in_a_kernel(simulator: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real kernel runs the cells of the page, then those of a blocking client, and ends within seconds."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("pandas")
+    for name, value in simulator.environ.items():
+        monkeypatch.setenv(name, value)
+    page = [cell for _, cell in blocks(ROOT / "docs" / "synchronous.md", "notebook")]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in [*page, *BLOCKING_CELLS]])
+    nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()  # raises for a cell that fails
+    shown = ["".join(output.get("text", "") for output in cell.outputs) for cell in notebook.cells]
+    assert "['NOPE']" in shown[1]
+    assert shown[3].endswith("changes\n")
+    assert shown[-2:] == ["AAPL\n", "[]\n"]
