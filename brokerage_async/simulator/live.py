@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
 from decimal import Decimal
@@ -48,6 +48,7 @@ _TRADE = ("orders", "complex_orders", "margin", "quote_alerts")
 _KEPT = ("instruments.", "option_chains.", "search.", "market_metrics.", "watchlists.", "market_time.sessions")
 """Operations whose answers are kept for the day. Those of the others are kept for a second, of a token not at all."""
 _MAX_KEPT = 256
+_MAX_MISSING = 10_000
 _MAX_BYTES = 64 * 2**20
 _TICK = 0.5
 """Seconds between two looks at the stream. Between them prices are conflated."""
@@ -152,6 +153,7 @@ class LiveQuotes:
         self._kept: dict[str, tuple[float, Response | RefusedError]] = {}
         self._markets: dict[str, _Market] = {}
         self._changed: set[str] = set()
+        self._learned: dict[tuple[str, str], date] = {}
         self._came = asyncio.Condition()
         self._learning = asyncio.Lock()
         self._stream: Any = None
@@ -235,23 +237,32 @@ class LiveQuotes:
     # Instruments
 
     async def _learn(self, kind: str, symbol: str) -> None:
-        """List an instrument that the source has, once its price is known."""
-        catalogue = self._brokerage.state.catalogue
-        if kind not in InstrumentType.__members__.values() or (InstrumentType(kind), symbol) in catalogue.listed:
+        """List an instrument that the source has, once its price is known. Its terms are read again each day."""
+        catalogue, today = self._brokerage.state.catalogue, local_date(self._clock.now())
+        if kind not in InstrumentType.__members__.values() or self._learned.get((kind, symbol)) == today:
             return
+        wanted = dict[str, _Market]()
         try:
             found, equity = await self._look_up(InstrumentType(kind), symbol)
             if found.is_option and not (equity and equity.is_index):  # which may be delivered
                 await self._learn(found.underlying_type, found.underlying)
+            wanted = {name: market for name, market in _markets_of(found).items() if name not in self._markets}
+            self._markets |= wanted
             async with asyncio.timeout(self._wait):
-                await self._await_price(_markets_of(found))
-        except (BrokerageError, LookupError, KeyError, ValueError, TypeError, msgspec.ValidationError) as error:
-            unknown = isinstance(error, NotFoundError)
-            catalogue.missing[symbol] = f"{symbol} is not listed at the source" if unknown else f"{symbol}: {error}"
+                await self._await_price(list(wanted), [found.symbol, found.underlying])
+        except (BrokerageError, LookupError, TimeoutError, TypeError, ValueError) as error:
+            for name in wanted:
+                del self._markets[name]
+            if self._stream is not None and wanted:
+                await self._stream.remove(wanted)
+            reason: object = error  # one that is listed stays so, such as while the source cannot be reached
+            if isinstance(error, NotFoundError | TimeoutError):
+                reason = "is not listed at the source" if isinstance(error, NotFoundError) else "got no price there"
+            if len(catalogue.missing) >= _MAX_MISSING:
+                catalogue.missing.clear()
+            catalogue.missing[symbol] = f"{symbol}: {reason}"
             return
-        except TimeoutError:
-            catalogue.missing[symbol] = f"{symbol} got no price from the source within {self._wait:g} seconds"
-            return
+        self._learned[kind, symbol] = today
         self._take()
         self._brokerage.act(
             "list_instrument",
@@ -304,14 +315,12 @@ class LiveQuotes:
         row: dict[str, Any] = (await self._get(path, path_values={"symbol": symbol}, query={})).parse()["data"]
         return row
 
-    async def _await_price(self, markets: Mapping[str, _Market]) -> None:
-        new = [symbol for symbol in markets if symbol not in self._markets]
-        self._markets.update({symbol: markets[symbol] for symbol in new})
+    async def _await_price(self, new: Sequence[str], symbols: Sequence[str]) -> None:
         if self._stream is not None and new:
             await self._stream.add(new)
         async with self._came:
             self._came.notify_all()
-            await self._came.wait_for(lambda: all(self._markets[symbol].quote() for symbol in markets))
+            await self._came.wait_for(lambda: all(self._markets[symbol].quote() for symbol in symbols))
 
     # Prices
 

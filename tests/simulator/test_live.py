@@ -92,10 +92,18 @@ async def test_live_answers_are_those_of_the_source_and_errors_name_it() -> None
         with pytest.raises(errors.ServerError, match="the source of live prices") as caught:
             await client.with_options(retry=RetryPolicy(max_attempts=1)).instruments.equity("MSFT")
         assert caught.value.status == 502
-        source.streams.mute()
         with pytest.raises(errors.PreflightError, match="503"):
             await client.orders.submit(account, market(buy_to_open("MSFT", 1)))
-        with pytest.raises(errors.UnprocessableError, match="not listed at the source"):
+        await client.orders.submit(account, market(buy_to_open("KO", 1)))
+        source.streams.mute()
+        with pytest.raises(errors.PreflightError, match="SPY: got no price there"):
+            await client.orders.submit(account, market(buy_to_open("SPY", 1)))
+        source.streams.drop()
+        async with asyncio.timeout(20):
+            while paper.brokerage.state.prices.silence:  # noqa: ASYNC110 - the simulator has no event for it
+                await asyncio.sleep(0.05)
+        await filled(client, account, market(buy_to_open("SPY", 1)))
+        with pytest.raises(errors.UnprocessableError, match="is not listed at the source"):
             await client.orders.submit(account, limit(buy_to_open("/XXZ6", 1), price="1"))
         assert {each.effect for each in source.ledger.requests} == {"read"}
 

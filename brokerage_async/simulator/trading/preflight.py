@@ -120,7 +120,8 @@ class Preflight:
         for leg in requested:
             instrument = self._catalogue.instrument(leg.instrument_type, leg.symbol)
             if instrument is None:
-                reason = self._catalogue.missing.get(leg.symbol) or f"{leg.symbol} is not a known {leg.instrument_type}"
+                known = self._catalogue.missing.get(leg.symbol)
+                reason = known or f"{leg.symbol} is not a known {leg.instrument_type}"
                 problems.append(Message("invalid_symbol", reason))
                 continue
             quantity = leg.quantity

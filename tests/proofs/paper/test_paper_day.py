@@ -110,7 +110,7 @@ async def play(seed: int, orders: int, kills: int) -> Counter[str]:
             strikes = [strike for expiration in chain.expirations[3:5] for strike in expiration.strikes[8:16]]
             puts = [strike.put for strike in strikes if strike.put]
             moving = asyncio.create_task(moves.move(puts))
-            with pytest.raises(errors.UnprocessableError, match="not listed at the source"):
+            with pytest.raises(errors.UnprocessableError, match="is not listed at the source"):
                 await client.orders.submit(account, market(buy_to_open("NOPE", 1)))
             down = sorted(chance.sample(range(orders // 4, orders), kills))
             for number in range(orders):
