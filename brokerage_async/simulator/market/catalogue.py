@@ -194,7 +194,7 @@ class Catalogue:
                     return None
                 root, expires, option_type, strike = parsed
                 equity = self.equity_of_root(root)
-                if not strike or equity is None:
+                if not strike or equity is None or not equity.optionable:
                     return None
                 return OptionDefinition(
                     symbol=symbol, underlying=equity.symbol, expires=expires, option_type=option_type, strike=strike,

@@ -18,6 +18,7 @@ from tests.simulator.harness import EDIT, Harness, check_effect, leg, limit, mar
         (market(leg("/ESU6", "0.5", "Buy", "Future")), "invalid_quantity"),
         (market(leg("GONE")), "instrument_closing_only"),
         (market(leg("AAPL  260116C00200000", "1", "Buy to Open", "Equity Option")), "instrument_expired"),
+        (market(leg("GONE  260717C00005000", "1", "Buy to Open", "Equity Option")), "invalid_symbol"),  # has no options
         (limit("-1.00"), "invalid_price"),
         (limit(time_in_force="GTD", gtc_date="2026-06-09"), "invalid_gtc_date"),
         (
