@@ -12,7 +12,7 @@ import pytest
 
 from brokerage_async import Client
 from brokerage_async.simulator import Simulator
-from brokerage_async.tickets import buy_to_open, limit
+from brokerage_async.tickets import buy_to_open, limit, stop
 from tests.browser.chromium import MISSING, browser
 from tests.trading import SMALL
 
@@ -33,6 +33,11 @@ class Desk:
         """Place an order that rests, and return its identifier."""
         placed = await self.client.orders.submit(self.account, limit(buy_to_open("AAPL", 10), price="150"))
         return placed.order.id or ""
+
+    def forgive_refusals(self) -> None:
+        """Forget what the browser says of requests that were meant to be refused."""
+        assert all("422" in each for each in self.problems), self.problems
+        self.problems.clear()
 
     def row(self, order_id: str) -> Any:
         return self.page.locator(f'#orders tr[data-key="{order_id}"]')
@@ -88,6 +93,7 @@ async def test_page_is_operated_with_the_keyboard_alone(desk: Desk) -> None:
         await page.keyboard.press("Tab")
         if await page.evaluate("document.activeElement.getAttribute('aria-label')") == f"Fill order {order_id}":
             break
+    await page.keyboard.press("Shift+Tab")  # to the price
     await page.keyboard.press("Shift+Tab")  # to the quantity
     await page.keyboard.press("Control+A")
     await page.keyboard.type("4")
@@ -99,13 +105,59 @@ async def test_page_is_operated_with_the_keyboard_alone(desk: Desk) -> None:
 
 async def test_typed_quantity_stays_while_the_page_is_refreshed(desk: Desk) -> None:
     order_id = await desk.place()
-    field = desk.row(order_id).locator("input")
+    field = desk.row(order_id).get_by_label("Quantity")
     await desk.row(order_id).get_by_text("Live").wait_for()
     await field.fill("7")
     await desk.place()
     await desk.page.wait_for_timeout(1000)
     assert await field.input_value() == "7"
     assert await field.evaluate("each => each === document.activeElement")
+
+
+async def test_page_shows_triggers_greeks_and_errors_beside_their_field(desk: Desk) -> None:
+    page = desk.page
+    waiting = await desk.client.orders.submit(desk.account, stop(buy_to_open("AAPL", 1), trigger="900"))
+    await desk.row(str(waiting.order.id)).get_by_text("stop 900").wait_for(timeout=2000)
+    held = page.locator("#positions tr", has_text="C0")  # the call that the second account has sold
+    await held.get_by_text(re.compile(r"delta 0\.\d\d, theta -0\.\d\d, volatility \d+ %|delta .*%")).wait_for()
+    order_id = await desk.place()
+    await desk.row(order_id).get_by_text("Live").wait_for()
+    await desk.row(order_id).get_by_label("Price").fill("-3")
+    await desk.row(order_id).get_by_role("button", name="Fill").click()
+    wrong = desk.row(order_id).get_by_role("alert")
+    await wrong.get_by_text("price must be positive").wait_for(timeout=2000)
+    assert await wrong.evaluate("each => each.previousElementSibling.name") == "price"
+    assert await wrong.evaluate("each => getComputedStyle(each).color") == "rgb(179, 38, 30)"
+    desk.forgive_refusals()
+
+
+async def test_page_has_a_button_for_each_call(desk: Desk) -> None:
+    page, order_id = desk.page, await desk.place()
+    await desk.row(order_id).get_by_text("Live").wait_for()
+    await desk.row(order_id).get_by_label("Price").fill("149")
+    await desk.row(order_id).get_by_role("button", name="Fill").click()
+    fill = page.locator("#fills tr", has_text=order_id)
+    await fill.get_by_label("Right price").fill("148.5")
+    await fill.get_by_role("button", name="Bust").click()
+    await fill.get_by_text(re.compile(r"^148\.50?$")).wait_for(timeout=2000)
+    await page.get_by_label("Deposit").fill("-1000")
+    await page.get_by_label("in", exact=True).fill(desk.account)
+    before = desk.simulator.brokerage.state.own_accounts[0].cash
+    await page.get_by_role("button", name="Move cash").click()
+    await page.get_by_text("Cash moved").wait_for(timeout=2000)
+    assert desk.simulator.brokerage.state.own_accounts[0].cash == before - 1000
+    await page.get_by_label("Publish").fill("mine")
+    await page.get_by_label("of", exact=True).fill("AAPL, NOPE")
+    await page.get_by_role("button", name="Publish", exact=True).click()
+    await page.get_by_role("alert").get_by_text("NOPE").wait_for(timeout=2000)
+    await page.get_by_role("button", name="Hold all that are on their way").click()
+    second = await desk.place()
+    await desk.row(second).get_by_text("Routed").wait_for(timeout=3000)
+    await page.get_by_role("button", name="Release all").click()
+    await desk.row(second).get_by_text("Live").wait_for(timeout=3000)
+    await page.get_by_role("button", name="Revoke the owner's grant").click()
+    await page.get_by_text("Grant revoked").wait_for(timeout=2000)
+    desk.forgive_refusals()
 
 
 async def test_fault_switch_breaks_requests_until_it_is_off(desk: Desk) -> None:

@@ -16,8 +16,15 @@ async function call(method, path, body) {
   return content;
 }
 
-async function act(what, method, path, body) {
-  try { await call(method, path, body); message(what); await refresh(); } catch (error) { message(error.message, true); }
+async function act(what, method, path, body, fields = []) {
+  for (const field of fields) { field.removeAttribute("aria-invalid"); field.parentElement.querySelector(".wrong")?.remove(); }
+  try { await call(method, path, body); message(what); await refresh(); } catch (error) {
+    message(error.message, true);
+    const field = fields.find((each) => error.message.includes(each.name)) ?? fields[0];
+    if (!field) return;
+    field.setAttribute("aria-invalid", "true");
+    field.after(element("span", { class: "wrong bad", role: "alert" }, error.message));
+  }
 }
 
 function element(name, attributes = {}, ...children) {
@@ -71,12 +78,15 @@ function actions(order) {
   if (order.is_terminal) return "";
   const path = `/orders/${order.id}`;
   const left = String(Number(order.size) - Number(order.filled));
-  const quantity = element("input", { inputmode: "decimal", value: left, "data-focus": "quantity", "aria-label": `Quantity of order ${order.id} to fill` });
-  const fill = () => act(`Filled ${quantity.value} of order ${order.id}`, "POST", `/orders/${order.id}/fill`, quantity.value === left ? {} : { quantity: quantity.value });
-  quantity.addEventListener("keydown", (event) => { if (event.key === "Enter") fill(); });
-  quantity.disabled = !order.can_fill;
+  const quantity = element("input", { inputmode: "decimal", value: left, name: "quantity", "data-focus": "quantity", "aria-label": `Quantity of order ${order.id} to fill` });
+  const price = element("input", { inputmode: "decimal", placeholder: "price", name: "price", "data-focus": "price", "aria-label": `Price of order ${order.id}, by default the market's` });
+  const fill = () => act(`Filled ${quantity.value} of order ${order.id}`, "POST", `${path}/fill`, { quantity: quantity.value === left ? null : quantity.value, price: price.value || null }, [quantity, price]);
+  for (const field of [quantity, price]) {
+    field.addEventListener("keydown", (event) => { if (event.key === "Enter") fill(); });
+    field.disabled = !order.can_fill;
+  }
   return element("span", { class: "group" },
-    quantity,
+    quantity, price,
     button("Fill", `Fill order ${order.id}`, fill, order.can_fill),
     button("Reject", `Reject order ${order.id}`, () => act(`Rejected order ${order.id}`, "POST", `${path}/reject`, {}), order.can_reject),
     button("Expire", `Expire order ${order.id}`, () => act(`Expired order ${order.id}`, "POST", `${path}/expire`), order.can_expire),
@@ -85,6 +95,12 @@ function actions(order) {
       ? button("Release", `Release order ${order.id}`, () => act(`Released order ${order.id}`, "POST", `${path}/release`))
       : button("Hold", `Hold order ${order.id}`, () => act(`Held order ${order.id}`, "POST", `${path}/hold`, {})),
   );
+}
+
+function bust(fill) {
+  const price = element("input", { inputmode: "decimal", placeholder: "price", name: "price", "data-focus": "price", "aria-label": `Right price of fill ${fill.id}, none to make it void` });
+  const run = () => act(price.value ? `Corrected fill ${fill.id}` : `Busted fill ${fill.id}`, "POST", `/orders/${fill.order_id}/bust`, { fill_id: fill.id, price: price.value || null }, [price]);
+  return element("span", { class: "group" }, price, button("Bust", `Bust or correct fill ${fill.id}`, run));
 }
 
 function chart(price) {
@@ -132,11 +148,11 @@ function show(state) {
   byId("limit").textContent = state.rate_limit === null ? "" : state.rate_limit === "published" ? "published rates" : `at most ${state.rate_limit} per second`;
   const on = new Set(state.faults.filter((each) => each.times === null && each.method === "*" && each.path === ".*").map((each) => each.fault));
   for (const box of document.querySelectorAll("[data-fault]")) box.checked = on.has(box.dataset.fault);
-  rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), pill(each.status), num(`${each.filled} / ${each.size}`), actions(each)]);
+  rows("orders", state.orders, (each) => each.id, (each) => [each.id, each.account_number, element("td", { class: "fill" }, each.description), each.trigger ?? "", pill(each.status), num(`${each.filled} / ${each.size}`), actions(each)]);
   rows("prices", state.prices, (each) => each.symbol, (each) => [each.is_held ? element("span", {}, each.symbol, " ", element("span", { class: "pill wait" }, "held")) : each.symbol, num(each.last), num(each.bid, "quiet"), num(each.ask, "quiet"), chart(each)]);
   rows("accounts", state.accounts.map(({ positions, ...rest }) => rest), (each) => each.number, (each) => [each.number, each.kind, num(each.cash), num(each.equity), num(each.buying_power)]);
-  rows("positions", state.accounts.flatMap((account) => account.positions.map((each) => ({ ...each, account: account.number }))), (each) => `${each.account} ${each.symbol}`, (each) => [each.account, each.symbol, num(each.quantity), num(each.average_price), num(each.price)]);
-  rows("fills", state.fills, (each) => `${each.order_id} ${each.symbol} ${each.at} ${each.quantity}`, (each) => [clockOf(each.at), each.order_id, each.action, num(each.quantity), each.symbol, num(each.price)]);
+  rows("positions", state.accounts.flatMap((account) => account.positions.map((each) => ({ ...each, account: account.number }))), (each) => `${each.account} ${each.symbol}`, (each) => [each.account, each.symbol, num(each.quantity), num(each.average_price), num(each.price), each.greeks ?? ""]);
+  rows("fills", state.fills, (each) => `${each.order_id} ${each.id}`, (each) => [clockOf(each.at), each.order_id, each.action, num(each.quantity), each.symbol, num(each.price), bust(each)]);
   rows("alerts", state.alerts, (each) => `${each.symbol} ${each.condition} ${each.created_at}`, (each) => [each.symbol, each.condition, clockOf(each.created_at), each.triggered_at ? clockOf(each.triggered_at) : element("span", { class: "quiet" }, "waiting")]);
   rows("faults", state.faults, (each) => JSON.stringify(each), (each) => [each.fault, each.method, each.path, num(each.times ?? "all"), button("Remove", `Remove fault ${each.fault}`, () => act(`Removed ${each.fault}`, "POST", "/faults/remove", { fault: each.fault, method: each.method, path: each.path }))]);
   rows("events", state.ledger.events.toReversed(), (each) => String(each.seq), (each) => [clockOf(each.at), each.order_id, each.before ? pill(each.before) : "", pill(each.after)]);
@@ -147,17 +163,24 @@ const refresh = async () => show(await call("GET", "/state"));
 
 const number = (text) => (text === "" ? null : Number(text));
 const forms = {
-  price: (field) => act("Price set", "PUT", `/prices/${encodeURIComponent(field.symbol)}`, { price: field.price || null }),
-  fault: (field) => act("Fault added", "POST", "/faults", { fault: field.fault, method: field.method, path: field.path, times: number(field.times) }),
-  limit: (field) => act("Limit set", "PUT", "/rate-limit", { requests_per_second: number(field.rate) }),
-  tokens: () => act("Access tokens expired", "POST", "/tokens/expire"),
+  price: (field) => ["Price set", "PUT", `/prices/${encodeURIComponent(field.symbol)}`, { price: field.price || null }],
+  fault: (field) => ["Fault added", "POST", "/faults", { fault: field.fault, method: field.method, path: field.path, times: number(field.times) }],
+  limit: (field) => ["Limit set", "PUT", "/rate-limit", { requests_per_second: number(field.rate) }],
+  tokens: () => ["Access tokens expired", "POST", "/tokens/expire"],
+  revoke: () => ["Grant revoked", "POST", "/tokens/revoke"],
+  cash: (field) => ["Cash moved", "POST", `/accounts/${encodeURIComponent(field.account)}/cash`, { amount: field.amount }],
+  watchlist: (field) => ["Watchlist published", "POST", "/watchlists", { watchlist: field.watchlist, symbols: field.symbols.split(/[\s,]+/).filter(Boolean) }],
 };
 for (const form of document.querySelectorAll("form")) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    forms[form.dataset.action](Object.fromEntries(new FormData(form)));
+    const [what, method, path, body] = forms[form.dataset.action](Object.fromEntries(new FormData(form)));
+    act(what, method, path, body, [...form.querySelectorAll("input")]);
   });
 }
+const ALL = "*";
+byId("hold-all").addEventListener("click", () => act("Orders on their way are held", "POST", `/orders/${ALL}/hold`, { status: "Routed" }));
+byId("release-all").addEventListener("click", () => act("All orders released", "POST", `/orders/${ALL}/release`));
 const setSpeed = (speed) => act(speed ? `Clock at speed ${speed}` : "Clock paused", "PATCH", "/clock", { speed });
 byId("pause").addEventListener("click", () => setSpeed(byId("pause").getAttribute("aria-pressed") === "true" ? 1 : 0));
 for (const each of document.querySelectorAll("[data-speed]")) each.addEventListener("click", () => setSpeed(Number(each.dataset.speed)));

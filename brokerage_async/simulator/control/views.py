@@ -11,6 +11,7 @@ from ..api.brokerage import Brokerage
 from ..api.wire import timestamp
 from ..faults import FaultPlan
 from ..ledger import Ledger
+from ..market.instrument import Instrument
 from ..market.prices import Prices
 from ..state import State
 from ..trading.orders import Order
@@ -64,6 +65,26 @@ class FillOrder(Body):
     price: str | None = None
 
 
+class BustFill(Body):
+    """Fill that is made void or, with a price, corrected."""
+
+    fill_id: str
+    price: str | None = None
+
+
+class CashMove(Body):
+    """Deposit of dollars in an account, or a withdrawal if negative."""
+
+    amount: str
+
+
+class PublicList(Body):
+    """Public watchlist with symbols of equities."""
+
+    watchlist: str
+    symbols: list[str]
+
+
 class RejectOrder(Body):
     """Rejection of an order that is live or on its way."""
 
@@ -106,11 +127,15 @@ class PriceView(View):
 
 
 class OrderView(View):
-    """Order with its status, its quantities, and the actions that its status allows."""
+    """Order with its status, its quantities, and the actions that its status allows.
+
+    ``trigger`` says at which price a stop waits, or that it was reached, and what else an order waits for.
+    """
 
     id: str
     account_number: str
     description: str
+    trigger: str | None
     status: str
     size: str
     filled: str
@@ -127,6 +152,7 @@ class OrderView(View):
 class FillView(View):
     """Fill of a leg."""
 
+    id: str
     at: str
     order_id: str
     account_number: str
@@ -137,12 +163,13 @@ class FillView(View):
 
 
 class PositionView(View):
-    """Holding of an instrument."""
+    """Holding of an instrument, and of an option delta, theta a day and volatility, which live prices do not have."""
 
     symbol: str
     quantity: str
     average_price: str
     price: str
+    greeks: str | None
 
 
 class AccountView(View):
@@ -232,9 +259,11 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
     """Return everything that the page shows."""
     state = brokerage.state
     symbols = dict.fromkeys((*_SHOWN, *state.prices.held, *(order.underlying for order in _newest(state))))
+    known = [symbol for symbol in symbols if state.prices.is_known(symbol)]
     alerts = (state.alert_monitor.of(customer) for customer in (*state.customers, state.other_customer))
     fills = [
         FillView(
+            id=str(fill.fill_id),
             at=str(fill.filled_at),
             order_id=str(order.number),
             account_number=order.account.number,
@@ -251,7 +280,7 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
         clock=ClockView(time=timestamp(now), speed=speed),
         rate_limit=brokerage.rate_limit,
         faults=fault_views(brokerage.faults),
-        prices=[price_view(state.prices, symbol, now) for symbol in list(symbols)[:MAX_PRICES]],
+        prices=[price_view(state.prices, symbol, now) for symbol in known[:MAX_PRICES]],
         orders=order_views(state),
         fills=sorted(fills, key=lambda fill: fill.at, reverse=True)[:MAX_ROWS],
         accounts=[
@@ -267,6 +296,7 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
                         quantity=f"{position.quantity.normalize():f}",
                         average_price=f"{position.average_price:.4f}",
                         price=str(state.prices.price(position.instrument, now)),
+                        greeks=_greeks(state, position.instrument, now),
                     )
                     for symbol, position in account.positions.items()
                 ],
@@ -311,6 +341,7 @@ def order_views(state: State) -> list[OrderView]:
             id=str(order.number),
             account_number=order.account.number,
             description=f"{order.terms.order_type}{price}, {order.terms.time_in_force}: {legs}",
+            trigger=_trigger(order),
             status=order.status,
             size=f"{order.size.normalize():f}",
             filled=f"{filled.normalize():f}",
@@ -325,6 +356,24 @@ def order_views(state: State) -> list[OrderView]:
         )
         views.append(view)
     return views
+
+
+def _trigger(order: Order) -> str | None:
+    conditions = [
+        f"{each.symbol or order.underlying} {each.comparator} {each.threshold}"
+        + (" (met)" if number in order.condition_hits else "")
+        for number, each in enumerate(order.conditions)
+    ]
+    if order.terms.is_stop:
+        conditions.append(f"stop {order.terms.stop_trigger}" + (" (reached)" if order.triggered else ""))
+    return ", ".join(conditions) or None
+
+
+def _greeks(state: State, instrument: Instrument, now: float) -> str | None:
+    if not instrument.is_option or state.settings.is_live:
+        return None
+    theory = state.prices.theory(instrument, now)
+    return f"delta {theory.delta:.2f}, theta {theory.theta:.2f}, volatility {theory.volatility:.0%}"
 
 
 def _newest(state: State) -> list[Order]:
