@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
@@ -15,7 +13,7 @@ from urllib.parse import parse_qs, unquote
 import attrs
 import msgspec
 
-from .._generated.models import InstrumentCollection, InstrumentType, Lendability, OptionType
+from .._generated.models import Equity, InstrumentCollection, InstrumentType, Lendability, MarketState, TickSize
 from .._generated.operations import OPERATIONS
 from ..errors import APIError, BrokerageError, NotFoundError
 from ..models import Quote as QuoteEvent
@@ -67,6 +65,16 @@ class PriceClient(Protocol):
     @property
     def stream(self) -> Any:
         """Its streams: ``quotes(symbols, events)``."""
+        ...
+
+    @property
+    def instruments(self) -> Any:
+        """Its instruments: ``equity(symbol)`` and the like."""
+        ...
+
+    @property
+    def market_time(self) -> Any:
+        """Its trading hours: ``current_sessions(collections)``."""
         ...
 
     async def request(
@@ -137,8 +145,7 @@ class LiveQuotes:
             raise ValueError("the client of LiveQuotes must be made with read_only=True")
         if not wait > 0:
             raise ValueError(f"wait must be a positive number of seconds, got {wait!r}")
-        self._get = functools.partial(client.request, "GET")
-        self._quotes = client.stream.quotes
+        self._client = client
         self._wait = wait
         reads = [one for one in OPERATIONS.values() if one.effect is Effect.READ and one.host is None]
         names = {one.name for one in reads if one.name.startswith(_READ) or one.name in _LISTS}
@@ -192,9 +199,10 @@ class LiveQuotes:
         operation, _ = found
         if operation.name in self.handlers:
             await self._keep(request_target(request.url), operation.name, path, query)
-        elif request.method != "GET" and request.body and operation.name.partition(".")[0] in _TRADE:
-            with suppress(ValueError, RecursionError):  # the simulator refuses it
-                wanted = dict.fromkeys(_named(json.loads(request.body)))
+        elif request.method != "GET" and operation.name.partition(".")[0] in _TRADE:
+            with suppress(RefusedError):  # the simulator refuses it, too
+                body = self._brokerage.body_of(operation, request.body)
+                wanted = dict.fromkeys(_named(body))
                 async with self._learning:
                     await asyncio.gather(*(self._learn(kind, symbol) for kind, symbol in wanted))
         if request.method != "GET":
@@ -208,7 +216,8 @@ class LiveQuotes:
         parts = [unquote(part) for part in path.strip("/").split("/")]
         template = "".join(f"/{{p{number}}}" for number in range(len(parts)))
         try:
-            answer = await self._get(
+            answer = await self._client.request(
+                "GET",
                 template,
                 path_values={f"p{number}": part for number, part in enumerate(parts)},
                 query=parse_qs(query, keep_blank_values=True),
@@ -274,46 +283,43 @@ class LiveQuotes:
     async def _look_up(self, kind: InstrumentType, symbol: str) -> tuple[Instrument, EquityDefinition | None]:
         """Return an instrument of the source, with the share or index that it is or belongs to."""
         today = local_date(self._clock.now())
+        instruments = self._client.instruments
         match kind:
             case InstrumentType.EQUITY:
-                row = await self._row("/instruments/equities/{symbol}", symbol)
-                equity, ticks = _equity(row), _ticks(row.get("tick-sizes"))
+                row = await instruments.equity(symbol)
+                equity = _equity(row)
                 if equity.is_index:
                     raise LookupError("an index is not traded")
-                return attrs.evolve(
-                    equity.instrument(), fractional=bool(row.get("is-fractional-quantity-eligible")), ticks=ticks
-                ), equity
+                fractional, ticks = bool(row.is_fractional_quantity_eligible), _ticks(row.tick_sizes)
+                return attrs.evolve(equity.instrument(), fractional=fractional, ticks=ticks), equity
             case InstrumentType.EQUITY_OPTION:
-                row = await self._row("/instruments/equity-options/{symbol}", symbol)
-                under = await self._row("/instruments/equities/{symbol}", row["underlying-symbol"])
-                option = Instrument(
+                option = await instruments.equity_option(symbol)
+                under = await instruments.equity(option.underlying_symbol)
+                if option.strike_price is None or option.option_type is None or option.expiration_date is None:
+                    raise LookupError("its terms are not shown")
+                return Instrument(
                     symbol=symbol,
                     instrument_type=kind,
-                    underlying=row["underlying-symbol"],
-                    multiplier=Decimal(str(row.get("shares-per-contract") or 100)),
-                    strike=Decimal(str(row["strike-price"])),
-                    option_type=OptionType(row["option-type"]),
-                    expires=date.fromisoformat(row["expiration-date"]),
-                    closing_only=bool(row.get("is-closing-only")),
-                    ticks=_ticks(under.get("option-tick-sizes")),
-                )
-                return option, _equity(under)
+                    underlying=under.symbol,
+                    multiplier=Decimal(option.shares_per_contract or 100),
+                    strike=option.strike_price,
+                    option_type=option.option_type,
+                    expires=option.expiration_date,
+                    closing_only=bool(option.is_closing_only),
+                    ticks=_ticks(under.option_tick_sizes),
+                ), _equity(under)
             case InstrumentType.FUTURE:
-                await self._row("/instruments/futures/{symbol}", symbol)
+                await instruments.future(symbol)
                 found = future_instrument(symbol, today)
             case InstrumentType.FUTURE_OPTION:
-                await self._row("/instruments/future-options/{symbol}", symbol)
+                await instruments.future_option(symbol)
                 found = future_option_instrument(symbol)
             case _:
-                await self._row("/instruments/cryptocurrencies/{symbol}", symbol)
+                await instruments.cryptocurrency(symbol)
                 found = Instrument(symbol=symbol, instrument_type=kind, underlying=symbol)
         if found is None:
             raise LookupError("the simulator does not know the terms of its product")
         return found, None
-
-    async def _row(self, path: str, symbol: str) -> dict[str, Any]:
-        row: dict[str, Any] = (await self._get(path, path_values={"symbol": symbol}, query={})).parse()["data"]
-        return row
 
     async def _await_price(self, new: Sequence[str], symbols: Sequence[str]) -> None:
         if self._stream is not None and new:
@@ -340,7 +346,7 @@ class LiveQuotes:
             async with self._came:
                 await self._came.wait_for(lambda: bool(self._markets))
             try:
-                async with self._quotes(sorted(self._markets), [QuoteEvent, TradeEvent]) as stream:
+                async with self._client.stream.quotes(sorted(self._markets), [QuoteEvent, TradeEvent]) as stream:
                     await stream.ready()
                     self._stream = stream
                     await stream.add(sorted(self._markets.keys() - stream.symbols.keys()))
@@ -398,14 +404,12 @@ class LiveQuotes:
         """Compare the calendar with what the source says: it may be closed on a day of mourning."""
         calendar = CALENDARS[InstrumentCollection.EQUITY]
         while True:
-            with suppress(BrokerageError, LookupError, TypeError):
-                path, query = "/market-time/sessions/current", {"instrument-collections[]": ["Equity"]}
-                answer = await self._get(path, path_values={}, query=query)
-                states = [row["state"] for row in answer.parse()["data"]["items"]]
+            with suppress(BrokerageError):
+                states = [each.state for each in await self._client.market_time.current_sessions(["Equity"])]
                 now = self._clock.now()
                 session = calendar.current(now)
                 is_open = session is not None and session.open + 60 < now < session.close - 60
-                self._closed_at_source = is_open and "Closed" in states
+                self._closed_at_source = is_open and MarketState.CLOSED in states
             await asyncio.sleep(_SESSION_LOOK)
 
 
@@ -416,17 +420,17 @@ def _markets_of(instrument: Instrument) -> dict[str, _Market]:
 
 def _named(body: object) -> Iterator[tuple[str, str]]:
     """Yield instrument type and symbol of everything that a request names."""
-    if isinstance(body, dict):
-        symbol = body.get("symbol")
-        if isinstance(symbol, str) and symbol:
-            kind = body.get("instrument-type")
-            yield kind if isinstance(kind, str) else _type_of(symbol), symbol
-    if isinstance(body, dict | list):
-        for each in body.values() if isinstance(body, dict) else body:
+    if isinstance(body, list | tuple):
+        for each in body:
             yield from _named(each)
+    elif attrs.has(type(body)):
+        fields = attrs.asdict(body, recurse=False)  # type: ignore[arg-type]
+        if symbol := fields.get("symbol"):
+            yield str(fields.get("instrument_type") or _type_of(symbol)), symbol
+        yield from _named(list(fields.values()))
 
 
-def _type_of(symbol: str) -> str:
+def _type_of(symbol: str) -> InstrumentType:
     if symbol.startswith("/"):
         return InstrumentType.FUTURE
     return InstrumentType.CRYPTOCURRENCY if symbol.endswith("/USD") else InstrumentType.EQUITY
@@ -436,22 +440,21 @@ def _price(price: Decimal | None) -> Decimal | None:
     return price if price is not None and 0 < price < PRICE_LIMIT else None
 
 
-def _ticks(rows: Iterable[Mapping[str, Any]] | None) -> Ticks:
-    ticks = [(row.get("threshold"), Decimal(str(row["value"]))) for row in rows or ()]
-    return tuple((None if end is None else Decimal(str(end)), tick) for end, tick in ticks)
+def _ticks(rows: Iterable[TickSize] | None) -> Ticks:
+    return tuple((row.threshold, row.value) for row in rows or () if row.value and not row.symbol)
 
 
-def _equity(row: Mapping[str, Any]) -> EquityDefinition:
+def _equity(row: Equity) -> EquityDefinition:
     return EquityDefinition(
-        number=int(row.get("id") or 0),
-        symbol=row["symbol"],
+        number=0,
+        symbol=row.symbol or "",
         price=Decimal(0),
-        description=row.get("description") or row["symbol"],
-        is_etf=bool(row.get("is-etf")),
-        is_index=bool(row.get("is-index")),
-        lendability=Lendability(row.get("lendability") or Lendability.LOCATE_REQUIRED),
-        halted=bool(row.get("halted-at")),
-        closing_only=bool(row.get("is-closing-only")),
+        description=row.description or "",
+        is_etf=bool(row.is_etf),
+        is_index=bool(row.is_index),
+        lendability=row.lendability or Lendability.LOCATE_REQUIRED,
+        halted=row.halted_at is not None,
+        closing_only=bool(row.is_closing_only),
     )
 
 

@@ -179,6 +179,10 @@ class Brokerage:
         self._keep(request, record)
         return ServedRequest(response, fault.connection_action, record)
 
+    def body_of(self, operation: Operation[Any], content: bytes | None) -> Any:
+        """Return the model of a body. Raise RefusedError for an invalid one."""
+        return self._request_parser.body(operation, content)[0]
+
     def advance(self, now: float) -> None:
         """Run everything that is due by ``now``, as the next request would."""
         self.state.event_queue.run(now)
@@ -280,7 +284,12 @@ class Brokerage:
             if operation is not None and operation.scope not in identity.scopes:
                 raise RefusedError.not_permitted(f"The token lacks the scope {operation.scope}")
             customer = identity.customer
-        if operation is None or (operation.production_only and self.settings.environment != "production"):
+        is_missing = operation is None or (operation.production_only and self.settings.environment != "production")
+        if is_missing and operation is not None and operation.name.startswith(("market_data.", "market_metrics.")):
+            if self.settings.has("sandbox_has_no_market_data"):
+                return html(502, "Bad Gateway")
+            is_missing = False
+        if operation is None or is_missing:
             methods = [] if operation is not None else self._router.methods(arrival.path)
             if not methods:
                 raise RefusedError.not_found("the address")

@@ -59,3 +59,10 @@ def test_quote_token_is_good_for_a_day(harness: Harness) -> None:
     assert set(harness.get("/api-quote-tokens")["data"]) == {"token", "dxlink-url", "level"}
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_399) == harness.state.owner
     assert harness.state.quote_tokens.identify(token.token, harness.now + 86_400) is None
+
+
+def test_sandbox_answers_502_unless_that_is_switched_off() -> None:
+    for target in ("/market-data/by-type?equity=AAPL", "/market-data/Equity/AAPL", "/market-metrics?symbols=AAPL"):
+        assert Harness(environment="sandbox").login().ask("GET", target).status == 502, target
+        served = Harness(environment="sandbox", without=["sandbox_has_no_market_data"]).login()
+        assert served.ask("GET", target).status == 200, target

@@ -1,0 +1,153 @@
+"""Every simplification that docs/simulator.md lists, with a check that the simulator still has it."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from brokerage_async._generated.models import InstrumentCollection
+from brokerage_async.simulator.market.calendar import CALENDARS
+from brokerage_async.simulator.market.quotes import Quote
+
+from ..documents import ROOT
+from .harness import Harness, leg, limit, market
+
+DAY = 86_400.0
+PUT = "AAPL  260717P00260000"
+"""A put, deep in the money, that expires in five weeks."""
+
+
+def steady(**options: Any) -> Harness:
+    """Return a brokerage whose rare events are off."""
+    rare = ["administrators_remove_orders", "live_orders_can_be_rejected", "orders_can_be_dead"]
+    return Harness(environment="production", cash=10**8, without=rare, **options).login()
+
+
+def transactions(here: Harness) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = here.login().rows(f"/accounts/{here.account}/transactions?per-page=250")
+    return found
+
+
+def quote(here: Harness) -> Quote:
+    return here.state.prices.underlying_quote("AAPL", here.now)
+
+
+def fills(here: Harness, order: str) -> list[Decimal]:
+    return [Decimal(fill["fill-price"]) for leg in here.order(order)["legs"] for fill in leg.get("fills", ())]
+
+
+def codes(here: Harness, body: dict[str, Any]) -> list[str]:
+    answer = json.loads(here.ask("POST", f"/accounts/{here.account}/orders/dry-run", body).body)
+    return [each["code"] for each in answer.get("error", {}).get("errors", ())]
+
+
+def orders_outlast_days(here: Harness) -> bool:
+    order = here.place(limit("1.00", time_in_force="GTC"))
+    here.wait(5 * DAY)
+    return here.login().status(order) == "Live"
+
+
+def no_early_exercise(here: Harness) -> bool:
+    here.place(market(leg(PUT, "1", "Sell to Open", "Equity Option")))
+    here.wait(20 * DAY)
+    return not [each for each in transactions(here) if each["transaction-type"] == "Receive Deliver"]
+
+
+def no_dividends(here: Harness) -> bool:
+    here.place(market(leg("KO", "100")))
+    here.wait(200 * DAY)
+    return {each["transaction-type"] for each in transactions(here)} == {"Money Movement", "Trade"} and not [
+        each for each in transactions(here) if "Dividend" in each["transaction-sub-type"]
+    ]
+
+
+def futures_settle_in_cash(here: Harness) -> bool:
+    here.place(market(leg("/CLQ6", "1", "Buy", "Future")))
+    here.wait(75 * DAY)
+    left = here.login().rows(f"/accounts/{here.account}/positions")
+    kinds = [each["transaction-sub-type"] for each in transactions(here) if each.get("symbol") == "/CLQ6"]
+    return not left and "Futures Settlement" in kinds
+
+
+def one_limit_of_quantities(here: Harness) -> bool:
+    allowed, beyond = limit("1.00", leg("AAPL", "50000")), limit("1.00", leg("AAPL", "50001"))
+    return codes(here, allowed) == [] and codes(here, beyond) == ["size_limit_exceeded"]
+
+
+def orders_move_no_price(here: Harness) -> bool:
+    here.wait(1)
+    before = quote(here).bid
+    here.place(market(leg("AAPL", "40000")))
+    here.wait(20)
+    return bool(quote(here).bid == before)
+
+
+def no_queue(here: Harness) -> bool:
+    order = here.place(limit(str(quote(here).ask), leg("AAPL", "1")))
+    here.wait(5)
+    return here.status(order) == "Filled"
+
+
+def no_price_improvement(here: Harness) -> bool:
+    ask = quote(here).ask
+    order = here.place(limit(str(ask + 5), leg("AAPL", "1")))
+    here.wait(5)
+    return fills(here, order) == [ask]
+
+
+def no_interest(here: Harness) -> bool:
+    here.place(market(leg("AAPL", "1000", "Sell to Open")))
+    here.wait(60 * DAY)
+    return not [each for each in transactions(here) if re.search("Interest|Fee|Borrow", each["transaction-sub-type"])]
+
+
+def margin_is_the_same_for_all(_: Harness) -> bool:
+    here = steady(customers=2)
+    accounts = [account for account in here.state.own_accounts if account.kind == "Margin"]
+    share = market(leg("AAPL", "100"))
+    answers = [here.ask("POST", f"/accounts/{account.number}/orders/dry-run", share) for account in accounts[:2]]
+    changes = {json.loads(each.body)["data"]["buying-power-effect"]["change-in-buying-power"] for each in answers}
+    return len(accounts) == 3 and len(changes) == 1
+
+
+def no_auctions(here: Harness) -> bool:
+    here.wait_until("2026-06-11T13:29:50+00:00")
+    order = here.login().place(limit("900", leg("AAPL", "10"), time_in_force="Day"))
+    here.wait(15)
+    return here.status(order) == "Filled"
+
+
+def no_declared_holidays(_: Harness) -> bool:
+    mourning = date(2025, 1, 9)  # the markets were closed
+    return CALENDARS[InstrumentCollection.EQUITY].session(mourning) is not None
+
+
+def spreads_have_no_ticks(here: Harness) -> bool:
+    lower = leg("AAPL  260717P00255000", "1", "Sell to Open", "Equity Option")
+    order = here.place(limit("0.003", leg(PUT, "1", "Buy to Open", "Equity Option"), lower))
+    here.wait(5)
+    return here.status(order) == "Live"
+
+
+def cash_moves_at_once(here: Harness) -> bool:
+    here.sim.move_cash(here.account, 1000)
+    balance = here.get(f"/accounts/{here.account}/balances")["data"]
+    return Decimal(str(balance["cash-available-to-withdraw"])) == Decimal(10**8 + 1000)
+
+
+def test_simplifications_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "simulator.md").read_text("utf-8")
+    section = page.partition("## What it simplifies")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?!it \|)(?!---)(.+?) \| (.*?) \|$", section, re.MULTILINE)
+    assert len(rows) >= 14
+    wrong = []
+    for _, name in rows:
+        check: Callable[[Harness], bool] = globals()[name.strip("`")]
+        try:
+            if not check(steady()):
+                wrong.append(name)
+        except (AssertionError, LookupError) as error:
+            wrong.append(f"{name}: {error!r}")
+    assert wrong == []
