@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from .clock import Clock
 
 __all__ = ["LiveQuotes", "PriceClient"]
+
+logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 
 _READ = ("instruments", "option_chains", "search", "market_metrics", "market_time", "market_data")
 """Namespaces whose operations are answered by the source."""
@@ -164,7 +167,7 @@ class LiveQuotes:
         self._came = asyncio.Condition()
         self._learning = asyncio.Lock()
         self._stream: Any = None
-        self._error = ""
+        self._error = self._broken = ""
         self._closed_at_source = False
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -180,6 +183,15 @@ class LiveQuotes:
         self._take()
         jobs = {"reads": self._read, "ticks": self._tick, "sessions": self._look_at_session}
         self._tasks = [asyncio.create_task(job(), name=f"live quotes: {name}") for name, job in jobs.items()]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Let nothing trade any more at prices that nobody follows."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("%s ended: orders wait until the simulator is started again", task.get_name(), exc_info=error)
+            self._broken = f"{task.get_name()} ended: {error!r}"
+            self._take()
 
     async def aclose(self) -> None:
         """End the subscriptions."""
@@ -333,6 +345,8 @@ class LiveQuotes:
     @property
     def _silence(self) -> str:
         """Why nothing trades, or empty."""
+        if self._broken:
+            return self._broken
         if self._closed_at_source:
             return "the source says that the market is closed"
         if self._stream is None:

@@ -108,6 +108,25 @@ async def test_live_answers_are_those_of_the_source_and_errors_name_it() -> None
         assert {each.effect for each in source.ledger.requests} == {"read"}
 
 
+async def test_live_orders_wait_when_prices_are_not_followed_any_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def break_down(*_: object) -> None:
+        raise RuntimeError("a defect")
+
+    async with service() as source, paper_on(source) as (paper, client):
+        account = paper.account_numbers[0]
+        await filled(client, account, market(buy_to_open("AAPL", 1)))
+        monkeypatch.setattr(LiveQuotes, "_hear", break_down)
+        source.set_price("AAPL", 190)
+        async with asyncio.timeout(10):
+            while not paper.brokerage.state.prices.silence:  # noqa: ASYNC110 - the simulator has no event for it
+                await asyncio.sleep(0.05)
+        placed = await client.orders.submit(account, market(buy_to_open("AAPL", 1)))
+        assert "a defect" in str(placed.warnings)
+        assert "live quotes: reads ended" in caplog.text
+
+
 def test_live_prices_come_over_connections_alone() -> None:
     simulator = Simulator("production", prices=LiveQuotes(service().client(read_only=True)))
     with pytest.raises(ValueError, match="must be entered"):
