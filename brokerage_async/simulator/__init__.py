@@ -10,7 +10,8 @@ from .faults import Fault
 from .ledger import Ledger
 from .live import LiveQuotes, PriceClient
 from .market.price_path import PricePath, read_prices
-from .market.quotes import PriceSource, RandomWalk
+from .market.quotes import PriceSource
+from .market.random_walk import RandomWalk
 from .simulator import Simulator
 from .virtual_run import DeadlockError, VirtualTimeError, run
 

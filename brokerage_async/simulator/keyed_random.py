@@ -41,6 +41,12 @@ class KeyedRandom:
             state = _mix(state ^ (key & _MASK))
         return state
 
+    def under(self, *keys: int) -> KeyedRandom:
+        """Return the values whose keys begin with ``keys``."""
+        found = KeyedRandom(0)
+        found._state = self.bits(*keys)
+        return found
+
     def unit(self, *keys: int) -> float:
         """Return a number in [0, 1) for ``keys``."""
         return (self.bits(*keys) >> 11) / (1 << 53)

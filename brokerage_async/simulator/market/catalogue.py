@@ -178,6 +178,10 @@ class Catalogue:
         """Return whether a symbol names a listed equity, future or cryptocurrency."""
         return product_of(symbol) is not None or symbol in CRYPTOCURRENCIES or self.equity(symbol) is not None
 
+    def is_obscure(self, symbol: str) -> bool:
+        """Return whether an underlying is one of the many made up ones."""
+        return not (product_of(symbol) or symbol in CRYPTOCURRENCIES or symbol in known_equities())
+
     def base_price(self, underlying: str) -> Decimal:
         """Return the price level around which an underlying moves."""
         priced = CRYPTOCURRENCIES.get(underlying) or product_of(underlying) or self.equity(underlying)

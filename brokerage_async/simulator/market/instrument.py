@@ -90,16 +90,20 @@ class Instrument:
     @property
     def collection(self) -> InstrumentCollection | None:
         """Exchange calendar of the instrument. None for trading around the clock."""
-        if self.instrument_type in (InstrumentType.FUTURE, InstrumentType.FUTURE_OPTION):
-            product = product_of(self.underlying)
-            on_cfe = product is not None and product.exchange == "CFE"
-            return InstrumentCollection.CFE if on_cfe else InstrumentCollection.CME
-        return None if self.instrument_type is InstrumentType.CRYPTOCURRENCY else InstrumentCollection.EQUITY
+        return collection_of(self.underlying)
 
     @property
     def underlying_type(self) -> InstrumentType:
         """Instrument type of the underlying."""
         return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
+
+
+def collection_of(underlying: str) -> InstrumentCollection | None:
+    """Return the exchange calendar of an underlying, None for trading around the clock."""
+    if underlying.startswith("/"):
+        product = product_of(underlying)
+        return InstrumentCollection.CFE if product and product.exchange == "CFE" else InstrumentCollection.CME
+    return None if underlying.endswith("/USD") else InstrumentCollection.EQUITY
 
 
 def day_of(code: str) -> date | None:

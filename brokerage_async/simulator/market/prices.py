@@ -1,7 +1,6 @@
 """Simulated market prices.
 
-Every underlying has a source of quotes, by default a random walk that changes once a minute, unless ``set_price`` holds
-its price. Options follow their underlying by `option_pricing`. All prices are functions of seed, sources and time.
+Every underlying has a source of quotes, by default a random walk, unless ``set_price`` holds its price. Options follow their underlying by `option_pricing`. All prices are functions of seed, sources and time.
 """
 
 from __future__ import annotations
@@ -12,15 +11,18 @@ from decimal import Decimal
 import attrs
 
 from ..keyed_random import KeyedRandom, key_of
+from .calendar import TradingSession
 from .catalogue import Catalogue
 from .equities import quarterly_dividend
 from .future_products import product_of
-from .instrument import Instrument
+from .instrument import Instrument, collection_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
-from .quotes import Listing, PriceSource, Quote, RandomWalk, check_price, next_minute, places_of
+from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
+from .random_walk import Bar, RandomWalk
+from .trading_hours import latest_session
 
 PRICE_INTERVAL: float = 60.0
-"""Seconds between two changes of a random walk."""
+"""Seconds between two changes of a random walk without a pace, and of the time that is left of options."""
 
 _DEFAULT = RandomWalk()
 _HALF_SPREAD = Decimal("0.0001")
@@ -28,7 +30,9 @@ _OPTION_LOTS = 20
 """Shares at the market of an underlying for each option contract at that of its options."""
 _CACHE_SIZE = 4096
 _FINE = Decimal("0.00000001")
-_FAR, _NEAR = 121, 122
+_FAR, _NEAR, _LIQUIDITY = 121, 122, 123
+_SAMPLES = 60
+"""Prices of a bar at most, where they are not a random walk's."""
 
 
 class Prices:
@@ -41,14 +45,16 @@ class Prices:
         self._listings: dict[str, Listing] = {}
         self._sources: dict[str, PriceSource] = {}
         self._held: dict[str, list[tuple[float, Quote | None]]] = {}
-        self._walks: dict[tuple[str, int], Quote] = {}
+        self._latest: dict[str, tuple[Quote, float]] = {}
+        self._bars: dict[tuple[str, bool, TradingSession], Bar | None] = {}
+        self.pace: float = 0.0
         self._surfaces: dict[str, Surface] = {}
         self._listeners: list[Callable[[str, float], None]] = []
         self._live: dict[str, Quote] = {}
         self.silence: str = ""
         """Why a live source shows no prices now. Empty if it does."""
         self.version: int = 0
-        """Number of times a price or source was set."""
+        """Number of times a price, source or pace was set."""
 
     # Control
 
@@ -74,6 +80,7 @@ class Prices:
     def set_source(self, symbol: str, source: PriceSource, now: float) -> None:
         """Take the quotes of an underlying from ``source``, from now on."""
         self._sources[symbol] = source
+        self._latest.pop(symbol, None)
         if symbol in self._held:
             self._held[symbol].append((now, None))
         self._changed(symbol, now)
@@ -89,6 +96,13 @@ class Prices:
             }
         for symbol in quotes:
             self._changed(symbol, now)
+
+    def set_pace(self, pace: float) -> None:
+        """Let the most liquid underlyings have so many quotes a second, and every one of them one a minute for 0."""
+        self.pace = pace
+        self.version += 1
+        for cache in (self._listings, self._latest, self._bars):
+            cache.clear()  # type: ignore[attr-defined]
 
     def on_price(self, listener: Callable[[str, float], None]) -> None:
         """Call ``listener(symbol, now)`` whenever a price or source is set."""
@@ -127,15 +141,15 @@ class Prices:
             if symbol not in self._live:
                 raise LookupError(f"{symbol} has no price yet")
             return self._live[symbol]
-        source = self._sources.get(symbol)
-        if source is not None:
-            return source.quote(self._listing(symbol), now)
-        key = symbol, int(now // PRICE_INTERVAL)
-        quote = self._walks.get(key)
-        if quote is None:
-            if len(self._walks) >= _CACHE_SIZE:
-                self._walks.clear()
-            quote = self._walks[key] = _DEFAULT.quote(self._listing(symbol), now)
+        latest = self._latest.get(symbol)
+        if latest is not None and latest[0].since <= now < latest[1]:
+            return latest[0]
+        source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
+        quote = source.quote(listing, now)
+        if isinstance(source, RandomWalk):
+            if len(self._latest) >= _CACHE_SIZE:
+                self._latest.clear()
+            self._latest[symbol] = quote, source.next_change(listing, now)
         return quote
 
     def next_change(self, symbol: str, now: float) -> float:
@@ -144,13 +158,39 @@ class Prices:
             return next_minute(now)
         if self._catalogue.is_live:
             return now + 86400.0
-        source = self._sources.get(symbol)
-        change = next_minute(now) if source is None else source.next_change(self._listing(symbol), now)
-        return min(change, now + 86400.0)
+        latest = self._latest.get(symbol)
+        if latest is not None and latest[0].since <= now < latest[1]:
+            return min(latest[1], now + 86400.0)
+        return min(self._sources.get(symbol, _DEFAULT).next_change(self._listing(symbol), now), now + 86400.0)
 
     def stamp(self, now: float) -> tuple[int, float]:
         """Return a value that differs between two times unless all prices are the same."""
-        return self.version, now if self._sources else now // PRICE_INTERVAL
+        return self.version, now if self._sources or self.pace else now // PRICE_INTERVAL
+
+    def session(self, symbol: str, now: float) -> TradingSession:
+        """Return the session of an underlying that is under way, extended hours included, else the last one."""
+        return latest_session(self._listing(symbol).collection, now)
+
+    def traded(self, symbol: str, now: float) -> tuple[int, int]:
+        """Return the size of the last trade of an underlying, and the volume of its session."""
+        source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
+        walk = source if isinstance(source, RandomWalk) else _DEFAULT
+        volume = self.underlying_quote(symbol, now).volume
+        return walk.trade(listing, now), int(walk.quote(listing, now).volume or 0 if volume is None else volume)
+
+    def bar(self, symbol: str, session: TradingSession, start: float, end: float) -> Bar | None:
+        """Return the trades of an underlying in a part of a session. Prices that are no walk's are sampled."""
+        source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
+        walk = source if isinstance(source, RandomWalk) else _DEFAULT
+        bar = walk.bar(listing, session, start, end)
+        held = self._held.get(symbol)
+        if bar is None or (walk is source and (not held or end <= held[0][0])):
+            return bar
+        start, end = max(start, session.start), min(end, session.close_ext)
+        step = max(1.0, (end - start) / _SAMPLES)
+        times = [start, *(start + step * n for n in range(1, int((end - start) / step))), end - 0.001]
+        found = [self.underlying_price(symbol, at) for at in times]
+        return attrs.evolve(bar, open=found[0], high=max(found), low=min(found), close=found[-1])
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
         """Return the last price of an underlying."""
@@ -162,9 +202,7 @@ class Prices:
             return self.underlying_price(instrument.underlying, now)
         if instrument.symbol in self._live:
             return self._live[instrument.symbol].last
-        bid, ask, worth = self._around(instrument, now)
-        nearest = ask if worth - bid > ask - worth else bid
-        return nearest if now >= (instrument.expires_at or now) else nearest or ask
+        return _last(instrument, now, *self._around(instrument, now))
 
     def theory(self, instrument: Instrument, now: float) -> Theory:
         """Return the theoretical value of an option and its greeks. Time passes by the minute, as prices do."""
@@ -213,14 +251,13 @@ class Prices:
         quote = self.underlying_quote(instrument.underlying, now)
         if not instrument.is_option and (not instrument.is_future or instrument.underlying in self._sources):
             return quote
-        last = self.price(instrument, now)
         if instrument.is_future:
             half = max(instrument.tick, quote.ask - quote.last)
-            return attrs.evolve(quote, bid=last - half, ask=last + half)
-        bid, ask, _ = self._around(instrument, now)
+            return attrs.evolve(quote, bid=quote.last - half, ask=quote.last + half)
+        bid, ask, worth = self._around(instrument, now)
         return Quote(
             since=quote.since,
-            last=last,
+            last=_last(instrument, now, bid, ask, worth),
             bid=bid,
             ask=ask,
             bid_size=_contracts(quote.bid_size),
@@ -244,11 +281,25 @@ class Prices:
         if listing is None:
             if len(self._listings) >= _CACHE_SIZE:
                 self._listings.clear()
-            level = self._catalogue.base_price(symbol)
+            # Of two listed equities one is a hundred times as liquid as the other, or more. Well-known ones are liquid.
+            decades = 4 if self._catalogue.is_obscure(symbol) else 0.3
+            liquidity = 10 ** -self._random.between(0, decades, key_of(symbol), _LIQUIDITY)
             listing = self._listings[symbol] = Listing(
-                symbol=symbol, level=level, start=self._start, random=self._random
+                symbol=symbol,
+                level=self._catalogue.base_price(symbol),
+                start=self._start,
+                random=self._random,
+                collection=collection_of(symbol),
+                pace=self.pace * liquidity,
+                liquidity=liquidity,
             )
         return listing
+
+
+def _last(instrument: Instrument, now: float, bid: Decimal, ask: Decimal, worth: Decimal) -> Decimal:
+    """Return the tick nearest to the value of an option; before its expiration at least one."""
+    nearest = ask if worth - bid > ask - worth else bid
+    return nearest if now >= (instrument.expires_at or now) else nearest or ask
 
 
 def _contracts(shares: Decimal | None) -> Decimal | None:

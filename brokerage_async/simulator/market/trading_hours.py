@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import attrs
 
 from ..._generated.models import InstrumentCollection, TimeInForce
-from .calendar import CALENDARS, TradingSession, local_date, local_epoch
+from .calendar import CALENDARS, YEARS, TradingSession, local_date, local_epoch
 from .instrument import Instrument
 
 Hours: TypeAlias = Literal["regular", "extended", "overnight"]
@@ -54,6 +54,28 @@ def _trading(collection: InstrumentCollection, now: float, hours: Hours) -> Trad
     if collection is InstrumentCollection.EQUITY:
         start = local_epoch(session.day, _EXTENDED_START if hours == "extended" else _NIGHT_START)
     return attrs.evolve(session, open=start, close=session.close_ext)
+
+
+def latest_session(collection: InstrumentCollection | None, now: float) -> TradingSession:
+    """Return the session under way, extended hours included, else the one before; of no calendar, the day's."""
+    return _latest(collection, now // 900)  # they begin and end at quarters of an hour
+
+
+@lru_cache(maxsize=4096)
+def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingSession:
+    day = local_date(quarter * 900)
+    if collection is None:
+        start, end = local_epoch(day, 0), local_epoch(day, 24)
+        return TradingSession(day, start, start, end, end)
+    day += timedelta(days=2)  # a session of futures begins in the evening before
+    while day.year > YEARS[0]:
+        session = CALENDARS[collection].preceding(day)
+        if collection is InstrumentCollection.EQUITY:
+            session = attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START))
+        if session.start <= quarter * 900:
+            return session
+        day = session.day
+    raise ValueError(f"there are no sessions before {YEARS[0] + 1}")
 
 
 def opening(instrument: Instrument, now: float, *, hours: Hours) -> float:

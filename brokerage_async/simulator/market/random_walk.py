@@ -1,0 +1,258 @@
+"""Random walk of prices with its tape: when quotes and trades come, their volumes, and bars of them.
+
+All are pure functions of seed, symbol and time. The walk is a sum of random values on grids of 1, 2, 4 ... minutes, each
+interpolated, with amplitudes that grow with the root of the distance. So the price of any minute is known without those
+before it. Within a minute, prices lie between those of its two ends. Every quote comes with a trade at its last price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import lru_cache
+from math import ceil, pi, sin
+
+import attrs
+
+from ..keyed_random import KeyedRandom, key_of
+from .calendar import TradingSession
+from .quotes import Listing, Quote, places_of
+from .trading_hours import latest_session
+
+_LEVELS = 14
+"""Grids, the last one of about 11 days."""
+_BLOCK_LEVEL = 4
+_BLOCK = 1 << _BLOCK_LEVEL
+"""Minutes whose heights are computed together: the grids from here on are straight lines within them."""
+_WALK, _SIZE, _VOLUME, _JITTER, _BRIDGE = range(101, 106)
+_MAX_SWING = 0.9
+_MAX_MINUTES, _MAX_TICKS = 30, 3_000
+_DAY_OF_SIZES = 936
+"""Volume of a day of the most liquid symbols, as a multiple of the size of a quote."""
+_EXTENDED_PART, _U_SHAPE = 0.04, 0.6
+"""Part of the volume before and after regular hours, and how much more is traded at their ends than in the middle."""
+
+
+@attrs.frozen
+class Bar:
+    """Trades of a period: ``count`` of them with the ``volume`` in shares or contracts."""
+
+    open: Decimal
+    high: Decimal
+    low: Decimal
+    close: Decimal
+    volume: int
+    count: int
+
+    @staticmethod
+    def merged(bars: Iterable[Bar]) -> Bar | None:
+        """Return the bar of successive periods, None without one."""
+        if not (some := list(bars)):
+            return None
+        return Bar(
+            some[0].open,
+            max(each.high for each in some),
+            min(each.low for each in some),
+            some[-1].close,
+            sum(each.volume for each in some),
+            sum(each.count for each in some),
+        )
+
+
+def _positive(walk: RandomWalk, attribute: attrs.Attribute[float], value: float) -> None:
+    if not 0 <= value < 1:
+        raise ValueError(f"{attribute.name} must be at least 0 and below 1, got {value}")
+
+
+@attrs.frozen(kw_only=True)
+class RandomWalk:
+    """Source of prices that change once a minute, or several times a second with ``Simulator(pace=)``.
+
+    They change in the regular and extended hours of the exchange, and are held in between.
+
+    Attributes:
+        volatility: typical change within a minute, as a fraction of the price. A day has about 20 times as much.
+        spread: distance between bid and ask, as a fraction of the price. At least 2 ticks.
+        size: mean number of shares offered and wanted at a time.
+        price: price at the start, by default the instrument's.
+    """
+
+    volatility: float = attrs.field(default=0.0003, validator=_positive)
+    spread: float = attrs.field(default=0.0002, validator=_positive)
+    size: int = 5_000
+    price: Decimal | None = None
+
+    def quote(self, listing: Listing, now: float) -> Quote:
+        """Return the quote of the last tick."""
+        tape = _tape_of(self, listing, now)
+        number = tape.number(now)
+        last = tape.price(tape.height(number))
+        half = max(tape.tick, (last * Decimal(str(self.spread)) / 2).quantize(tape.tick))
+        bid_size, ask_size = tape.sizes(number)
+        return Quote(
+            since=tape.time(number),
+            last=last,
+            bid=last - half,
+            ask=last + half,
+            bid_size=bid_size,
+            ask_size=ask_size,
+            volume=Decimal(tape.volume(number)),
+        )
+
+    def next_change(self, listing: Listing, now: float) -> float:
+        """Return the time of the next tick. After the last one of a session, a day later at most."""
+        tape = _tape_of(self, listing, now)
+        number = tape.number(now) + 1
+        if number < tape.count:
+            return tape.time(number)
+        following = (now // 900 + 1) * 900.0  # sessions begin and end at quarters of an hour
+        while following < now + 86400 and latest_session(listing.collection, following) == tape.session:
+            following += 900
+        return following
+
+    def trade(self, listing: Listing, now: float) -> int:
+        """Return the size of the last trade."""
+        tape = _tape_of(self, listing, now)
+        number = tape.number(now)
+        return tape.volume(number) - tape.volume(number - 1)
+
+    def bar(self, listing: Listing, session: TradingSession, start: float, end: float) -> Bar | None:
+        """Return the trades of a session from ``start`` until before ``end``, None without any."""
+        tape = _tape(self, listing, session)
+        first, last = tape.number_from(start), tape.number_from(end) - 1
+        if last < first:
+            return None
+        low, high = tape.extremes(first, last)
+        prices = [tape.price(each) for each in (tape.height(first), high, low, tape.height(last))]
+        return Bar(*prices, volume=tape.volume(last) - tape.volume(first - 1), count=last - first + 1)
+
+
+class _Tape:
+    """Ticks of one session, numbered from 0 at its start. Minutes begin with a tick, others come at random times."""
+
+    def __init__(self, walk: RandomWalk, listing: Listing, session: TradingSession) -> None:
+        rate = 60 * listing.pace or 1.0
+        self._ticks = min(max(1, round(rate)), _MAX_TICKS)  # in a minute
+        self._minutes = 1 if rate >= 1 else min(ceil(1 / rate), _MAX_MINUTES)  # of a tick
+        self._period = 60.0 * self._minutes / self._ticks
+        self._first = int(session.start // 60)
+        self.session = session
+        self.count: int = ceil((session.close_ext - session.start) / self._period - 1e-9)
+        key = key_of(listing.symbol)
+        self._key, self._random, self._size = key, listing.random, walk.size
+        self._swing = walk.volatility
+        self._level = float(listing.level if walk.price is None else walk.price)
+        self._places = places_of(listing.level if walk.price is None else walk.price)
+        self.tick = Decimal(1).scaleb(-self._places)
+        opened = latest_session(listing.collection, listing.start)
+        self._origin = self._minute(int(min(listing.start, opened.close_ext - 1) // 60))
+        pace = listing.random.between(0.5, 1.5, key, _VOLUME, session.day.toordinal())
+        self._volume = walk.size * _DAY_OF_SIZES * listing.liquidity * pace
+
+    def number(self, now: float) -> int:
+        """Return the last tick that has come."""
+        number = min(int((now - self.session.start) // self._period), self.count - 1)
+        if number > 0 and self.time(number) > now:
+            number -= 1
+        while number + 1 < self.count and self.time(number + 1) <= now:
+            number += 1
+        return number
+
+    def number_from(self, at: float) -> int:
+        """Return the first tick from a time on."""
+        if at <= self.session.start:
+            return 0
+        number = self.number(at)
+        return number + (self.time(number) < at)
+
+    def time(self, number: int) -> float:
+        """Return when a tick comes."""
+        part = 0.0
+        if number % self._ticks:
+            part = self._random.between(0.0, 0.9, self._key, _JITTER, self._first, number)
+        return self.session.start + self._period * (number + part)
+
+    def sizes(self, number: int) -> tuple[Decimal, Decimal]:
+        """Return the sizes at both sides of the market, from a fifth to nine fifths of the mean, in lots of 100."""
+        minute, within = divmod(number, self._ticks)
+        keys = (self._key, _SIZE, self._first + minute * self._minutes)
+        more = (within,) if within else ()
+        parts = [self._random.between(0.2, 1.8, *keys, side, *more) for side in (0, 1)]
+        bid, ask = (Decimal(max(1, round(self._size * part / 100)) * 100) for part in parts)
+        return bid, ask
+
+    def volume(self, number: int) -> int:
+        """Return the volume of the session until after a tick. Each trades one share or contract at least."""
+        if number < 0:
+            return 0
+        session = self.session
+        end = min(session.close_ext, session.start + self._period * (number + 1))
+        before = _EXTENDED_PART if session.open > session.start else 0.0
+        after = _EXTENDED_PART if session.close_ext > session.close else 0.0
+        done = min(1.0, max(0.0, (end - session.open) / (session.close - session.open)))
+        part = (1 - before - after) * (done + _U_SHAPE * sin(2 * pi * done) / (2 * pi))
+        if before:
+            part += before * min(1.0, (end - session.start) / (session.open - session.start))
+        if after and end > session.close:
+            part += after * (end - session.close) / (session.close_ext - session.close)
+        return int(self._volume * part) + number + 1
+
+    def price(self, height: float) -> Decimal:
+        """Return the price at a height of the walk."""
+        swing = max(-_MAX_SWING, self._swing * (height - self._origin))
+        return max(self.tick * 2, Decimal(round(self._level * (1 + swing), self._places)).quantize(self.tick))
+
+    def height(self, number: int) -> float:
+        """Return the height of the walk at a tick: in a minute with several, they lead from its begin to its end."""
+        minute, within = divmod(number, self._ticks)
+        minute = self._first + minute * self._minutes
+        begin = self._minute(minute)
+        if not within:
+            return begin
+        done = within / (self._ticks - 1)
+        noise = self._random.between(-2.0, 2.0, self._key, _BRIDGE, minute, within) * done * (1 - done)
+        return begin + (self._minute(minute + 1) - begin) * min(1.0, max(0.0, done + noise))
+
+    def extremes(self, first: int, last: int) -> tuple[float, float]:
+        """Return the lowest and highest height of some ticks. Of a whole minute, they are at its begin and end."""
+        begin = min(last + 1, -(-first // self._ticks) * self._ticks)
+        end = max(begin, (last + 1) // self._ticks * self._ticks)
+        heights = [self.height(number) for number in (*range(first, begin), *range(end, last + 1))]
+        if end > begin:
+            minutes = range(begin // self._ticks, end // self._ticks + (self._ticks > 1))
+            heights += [self._minute(self._first + minute * self._minutes) for minute in minutes]
+        return min(heights), max(heights)
+
+    def _minute(self, minute: int) -> float:
+        return _heights(self._random, self._key, minute >> _BLOCK_LEVEL)[minute % _BLOCK]
+
+
+def _tape_of(walk: RandomWalk, listing: Listing, now: float) -> _Tape:
+    return _tape(walk, listing, latest_session(listing.collection, now))
+
+
+_tape = lru_cache(maxsize=4096)(_Tape)
+
+
+@lru_cache(maxsize=8192)
+def _heights(random: KeyedRandom, key: int, block: int) -> tuple[float, ...]:
+    """Return the heights of the minutes of a block, in units of the volatility."""
+    heights = [0.0] * _BLOCK
+    first = block << _BLOCK_LEVEL
+    for level, grid in enumerate(_grids(random, key)):
+        length, scale = 1 << level, 2.0 ** (level / 2)
+        cell, within = divmod(first, length)
+        left = (2 * grid.unit(cell) - 1) * scale
+        right = (2 * grid.unit(cell + 1) - 1) * scale
+        for minute in range(_BLOCK):
+            if within == length:
+                cell, within, left = cell + 1, 0, right
+                right = (2 * grid.unit(cell + 1) - 1) * scale
+            heights[minute] += left + (right - left) * within / length
+            within += 1
+    return tuple(heights)
+
+
+@lru_cache(maxsize=4096)
+def _grids(random: KeyedRandom, key: int) -> list[KeyedRandom]:
+    return [random.under(key, _WALK, level) for level in range(_LEVELS)]
