@@ -49,6 +49,11 @@ def list_instrument(
         state.catalogue.listed_equities[found.underlying] = msgspec.convert(equity, EquityDefinition)
 
 
+def set_pace(state: State, now: float, *, pace: float) -> None:
+    """Let prices change as often as `Simulator` says."""
+    state.prices.set_pace(pace)
+
+
 def authorize(state: State, now: float, *, address: str) -> str:
     """Consent to an authorization request and return the redirect address."""
     return state.authorization_server.authorize(address, now)
@@ -97,8 +102,8 @@ _INTERVENTIONS = (
     "release_order",
 )
 _OWN = (
-    set_price, release_price, set_source, take_prices, list_instrument, authorize, expire_tokens, revoke, move_cash,
-    publish_watchlist,
+    set_price, release_price, set_source, set_pace, take_prices, list_instrument, authorize, expire_tokens, revoke,
+    move_cash, publish_watchlist,
 )  # fmt: skip
 ACTIONS: Mapping[str, Callable[..., Any]] = {
     **{function.__name__: function for function in _OWN},

@@ -128,14 +128,15 @@ class ScheduledEvent:
 class EventQueue:
     """Scheduled events, ordered by time and then by creation.
 
-    ``on_schedule``, if any, is called with the time of each new event.
+    ``on_schedule``, if any, is called with the time of each new event. ``until`` is the end of the last run.
     """
 
-    __slots__ = ("_count", "_heap", "on_schedule")
+    __slots__ = ("_count", "_heap", "on_schedule", "until")
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, ScheduledEvent]] = []
         self._count = 0
+        self.until: float = 0.0
         self.on_schedule: Callable[[float], None] | None = None
 
     def at(self, when: float, action: Callable[[float], None]) -> ScheduledEvent:
@@ -152,7 +153,7 @@ class EventQueue:
 
         Each action gets its own time.
         """
-        heap = self._heap
+        heap, self.until = self._heap, now
         while heap and heap[0][0] <= now:
             when, _, event = heapq.heappop(heap)
             action, event.action = event.action, None

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _ENVIRONMENTS = ("sandbox", "production")
 _WIRES = ("observed", "documented")
+_PACE = 4.0
+"""Quotes a second of a liquid symbol over a socket."""
 MAX_CUSTOMERS = 100
 
 
@@ -50,6 +52,7 @@ def check_options(
     cash: object,
     rate_limit: object,
     prices: Mapping[str, Any] | None,
+    pace: object = None,
     without: Collection[object] = (),
     customers: object = 1,
     redirect_uris: Collection[object] = (),
@@ -72,6 +75,8 @@ def check_options(
         raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
     if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
         raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
+    if pace is not None and not (isinstance(pace, int | float) and 0 <= pace <= 50):
+        raise ValueError(f"pace must be from 0 to 50 quotes a second, got {pace!r}")
     for behaviour in without:
         if behaviour not in SWITCHES:
             raise ValueError(f"without must name behaviours of {', '.join(sorted(SWITCHES))}; got {behaviour!r}")
@@ -117,6 +122,9 @@ class Simulator(Controls):
             `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed. Or `LiveQuotes`, for paper trading on the prices of a service.
+        pace: quotes and trades a second of the most liquid symbols. By the seed, others have down to a ten-thousandth
+            of it, one in half an hour at least. 0: each has one a minute. By default 4 from when it listens on a
+            socket, else 0.
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
             the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
             for a new file only.
@@ -155,6 +163,7 @@ class Simulator(Controls):
         latency: Latency = 0.0,
         rate_limit: float | Literal["published"] | None = None,
         prices: Mapping[str, PriceSource] | LiveQuotes | None = None,
+        pace: float | None = None,
         state: str | os.PathLike[str] | None = None,
         control_port: int | None = None,
         wire: WireForm = "observed",
@@ -179,6 +188,7 @@ class Simulator(Controls):
             cash=cash,
             rate_limit=rate_limit,
             prices=sources,
+            pace=pace,
             without=left_out,
             customers=customers,
             redirect_uris=redirect_uris,
@@ -245,12 +255,17 @@ class Simulator(Controls):
             prepare=None if live is None else live.prepare,
         )
         self._set_stream_urls()
+        self._pace = _PACE if pace is None else pace
+        if pace:
+            self._act("set_pace", pace=pace)
 
     async def __aenter__(self) -> Simulator:
         running_loop()  # raises where there is none
         if self._live is not None:
             await self._live.start(self.brokerage, self.clock)
         await self._server.start()
+        if self.brokerage.state.prices.pace != self._pace:
+            self._act("set_pace", pace=self._pace)
         if self._control is not None:
             try:
                 await self._control.start()

@@ -117,7 +117,7 @@ class Day:
             for session in [each for each in self.sim.streams.sessions if isinstance(each, DxLinkSession)]:
                 if session.is_mute and self.lost_at is None:
                     self.lost_at = self.sim.clock.time
-                session.price_changed(symbol, self.sim.clock.now())
+                session.prices_changed({symbol: True}, self.sim.clock.now())
 
 
 def run_day(seed: int, **options: Any) -> Day:

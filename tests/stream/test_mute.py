@@ -22,7 +22,7 @@ async def beat(sim: Simulator, symbol: str, seconds: float) -> None:
     for _ in range(int(seconds)):
         await asyncio.sleep(1)
         for session in [each for each in sim.streams.sessions if isinstance(each, DxLinkSession)]:
-            session.price_changed(symbol, sim.clock.now())
+            session.prices_changed({symbol: True}, sim.clock.now())
 
 
 def gaps(events: list[Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """Simulated market prices.
 
-Every underlying has a source of quotes, by default a random walk, unless ``set_price`` holds its price. Options follow their underlying by `option_pricing`. All prices are functions of seed, sources and time.
+Every underlying has a source of quotes, by default a random walk, unless ``set_price`` holds its price. Options follow
+their underlying by `option_pricing`. All prices are functions of seed, sources and time.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Prices:
         self._sources: dict[str, PriceSource] = {}
         self._held: dict[str, list[tuple[float, Quote | None]]] = {}
         self._latest: dict[str, tuple[Quote, float]] = {}
-        self._bars: dict[tuple[str, bool, TradingSession], Bar | None] = {}
+        self._bars: dict[tuple[str, float, float], Bar | None] = {}
         self.pace: float = 0.0
         self._surfaces: dict[str, Surface] = {}
         self._listeners: list[Callable[[str, float], None]] = []
@@ -81,6 +82,7 @@ class Prices:
         """Take the quotes of an underlying from ``source``, from now on."""
         self._sources[symbol] = source
         self._latest.pop(symbol, None)
+        self._bars.clear()
         if symbol in self._held:
             self._held[symbol].append((now, None))
         self._changed(symbol, now)
@@ -145,12 +147,12 @@ class Prices:
         if latest is not None and latest[0].since <= now < latest[1]:
             return latest[0]
         source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
-        quote = source.quote(listing, now)
-        if isinstance(source, RandomWalk):
-            if len(self._latest) >= _CACHE_SIZE:
-                self._latest.clear()
-            self._latest[symbol] = quote, source.next_change(listing, now)
-        return quote
+        if not isinstance(source, RandomWalk):
+            return source.quote(listing, now)
+        if len(self._latest) >= _CACHE_SIZE:
+            self._latest.clear()
+        latest = self._latest[symbol] = source.tick(listing, now)
+        return latest[0]
 
     def next_change(self, symbol: str, now: float) -> float:
         """Return when the price of an underlying may next change, unless it is set. At most a day later."""
@@ -171,26 +173,50 @@ class Prices:
         """Return the session of an underlying that is under way, extended hours included, else the last one."""
         return latest_session(self._listing(symbol).collection, now)
 
-    def traded(self, symbol: str, now: float) -> tuple[int, int]:
-        """Return the size of the last trade of an underlying, and the volume of its session."""
+    def traded(self, instrument: Instrument, now: float) -> tuple[int, int]:
+        """Return the size of the last trade, and the volume of the session. Options trade with their underlying."""
+        symbol = instrument.underlying
         source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
         walk = source if isinstance(source, RandomWalk) else _DEFAULT
-        volume = self.underlying_quote(symbol, now).volume
-        return walk.trade(listing, now), int(walk.quote(listing, now).volume or 0 if volume is None else volume)
+        volume = source.quote(listing, now).volume
+        size, total = walk.trade(listing, now), int(walk.quote(listing, now).volume or 0 if volume is None else volume)
+        if instrument.is_option:
+            return total // _OPTION_LOTS - (total - size) // _OPTION_LOTS, total // _OPTION_LOTS
+        return size, total
 
-    def bar(self, symbol: str, session: TradingSession, start: float, end: float) -> Bar | None:
-        """Return the trades of an underlying in a part of a session. Prices that are no walk's are sampled."""
+    def bar(self, instrument: Instrument, session: TradingSession, start: float, end: float) -> Bar | None:
+        """Return the trades in a part of a session that has passed, None without any."""
+        bar = self._underlying_bar(instrument.underlying, session, start, end)
+        if bar is None or not instrument.is_option:
+            return bar
+        if start >= (instrument.expires_at or end):
+            return None
+        spots = (start, bar.open), (start, bar.high), (start, bar.low), (end, bar.close)
+        first, *_, last = found = [
+            _last(instrument, at, *self._around(instrument, at, float(spot))) for at, spot in spots
+        ]
+        total = bar.total // _OPTION_LOTS
+        volume = total - (bar.total - bar.volume) // _OPTION_LOTS
+        return Bar(first, max(found), min(found), last, volume, min(volume, bar.count), total)
+
+    def _underlying_bar(self, symbol: str, session: TradingSession, start: float, end: float) -> Bar | None:
+        key = symbol, start, end
+        if key in self._bars:
+            return self._bars[key]
         source, listing = self._sources.get(symbol, _DEFAULT), self._listing(symbol)
         walk = source if isinstance(source, RandomWalk) else _DEFAULT
         bar = walk.bar(listing, session, start, end)
         held = self._held.get(symbol)
-        if bar is None or (walk is source and (not held or end <= held[0][0])):
-            return bar
-        start, end = max(start, session.start), min(end, session.close_ext)
-        step = max(1.0, (end - start) / _SAMPLES)
-        times = [start, *(start + step * n for n in range(1, int((end - start) / step))), end - 0.001]
-        found = [self.underlying_price(symbol, at) for at in times]
-        return attrs.evolve(bar, open=found[0], high=max(found), low=min(found), close=found[-1])
+        if bar is not None and (walk is not source or (held and end > held[0][0])):  # sampled, as it is no walk's
+            step = max(1.0, (end - start) / _SAMPLES)
+            times = [start, *(start + step * n for n in range(1, int((end - start) / step))), end - 0.001]
+            prices = [self.underlying_price(symbol, at) for at in times]
+            bar = attrs.evolve(bar, open=prices[0], high=max(prices), low=min(prices), close=prices[-1])
+        if end in (session.close, session.close_ext):
+            if len(self._bars) >= _CACHE_SIZE:
+                self._bars.clear()
+            self._bars[key] = bar
+        return bar
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
         """Return the last price of an underlying."""
@@ -230,9 +256,12 @@ class Prices:
         spot = self.underlying_price(instrument.underlying, now)
         return float(spot), float(instrument.strike or 0), left / YEAR
 
-    def _around(self, instrument: Instrument, now: float) -> tuple[Decimal, Decimal, Decimal]:
+    def _around(
+        self, instrument: Instrument, now: float, spot: float | None = None
+    ) -> tuple[Decimal, Decimal, Decimal]:
         """Return the prices on ticks below and above the value of an option, and the value."""
-        spot, strike, years = self._terms(instrument, now)
+        present, strike, years = self._terms(instrument, now)
+        spot = present if spot is None else spot
         value = price_of(self.surface(instrument.underlying), spot, strike, years, is_call=instrument.is_call)
         worth = Decimal(value).quantize(_FINE)
         tick = instrument.tick_at(worth)

@@ -1,8 +1,8 @@
 """Random walk of prices with its tape: when quotes and trades come, their volumes, and bars of them.
 
-All are pure functions of seed, symbol and time. The walk is a sum of random values on grids of 1, 2, 4 ... minutes, each
-interpolated, with amplitudes that grow with the root of the distance. So the price of any minute is known without those
-before it. Within a minute, prices lie between those of its two ends. Every quote comes with a trade at its last price.
+All are pure functions of seed, symbol and time. The walk is a sum of random values on grids of 1, 2, 4 ... minutes,
+each interpolated, with amplitudes that grow with the root of the distance. So the price of any minute is known without
+those before it. Within a minute, prices lie between those of its two ends. Every quote comes with a trade at its price.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 from math import ceil, pi, sin
 
 import attrs
@@ -21,7 +22,7 @@ from .trading_hours import latest_session
 
 _LEVELS = 14
 """Grids, the last one of about 11 days."""
-_BLOCK_LEVEL = 4
+_BLOCK_LEVEL = 6
 _BLOCK = 1 << _BLOCK_LEVEL
 """Minutes whose heights are computed together: the grids from here on are straight lines within them."""
 _WALK, _SIZE, _VOLUME, _JITTER, _BRIDGE = range(101, 106)
@@ -35,7 +36,10 @@ _EXTENDED_PART, _U_SHAPE = 0.04, 0.6
 
 @attrs.frozen
 class Bar:
-    """Trades of a period: ``count`` of them with the ``volume`` in shares or contracts."""
+    """Trades of a period: ``count`` of them with the ``volume`` in shares or contracts.
+
+    ``total`` is the volume of the session until the end of the period.
+    """
 
     open: Decimal
     high: Decimal
@@ -43,6 +47,7 @@ class Bar:
     close: Decimal
     volume: int
     count: int
+    total: int
 
     @staticmethod
     def merged(bars: Iterable[Bar]) -> Bar | None:
@@ -56,6 +61,7 @@ class Bar:
             some[-1].close,
             sum(each.volume for each in some),
             sum(each.count for each in some),
+            some[-1].total,
         )
 
 
@@ -84,31 +90,33 @@ class RandomWalk:
 
     def quote(self, listing: Listing, now: float) -> Quote:
         """Return the quote of the last tick."""
+        return self.tick(listing, now)[0]
+
+    def next_change(self, listing: Listing, now: float) -> float:
+        """Return the time of the next tick. After the last one of a session, a day later at most."""
+        return self.tick(listing, now)[1]
+
+    def tick(self, listing: Listing, now: float) -> tuple[Quote, float]:
+        """Return the quote of the last tick and the time of the next."""
         tape = _tape_of(self, listing, now)
         number = tape.number(now)
-        last = tape.price(tape.height(number))
-        half = max(tape.tick, (last * Decimal(str(self.spread)) / 2).quantize(tape.tick))
+        last, bid, ask = tape.prices(tape.height(number))
         bid_size, ask_size = tape.sizes(number)
-        return Quote(
+        quote = Quote(
             since=tape.time(number),
             last=last,
-            bid=last - half,
-            ask=last + half,
+            bid=bid,
+            ask=ask,
             bid_size=bid_size,
             ask_size=ask_size,
             volume=Decimal(tape.volume(number)),
         )
-
-    def next_change(self, listing: Listing, now: float) -> float:
-        """Return the time of the next tick. After the last one of a session, a day later at most."""
-        tape = _tape_of(self, listing, now)
-        number = tape.number(now) + 1
-        if number < tape.count:
-            return tape.time(number)
+        if number + 1 < tape.count:
+            return quote, tape.time(number + 1)
         following = (now // 900 + 1) * 900.0  # sessions begin and end at quarters of an hour
         while following < now + 86400 and latest_session(listing.collection, following) == tape.session:
             following += 900
-        return following
+        return quote, following
 
     def trade(self, listing: Listing, now: float) -> int:
         """Return the size of the last trade."""
@@ -123,8 +131,9 @@ class RandomWalk:
         if last < first:
             return None
         low, high = tape.extremes(first, last)
-        prices = [tape.price(each) for each in (tape.height(first), high, low, tape.height(last))]
-        return Bar(*prices, volume=tape.volume(last) - tape.volume(first - 1), count=last - first + 1)
+        prices = [tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))]
+        total = tape.volume(last)
+        return Bar(*prices, volume=total - tape.volume(first - 1), count=last - first + 1, total=total)
 
 
 class _Tape:
@@ -140,10 +149,13 @@ class _Tape:
         self.count: int = ceil((session.close_ext - session.start) / self._period - 1e-9)
         key = key_of(listing.symbol)
         self._key, self._random, self._size = key, listing.random, walk.size
+        self._sizes = listing.random.under(key, _SIZE)
         self._swing = walk.volatility
-        self._level = float(listing.level if walk.price is None else walk.price)
-        self._places = places_of(listing.level if walk.price is None else walk.price)
-        self.tick = Decimal(1).scaleb(-self._places)
+        level = listing.level if walk.price is None else walk.price
+        self._tick = Decimal(1).scaleb(-places_of(level))
+        self._level = float(level / self._tick)
+        self._half_spread = Decimal(str(walk.spread)) / 2
+        self._quotes: dict[int, tuple[Decimal, Decimal, Decimal]] = {}
         opened = latest_session(listing.collection, listing.start)
         self._origin = self._minute(int(min(listing.start, opened.close_ext - 1) // 60))
         pace = listing.random.between(0.5, 1.5, key, _VOLUME, session.day.toordinal())
@@ -152,6 +164,8 @@ class _Tape:
     def number(self, now: float) -> int:
         """Return the last tick that has come."""
         number = min(int((now - self.session.start) // self._period), self.count - 1)
+        if self._ticks == 1:
+            return number
         if number > 0 and self.time(number) > now:
             number -= 1
         while number + 1 < self.count and self.time(number + 1) <= now:
@@ -175,11 +189,10 @@ class _Tape:
     def sizes(self, number: int) -> tuple[Decimal, Decimal]:
         """Return the sizes at both sides of the market, from a fifth to nine fifths of the mean, in lots of 100."""
         minute, within = divmod(number, self._ticks)
-        keys = (self._key, _SIZE, self._first + minute * self._minutes)
-        more = (within,) if within else ()
-        parts = [self._random.between(0.2, 1.8, *keys, side, *more) for side in (0, 1)]
-        bid, ask = (Decimal(max(1, round(self._size * part / 100)) * 100) for part in parts)
-        return bid, ask
+        bits = self._sizes.bits(self._first + minute * self._minutes, within)
+        parts = (bits >> 32, bits & 0xFFFFFFFF)
+        bid, ask = (max(1, round(self._size * (0.2 + 1.6 * part / 2**32) / 100)) for part in parts)
+        return _decimal(bid * 100), _decimal(ask * 100)
 
     def volume(self, number: int) -> int:
         """Return the volume of the session until after a tick. Each trades one share or contract at least."""
@@ -197,10 +210,16 @@ class _Tape:
             part += after * (end - session.close) / (session.close_ext - session.close)
         return int(self._volume * part) + number + 1
 
-    def price(self, height: float) -> Decimal:
-        """Return the price at a height of the walk."""
+    def prices(self, height: float) -> tuple[Decimal, Decimal, Decimal]:
+        """Return last price, bid and ask at a height of the walk."""
         swing = max(-_MAX_SWING, self._swing * (height - self._origin))
-        return max(self.tick * 2, Decimal(round(self._level * (1 + swing), self._places)).quantize(self.tick))
+        ticks = max(2, round(self._level * (1 + swing)))
+        found = self._quotes.get(ticks)
+        if found is None:
+            last = self._tick * ticks
+            half = max(self._tick, (last * self._half_spread).quantize(self._tick))
+            found = self._quotes[ticks] = last, last - half, last + half
+        return found
 
     def height(self, number: int) -> float:
         """Return the height of the walk at a tick: in a minute with several, they lead from its begin to its end."""
@@ -234,23 +253,27 @@ def _tape_of(walk: RandomWalk, listing: Listing, now: float) -> _Tape:
 _tape = lru_cache(maxsize=4096)(_Tape)
 
 
+_decimal = lru_cache(maxsize=1024)(Decimal)
+
+
 @lru_cache(maxsize=8192)
 def _heights(random: KeyedRandom, key: int, block: int) -> tuple[float, ...]:
     """Return the heights of the minutes of a block, in units of the volatility."""
-    heights = [0.0] * _BLOCK
     first = block << _BLOCK_LEVEL
+    base = slope = 0.0
+    heights = [0.0] * _BLOCK
     for level, grid in enumerate(_grids(random, key)):
         length, scale = 1 << level, 2.0 ** (level / 2)
         cell, within = divmod(first, length)
-        left = (2 * grid.unit(cell) - 1) * scale
-        right = (2 * grid.unit(cell + 1) - 1) * scale
-        for minute in range(_BLOCK):
-            if within == length:
-                cell, within, left = cell + 1, 0, right
-                right = (2 * grid.unit(cell + 1) - 1) * scale
-            heights[minute] += left + (right - left) * within / length
-            within += 1
-    return tuple(heights)
+        values = [(2 * unit - 1) * scale for unit in grid.units(cell, max(_BLOCK // length, 1) + 1)]
+        if level >= _BLOCK_LEVEL:
+            step = (values[1] - values[0]) / length
+            base, slope = base + values[0] + step * within, slope + step
+            continue
+        parts = [part / length for part in range(length)]
+        added = [left + (right - left) * part for left, right in pairwise(values) for part in parts]
+        heights = [height + more for height, more in zip(heights, added, strict=True)]
+    return tuple(base + slope * minute + height for minute, height in enumerate(heights))
 
 
 @lru_cache(maxsize=4096)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -45,6 +45,10 @@ class DxLinkHost(Protocol):
         """Return how many sessions of the market-data stream a customer has."""
         ...
 
+    def follow(self, underlying: str, now: float) -> None:
+        """Push the events of an underlying from now on, whenever its price changes."""
+        ...
+
 
 @attrs.define
 class _Channel:
@@ -54,7 +58,8 @@ class _Channel:
     is_compact: bool = True
     fields: dict[str, list[str]] = attrs.field(factory=dict)
     announced: set[str] = attrs.field(factory=set)
-    subscriptions: dict[tuple[str, str], int | None] = attrs.field(factory=dict)
+    subscriptions: dict[tuple[str, str], str | None] = attrs.field(factory=dict)
+    underlyings: dict[str | None, dict[tuple[str, str], bool]] = attrs.field(factory=dict)
     next_push: float = 0.0
     merged: dict[tuple[str, str], None] | None = None
 
@@ -79,23 +84,30 @@ class DxLinkSession(Session):
         self._keepalive = SILENCE
         self.customer: Customer | None = None
 
-    def price_changed(self, underlying: str | None, now: float) -> None:
-        """Push the events of an underlying whose price was set, or of all for None.
+    def follows(self, underlying: str) -> bool:
+        """Return whether there are subscriptions to events of an underlying or its options."""
+        return any(channel.underlyings.get(underlying) for channel in self._channels.values())
+
+    def prices_changed(self, changed: Mapping[str, bool], now: float) -> None:
+        """Push the events of underlyings whose prices changed, those of their options where it is True.
 
         Events of one aggregation period are merged, except under contract ``STREAM``.
         """
         for channel in list(self._channels.values()):
-            keys = dict.fromkeys(
-                (kind, symbol)
-                for kind, symbol in channel.subscriptions
-                if underlying is None or self._rows.underlying(symbol) == underlying
-            )
+            keys = {
+                key: None
+                for underlying, with_options in changed.items()
+                for key, is_option in channel.underlyings.get(underlying, {}).items()
+                if with_options or not is_option
+            }
+            if not keys:
+                continue
             if channel.merged is not None:
                 channel.merged |= keys
             elif now < channel.next_push and channel.contract != "STREAM" and self._host.has("dxlink_aggregation"):
                 channel.merged = keys
                 self._host.later(channel.next_push, partial(self._push_merged, channel))
-            elif keys:
+            else:
                 self._push(channel, keys, now)
 
     def _push_merged(self, channel: _Channel, now: float) -> None:
@@ -106,7 +118,8 @@ class DxLinkSession(Session):
     def _push(self, channel: _Channel, keys: Iterable[tuple[str, str]], now: float) -> None:
         rows: dict[str, list[dict[str, Any]]] = {}
         for kind, symbol in keys:
-            if (row := self._rows.row(kind, symbol, now)) is not None:
+            row = self._rows.row(kind, symbol, now)
+            if row is not None and row.get("size") != 0:  # an option that did not trade with its underlying
                 rows.setdefault(kind, []).append(row)
         channel.next_push = now + channel.aggregation
         self._feed(channel, rows)
@@ -207,13 +220,19 @@ class DxLinkSession(Session):
     def _subscribe(self, channel: _Channel, message: dict[str, Any], now: float) -> None:
         if message.get("reset"):
             channel.subscriptions.clear()
+            channel.underlyings.clear()
         for each in _entries(message, "remove"):
-            channel.subscriptions.pop((each["type"], each["symbol"]), None)
+            key = each["type"], each["symbol"]
+            channel.underlyings.get(channel.subscriptions.pop(key, None), {}).pop(key, None)
         rows: dict[str, list[dict[str, Any]]] = {}
         has_history = channel.contract == "HISTORY" or not self._host.has("candle_history_contract")
         for each in self._accepted(channel, message, now):
             kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
-            channel.subscriptions[kind, symbol] = from_time
+            instrument = self._rows.instrument(symbol)
+            channel.subscriptions[kind, symbol] = underlying = None if instrument is None else instrument.underlying
+            if instrument is not None and underlying is not None:
+                channel.underlyings.setdefault(underlying, {})[kind, symbol] = instrument.is_option
+                self._host.follow(underlying, now)
             rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
         for kind, some in rows.items():
             if some:  # a client without wishes gets all columns

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 import attrs
 
 from ..._generated.models import InstrumentType
-from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.option_pricing import RATE
-from ..market.prices import PRICE_INTERVAL, Prices
+from ..market.prices import Prices
+from ..market.random_walk import Bar
 
 MAX_CANDLES = 2_000
 """Candles of one history; older ones are cut off."""
+MAX_SESSIONS = 520
+"""Trading days that a history reaches back, some two years."""
+_MAX_FOUND = 50_000
+_NOW = 1e-6
+"""Seconds after a time that still count as now."""
 
 _NAN = "NaN"
 _PRICES = ("open", "high", "low", "close", "volume", "VWAP")
@@ -26,7 +34,8 @@ _FUTURE = re.compile(r"(?P<root>/[A-Z0-9]+[FGHJKMNQUVXZ])[0-9](?P<year>[0-9]):[A
 _FUTURE_OPTION = re.compile(r"\./(?P<contract>[A-Z0-9]+[0-9]{2})(?P<code>[CP][0-9.]+):[A-Z]+")
 _CANDLE = re.compile(r"(?P<symbol>.+)\{=(?P<count>[0-9]*)(?P<unit>mo|[a-z])[^}]*\}")
 _OF_OPTIONS = ("Greeks", "TheoPrice")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 2592000}
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_DAYS = ("d", "w", "mo")
 _EPOCH_ORDINAL = 719163
 
 
@@ -36,12 +45,20 @@ class MarketRows:
     def __init__(self, catalogue: Catalogue, prices: Prices) -> None:
         self._catalogue = catalogue
         self._prices = prices
+        self._found: dict[str, Instrument | None] = {}
 
-    def underlying(self, streamer_symbol: str) -> str | None:
-        """Return the underlying whose price moves the events of a symbol."""
-        match = _CANDLE.fullmatch(streamer_symbol)
-        instrument = self._instrument(match["symbol"] if match else streamer_symbol)
-        return None if instrument is None else instrument.underlying
+    def instrument(self, symbol: str) -> Instrument | None:
+        """Return the instrument of a streamer symbol, of its candles too."""
+        if symbol not in self._found:
+            if len(self._found) >= _MAX_FOUND:
+                self._found.clear()
+            match = _CANDLE.fullmatch(symbol)
+            self._found[symbol] = self._find(match["symbol"] if match else symbol)
+        return self._found[symbol]
+
+    def next_change(self, underlying: str, now: float) -> float:
+        """Return when the events of an underlying change next."""
+        return self._prices.next_change(underlying, now)
 
     def rows(
         self, kind: str, symbol: str, from_time: int | None, now: float, *, has_history: bool = True
@@ -62,13 +79,13 @@ class MarketRows:
         """Return the row of the present state, None where nothing is sent."""
         if kind == "Candle":
             return next(self._candles(symbol, None, now), None)
-        instrument = self._instrument(symbol)
+        instrument = None if "{" in symbol else self.instrument(symbol)
         if instrument is None or (kind in _OF_OPTIONS and not instrument.is_option):
             return None
         values = self._values(kind, instrument, now)
         return None if values is None else {"eventType": kind, "eventSymbol": symbol, "eventTime": 0} | values
 
-    def _instrument(self, symbol: str) -> Instrument | None:
+    def _find(self, symbol: str) -> Instrument | None:
         find = self._catalogue.instrument
         if (option := _OPTION.fullmatch(symbol)) is not None:
             thousandths = int(Decimal(option["strike"]) * 1000)
@@ -86,63 +103,74 @@ class MarketRows:
 
     def _values(self, kind: str, instrument: Instrument, now: float) -> dict[str, Any] | None:
         """Return the values of an event, None for a type that is not served."""
-        index: dict[str, Any] = {
-            "eventFlags": 0, "index": int(now * 1000) << 22, "time": round(now * 1000), "sequence": 0,
-        }  # fmt: skip
-        price, day = self._prices.price(instrument, now), local_date(now).toordinal() - _EPOCH_ORDINAL
+        prices, underlying, time = self._prices, instrument.underlying, round(now * 1000)
+        if kind == "Quote":
+            quote = prices.market(instrument, now)
+            equity = self._catalogue.equity(instrument.symbol)
+            is_index = equity is not None and equity.is_index  # not traded, so its quote has no sizes
+            return {
+                "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q",
+                "bidPrice": float(quote.bid), "bidSize": _NAN if is_index else float(quote.bid_size or 100),
+                "askTime": 0, "askExchangeCode": "Q", "askPrice": float(quote.ask),
+                "askSize": _NAN if is_index else float(quote.ask_size or 200),
+            }  # fmt: skip
+        session = prices.session(underlying, now)
+        day, is_extended = session.day.toordinal() - _EPOCH_ORDINAL, not session.open <= now < session.close
+        index: dict[str, Any] = {"eventFlags": 0, "index": int(now * 1000) << 22, "time": time, "sequence": 0}
         match kind:
-            case "Quote":
-                quote = self._prices.market(instrument, now)
-                equity = self._catalogue.equity(instrument.symbol)
-                is_index = equity is not None and equity.is_index  # not traded, so its quote has no sizes
-                return {
-                    "sequence": 0, "timeNanoPart": 0, "bidTime": 0, "bidExchangeCode": "Q",
-                    "bidPrice": float(quote.bid), "bidSize": _NAN if is_index else float(quote.bid_size or 100),
-                    "askTime": 0, "askExchangeCode": "Q", "askPrice": float(quote.ask),
-                    "askSize": _NAN if is_index else float(quote.ask_size or 200),
-                }  # fmt: skip
             case "Trade" | "TradeETH":
+                price, (size, volume) = prices.price(instrument, now), prices.traded(instrument, now)
                 return {
-                    "time": round(now * 1000), "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q",
-                    "price": float(price), "change": 0.0, "size": 100, "dayId": day, "dayVolume": 10_000,
-                    "dayTurnover": float(price * 10_000), "tickDirection": "ZERO_UP", "extendedTradingHours": False,
+                    "time": time, "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q", "price": float(price),
+                    "change": 0.0, "size": size, "dayId": day, "dayVolume": volume,
+                    "dayTurnover": float(price * volume), "tickDirection": "ZERO_UP",
+                    "extendedTradingHours": is_extended,
                 }  # fmt: skip
             case "Summary":
-                close, last = float(self._prices.price(instrument, now - 86400)), float(price)
+                previous = prices.session(underlying, session.start - 1)
+                today = prices.bar(instrument, session, session.start, min(now + _NOW, session.close_ext))
+                before = prices.bar(instrument, previous, previous.start, previous.close_ext)
+                close = float(prices.price(instrument, session.close - _NOW)) if now >= session.close else _NAN
                 return {
-                    "dayId": day, "dayOpenPrice": last, "dayHighPrice": last, "dayLowPrice": last,
-                    "dayClosePrice": _NAN, "dayClosePriceType": "REGULAR", "prevDayId": day - 1,
-                    "prevDayClosePrice": close, "prevDayClosePriceType": "FINAL", "prevDayVolume": 1_000_000,
+                    "dayId": day, "dayOpenPrice": float(today.open) if today else _NAN,
+                    "dayHighPrice": float(today.high) if today else _NAN,
+                    "dayLowPrice": float(today.low) if today else _NAN,
+                    "dayClosePrice": close, "dayClosePriceType": "REGULAR",
+                    "prevDayId": previous.day.toordinal() - _EPOCH_ORDINAL,
+                    "prevDayClosePrice": float(prices.price(instrument, previous.close - _NOW)),
+                    "prevDayClosePriceType": "FINAL", "prevDayVolume": before.volume if before else 0,
                     "openInterest": 0,
                 }  # fmt: skip
             case "Profile":
+                price = float(prices.price(instrument, now))
                 return {
                     "description": instrument.symbol, "shortSaleRestriction": "INACTIVE", "tradingStatus": "ACTIVE",
                     "statusReason": None, "haltStartTime": 0, "haltEndTime": 0, "highLimitPrice": _NAN,
-                    "lowLimitPrice": _NAN, "high52WeekPrice": float(price) * 1.2, "low52WeekPrice": float(price) * 0.8,
+                    "lowLimitPrice": _NAN, "high52WeekPrice": price * 1.2, "low52WeekPrice": price * 0.8,
                     "beta": 1.0, "earningsPerShare": _NAN, "dividendFrequency": _NAN, "exDividendAmount": _NAN,
                     "exDividendDayId": 0, "shares": 1_000_000.0, "freeFloat": _NAN,
                 }  # fmt: skip
             case "Greeks":
-                return index | attrs.asdict(self._prices.theory(instrument, now))
+                return index | attrs.asdict(prices.theory(instrument, now))
             case "TimeAndSale":
-                quote = self._prices.market(instrument, now)
+                quote = prices.market(instrument, now)
                 return index | {
-                    "timeNanoPart": 0, "exchangeCode": "Q", "price": float(price), "size": 100,
-                    "bidPrice": float(quote.bid), "askPrice": float(quote.ask), "exchangeSaleConditions": "@",
-                    "tradeThroughExempt": "", "aggressorSide": "BUY", "spreadLeg": False,
-                    "extendedTradingHours": False, "validTick": True, "type": "NEW", "buyer": None, "seller": None,
+                    "timeNanoPart": 0, "exchangeCode": "Q", "price": float(quote.last),
+                    "size": prices.traded(instrument, now)[0], "bidPrice": float(quote.bid),
+                    "askPrice": float(quote.ask), "exchangeSaleConditions": "@", "tradeThroughExempt": "",
+                    "aggressorSide": "BUY", "spreadLeg": False, "extendedTradingHours": is_extended,
+                    "validTick": True, "type": "NEW", "buyer": None, "seller": None,
                 }  # fmt: skip
             case "TheoPrice":
-                theory = self._prices.theory(instrument, now)
+                theory = prices.theory(instrument, now)
                 return index | {
                     "price": theory.price,
-                    "underlyingPrice": float(self._prices.underlying_price(instrument.underlying, now)),
+                    "underlyingPrice": float(prices.underlying_price(underlying, now)),
                     "delta": theory.delta, "gamma": theory.gamma,
-                    "dividend": self._prices.surface(instrument.underlying).dividend or 0.0, "interest": RATE,
+                    "dividend": prices.surface(underlying).dividend or 0.0, "interest": RATE,
                 }  # fmt: skip
             case "Underlying":
-                surface = self._prices.surface(instrument.underlying)
+                surface = prices.surface(underlying)
                 month, front, back = (surface.volatility(1, 1, days / 365) for days in (30, 7, 60))
                 return index | {
                     "volatility": month, "frontVolatility": front, "backVolatility": back, "callVolume": 1000.0,
@@ -155,30 +183,72 @@ class MarketRows:
 
         They bear the symbol in its normal form: a count of 1 is left out.
         """
-        match = _CANDLE.fullmatch(symbol)
-        instrument = None if match is None else self._instrument(match["symbol"])
-        if match is None or instrument is None or match["unit"] not in _UNITS:
+        match, instrument = _CANDLE.fullmatch(symbol), self.instrument(symbol)
+        if match is None or instrument is None or match["unit"] not in (*_SECONDS, *_DAYS):
             return
-        step = _UNITS[match["unit"]] * int(match["count"] or 1)
-        symbol = symbol.replace("{=1", "{=") if match["count"] == "1" else symbol
-        start = now // step * step
-        count = 1 if from_time is None else 1 + max(0, int((start - from_time / 1000) // step))
-        is_cut, count = count > MAX_CANDLES, min(count, MAX_CANDLES)
-        for number in range(count):
-            flags = 0 if from_time is None or number else 4
-            yield self._candle(
-                symbol, instrument, start - number * step, min(step, now - start) if not number else step, flags
-            )
+        count = int(match["count"] or 1) or 1
+        name = symbol.replace("{=1", "{=") if match["count"] == "1" else symbol
+        parts = self._parts(instrument, match["unit"], count, now, is_regular="tho=true" in symbol)
+        number, start, is_cut = 0, now, True
+        for start, group in itertools.groupby(parts, key=itemgetter(0)):
+            if number and from_time is not None and start * 1000 < from_time:
+                is_cut = False
+                break
+            if number == (1 if from_time is None else MAX_CANDLES):
+                break
+            bar = Bar.merged(reversed([part for _, part in group if part is not None]))
+            if bar is not None:
+                yield _candle(name, start, 0 if from_time is None or number else 4, bar)
+                number += 1
         if from_time is not None:
-            marker = self._candle(symbol, instrument, start - count * step, step, 16 if is_cut else 10)
-            yield marker | dict.fromkeys(_PRICES, _NAN)
+            yield _candle(name, min(start, from_time / 1000), 16 if is_cut else 10, None)
 
-    def _candle(self, symbol: str, instrument: Instrument, start: float, length: float, flags: int) -> dict[str, Any]:
-        points = [start, start + min(PRICE_INTERVAL, length / 2), start + max(0.0, length - 1)]
-        prices = [float(self._prices.price(instrument, at)) for at in points]
-        return {
-            "eventType": "Candle", "eventSymbol": symbol, "eventTime": 0, "eventFlags": flags,
-            "index": int(start * 1000) << 22, "time": round(start * 1000), "sequence": 0, "count": 10,
-            "open": prices[0], "high": max(prices), "low": min(prices), "close": prices[-1], "volume": 1000.0,
-            "VWAP": sum(prices) / 3, "bidVolume": 500.0, "askVolume": 500.0, "impVolatility": 0.2, "openInterest": _NAN,
-        }  # fmt: skip
+    def _parts(
+        self, instrument: Instrument, unit: str, count: int, now: float, *, is_regular: bool
+    ) -> Iterator[tuple[float, Bar | None]]:
+        """Yield the starts of periods, newest first, each with its trades of one session."""
+        at = now
+        for _ in range(MAX_SESSIONS):
+            session = self._prices.session(instrument.underlying, at)
+            at = session.start - 1
+            start, end = (session.open, session.close) if is_regular else (session.start, session.close_ext)
+            end = min(end, now + _NOW)
+            if end <= start:
+                continue
+            if unit in _DAYS:
+                yield _first_day(session.day, unit, count), self._prices.bar(instrument, session, start, end)
+                continue
+            step = _SECONDS[unit] * count
+            period = (end - _NOW) // step * step
+            while period + step > start:
+                low, high = max(start, period), min(end, period + step)
+                yield period, self._prices.bar(instrument, session, low, high)
+                period -= step
+
+
+def _first_day(day: date, unit: str, count: int) -> float:
+    """Return when the period of a session begins: at midnight (UTC) of its day, a Monday or the first of a month."""
+    number = day.toordinal()
+    match unit:
+        case "d":
+            number -= number % count
+        case "w":
+            number -= (number - 1) % (7 * count)
+        case _:
+            year, month = divmod((day.year * 12 + day.month - 1) // count * count, 12)
+            number = date(year, month + 1, 1).toordinal()
+    return (number - _EPOCH_ORDINAL) * 86400.0
+
+
+def _candle(symbol: str, start: float, flags: int, bar: Bar | None) -> dict[str, Any]:
+    """Return a candle, without a bar one that marks the end of a snapshot."""
+    prices = [_NAN] * 4 if bar is None else [float(each) for each in (bar.open, bar.high, bar.low, bar.close)]
+    volume = 0 if bar is None else bar.volume
+    values: dict[str, Any] = {
+        "eventType": "Candle", "eventSymbol": symbol, "eventTime": 0, "eventFlags": flags,
+        "index": int(start * 1000) << 22, "time": round(start * 1000), "sequence": 0, "count": bar.count if bar else 0,
+        "open": prices[0], "high": prices[1], "low": prices[2], "close": prices[3], "volume": float(volume),
+        "VWAP": _NAN if bar is None else sum(prices) / 4, "bidVolume": float(volume // 2),
+        "askVolume": float(volume - volume // 2), "impVolatility": 0.2, "openInterest": _NAN,
+    }  # fmt: skip
+    return values if bar is not None else values | dict.fromkeys(_PRICES, _NAN)

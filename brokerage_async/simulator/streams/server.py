@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -31,6 +32,9 @@ DELAYS: Mapping[str, float] = {
 }  # fmt: skip
 """Seconds from a change to its event, by type of the event."""
 
+OPTION_INTERVAL = 5.0
+"""Seconds between two events of an option at least, unless its underlying's price is set."""
+
 View = Callable[[float], Mapping[str, Any] | None]
 """Returns an object as it is at a time, None to send nothing."""
 
@@ -50,6 +54,10 @@ class StreamServer:
         self._views = AccountViews(state)
         self._opened = 0
         self._tick: ScheduledEvent | None = None
+        self._tape: ScheduledEvent | None = None
+        self._changes: list[tuple[float, str]] = []
+        self._next_changes: dict[str, float] = {}
+        self._options_pushed: dict[str, float] = {}
         self._due: set[tuple[str, object]] = set()
         self._day_trades: dict[str, int] = {}
         self.faults: StreamFaults = StreamFaults()
@@ -98,9 +106,13 @@ class StreamServer:
         session.is_closed = True
         if session in self.sessions:
             self.sessions.remove(session)
-        if not self.sessions and self._tick is not None:
-            self._tick.cancel()
-            self._tick = None
+        if not self.sessions:
+            for event in (self._tick, self._tape):
+                if event is not None:
+                    event.cancel()
+            self._tick = self._tape = None
+            for each in (self._changes, self._next_changes, self._options_pushed):
+                each.clear()  # type: ignore[attr-defined]
 
     def drop(self) -> None:
         """Close every connection now."""
@@ -122,7 +134,7 @@ class StreamServer:
     # Time
 
     def _schedule(self, now: float) -> None:
-        """Look after silent clients and moving prices once a minute, while there are connections."""
+        """Look after silent clients once a minute, while there are connections."""
         if self._tick is None:
             self._tick = self._state.event_queue.at(next_minute(now), self._minute)
 
@@ -130,10 +142,44 @@ class StreamServer:
         self._tick = None
         for session in list(self.sessions):
             session.check(now)
-            if isinstance(session, DxLinkSession) and not session.is_closed:
-                session.price_changed(None, now)
         if self.sessions:
             self._schedule(now)
+
+    def follow(self, underlying: str, now: float) -> None:
+        """Push the events of an underlying from now on, whenever its price changes."""
+        if underlying not in self._options_pushed:
+            self._options_pushed[underlying] = now
+            self._await_change(underlying, now)
+
+    def _await_change(self, underlying: str, now: float) -> None:
+        due = self._next_changes[underlying] = self._rows.next_change(underlying, now)
+        heapq.heappush(self._changes, (due, underlying))
+        due = self._changes[0][0]
+        if self._tape is None or due < self._tape.when:
+            if self._tape is not None:
+                self._tape.cancel()
+            self._tape = self._state.event_queue.at(due, self._push_changes)
+
+    def _push_changes(self, now: float) -> None:
+        """Push the events of the underlyings that have changed. After a leap of the clock, as they are then."""
+        self._tape, changed, now = None, {}, max(now, self._state.event_queue.until)
+        while self._changes and self._changes[0][0] <= now:
+            due, underlying = heapq.heappop(self._changes)
+            if self._next_changes.get(underlying) != due:
+                continue
+            if any(isinstance(each, DxLinkSession) and each.follows(underlying) for each in self.sessions):
+                changed[underlying] = now - self._options_pushed[underlying] >= OPTION_INTERVAL
+                if changed[underlying]:
+                    self._options_pushed[underlying] = now
+            else:
+                del self._options_pushed[underlying], self._next_changes[underlying]
+        for session in list(self.sessions):
+            if isinstance(session, DxLinkSession) and not session.is_closed:
+                session.prices_changed(changed, now)
+        for underlying in changed:
+            self._await_change(underlying, now)
+        if self._changes and self._tape is None:
+            self._tape = self._state.event_queue.at(self._changes[0][0], self._push_changes)
 
     # Changes
 
@@ -223,4 +269,6 @@ class StreamServer:
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):
             if isinstance(session, DxLinkSession):
-                session.price_changed(symbol, now)
+                session.prices_changed({symbol: True}, now)
+        if symbol in self._next_changes:
+            self._await_change(symbol, now)

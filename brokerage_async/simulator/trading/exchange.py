@@ -32,6 +32,8 @@ _DELAYS = {
     _CONFIRM: (0.1, 0.5), _REMOVE: (0.5, 5.0),
 }  # fmt: skip
 _MAX_FILLS = 3
+_LOOK = 1.0
+"""Seconds between two looks of a resting order at prices that change several times a second."""
 _MIL = Decimal("0.001")
 
 
@@ -347,7 +349,9 @@ class Exchange:
             self._live.pop(order.number, None)
             self._order_store.move(order, OrderStatus.CANCELLED, now)
         else:
-            self._schedule(order, "evaluate", self._prices.next_change(order.underlying, now), self.evaluate)
+            change = self._prices.next_change(order.underlying, now)
+            soonest = now + _LOOK if self._prices.pace else now
+            self._schedule(order, "evaluate", max(change, soonest), self.evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
         """Return whether an order can trade at ``now``.

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.quotes import Listing, RandomWalk
+from brokerage_async.simulator.market.quotes import Listing
+from brokerage_async.simulator.market.random_walk import RandomWalk
 from tests.tables import for_each
 
 START = 1_781_100_000.0
