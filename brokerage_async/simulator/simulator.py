@@ -25,6 +25,7 @@ from .control.server import ControlServer
 from .controls import Controls
 from .live import LiveQuotes
 from .market.catalogue import Sizes
+from .market.prices import LIVELY
 from .market.quotes import PriceSource
 from .recording import Snapshot, StateFile
 from .state import Settings
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 _ENVIRONMENTS = ("sandbox", "production")
 _WIRES = ("observed", "documented")
-_PACE = 4.0
-"""Quotes a second of a liquid symbol over a socket."""
 MAX_CUSTOMERS = 100
 
 
@@ -122,9 +121,8 @@ class Simulator(Controls):
             `Limits.published`, by operation. None: no limit.
         prices: sources of prices by symbol of the underlying: a `RandomWalk`, a `PricePath` or `read_prices(file)`. The
             others follow a random walk of the seed. Or `LiveQuotes`, for paper trading on the prices of a service.
-        pace: quotes and trades a second of the most liquid symbols. By the seed, others have down to a ten-thousandth
-            of it, one in half an hour at least. 0: each has one a minute. By default 4 from when it listens on a
-            socket, else 0.
+        pace: quotes and trades a second of the most liquid symbols. Others have fewer by the seed, down to two an hour.
+            0: none has more than one a minute. By default 4 from when it listens on a socket, and 0 before.
         state: file that keeps orders, positions, clock and requests. A simulator that is made with it again, and with
             the same options, goes on where the last one stopped, also after its process was killed. ``start`` counts
             for a new file only.
@@ -255,7 +253,7 @@ class Simulator(Controls):
             prepare=None if live is None else live.prepare,
         )
         self._set_stream_urls()
-        self._pace = _PACE if pace is None else pace
+        self._pace = LIVELY if pace is None else pace
         if pace:
             self._act("set_pace", pace=pace)
 

@@ -107,7 +107,7 @@ def local_epoch(day: date, hours: float) -> float:
     return naive - _offset(naive + 5 * _HOUR)
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class TradingSession:
     """One trading day: ``start`` of pre-market, ``open``, ``close`` and ``close_ext`` in epoch seconds."""
 

@@ -25,6 +25,9 @@ from .trading_hours import latest_session
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk without a pace, and of the time that is left of options."""
 
+LIVELY: float = 4.0
+"""Quotes a second of the most liquid symbols over a socket. Without a pace, no symbol has more than one a minute."""
+
 _DEFAULT = RandomWalk()
 _HALF_SPREAD = Decimal("0.0001")
 _OPTION_LOTS = 20
@@ -100,7 +103,7 @@ class Prices:
             self._changed(symbol, now)
 
     def set_pace(self, pace: float) -> None:
-        """Let the most liquid underlyings have so many quotes a second, and every one of them one a minute for 0."""
+        """Let the most liquid underlyings have so many quotes a second. 0: none has more than one a minute."""
         self.pace = pace
         self.version += 1
         for cache in (self._listings, self._latest, self._bars):
@@ -319,7 +322,7 @@ class Prices:
                 start=self._start,
                 random=self._random,
                 collection=collection_of(symbol),
-                pace=self.pace * liquidity,
+                pace=self.pace * liquidity or min(1 / PRICE_INTERVAL, LIVELY * liquidity),
                 liquidity=liquidity,
             )
         return listing

@@ -68,7 +68,7 @@ class Listing:
     """Underlying as a price source sees it: its price level at ``start`` (epoch seconds), and random values.
 
     ``collection`` is its exchange calendar, None for trading around the clock. ``pace`` is the number of its quotes a
-    second, 0 for one a minute, and ``liquidity`` its share, up to 1, of the volume of the most liquid ones.
+    second, and ``liquidity`` its share, up to 1, of the volume of the most liquid ones.
     """
 
     symbol: str
@@ -76,7 +76,7 @@ class Listing:
     start: float
     random: KeyedRandom
     collection: InstrumentCollection | None = None
-    pace: float = 0.0
+    pace: float = 1 / 60
     liquidity: float = 1.0
 
 

@@ -140,15 +140,15 @@ class _Tape:
     """Ticks of one session, numbered from 0 at its start. Minutes begin with a tick, others come at random times."""
 
     def __init__(self, walk: RandomWalk, listing: Listing, session: TradingSession) -> None:
-        rate = 60 * listing.pace or 1.0
+        rate = 60 * listing.pace
         self._ticks = min(max(1, round(rate)), _MAX_TICKS)  # in a minute
-        self._minutes = 1 if rate >= 1 else min(ceil(1 / rate), _MAX_MINUTES)  # of a tick
+        self._minutes = 1 if rate >= 1 else ceil(min(1 / rate, _MAX_MINUTES))  # of a tick
         self._period = 60.0 * self._minutes / self._ticks
         self._first = int(session.start // 60)
         self.session = session
         self.count: int = ceil((session.close_ext - session.start) / self._period - 1e-9)
         key = key_of(listing.symbol)
-        self._key, self._random, self._size = key, listing.random, walk.size
+        self._key, self._random, self._lots = key, listing.random, _lots(walk.size)
         self._sizes = listing.random.under(key, _SIZE)
         self._swing = walk.volatility
         level = listing.level if walk.price is None else walk.price
@@ -187,12 +187,10 @@ class _Tape:
         return self.session.start + self._period * (number + part)
 
     def sizes(self, number: int) -> tuple[Decimal, Decimal]:
-        """Return the sizes at both sides of the market, from a fifth to nine fifths of the mean, in lots of 100."""
+        """Return the sizes at both sides of the market."""
         minute, within = divmod(number, self._ticks)
         bits = self._sizes.bits(self._first + minute * self._minutes, within)
-        parts = (bits >> 32, bits & 0xFFFFFFFF)
-        bid, ask = (max(1, round(self._size * (0.2 + 1.6 * part / 2**32) / 100)) for part in parts)
-        return _decimal(bid * 100), _decimal(ask * 100)
+        return self._lots[bits & 255], self._lots[bits >> 8 & 255]
 
     def volume(self, number: int) -> int:
         """Return the volume of the session until after a tick. Each trades one share or contract at least."""
@@ -253,7 +251,10 @@ def _tape_of(walk: RandomWalk, listing: Listing, now: float) -> _Tape:
 _tape = lru_cache(maxsize=4096)(_Tape)
 
 
-_decimal = lru_cache(maxsize=1024)(Decimal)
+@lru_cache(maxsize=64)
+def _lots(size: int) -> list[Decimal]:
+    """Return sizes from a fifth to nine fifths of their mean, in lots of 100."""
+    return [Decimal(max(1, round(size * (0.2 + 1.6 * part / 256) / 100)) * 100) for part in range(256)]
 
 
 @lru_cache(maxsize=8192)

@@ -69,13 +69,17 @@ def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingS
         return TradingSession(day, start, start, end, end)
     day += timedelta(days=2)  # a session of futures begins in the evening before
     while day.year > YEARS[0]:
-        session = CALENDARS[collection].preceding(day)
-        if collection is InstrumentCollection.EQUITY:
-            session = attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START))
+        session = _extended(collection, CALENDARS[collection].preceding(day))
         if session.start <= quarter * 900:
             return session
         day = session.day
     raise ValueError(f"there are no sessions before {YEARS[0] + 1}")
+
+
+@lru_cache(maxsize=4096)
+def _extended(collection: InstrumentCollection, session: TradingSession) -> TradingSession:
+    is_equity = collection is InstrumentCollection.EQUITY
+    return attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START)) if is_equity else session
 
 
 def opening(instrument: Instrument, now: float, *, hours: Hours) -> float:

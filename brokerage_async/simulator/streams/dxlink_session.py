@@ -277,8 +277,11 @@ class DxLinkSession(Session):
                 continue
             data: list[Any] = some
             if channel.is_compact:
-                names = channel.fields.setdefault(kind, list(some[0]))
-                data = [kind, [row.get("VWAP" if name == "vwap" else name, _NAN) for row in some for name in names]]
+                fields = channel.fields.setdefault(kind, list(some[0]))
+                names = ["VWAP" if name == "vwap" else name for name in fields]
+                if not some[0].keys() >= set(names):
+                    some = [dict.fromkeys(names, _NAN) | row for row in some]
+                data = [kind, [row[name] for row in some for name in names]]
             elif kind in channel.fields and self._host.has("dxlink_full_fields"):
                 named = {"eventType", "eventSymbol", *channel.fields[kind]}
                 data = [{name: value for name, value in row.items() if name in named} for row in some]
