@@ -205,7 +205,7 @@ async def test_slow_consumer_skips_quotes_and_counts_dropped_trades(sim: Simulat
 @in_world
 async def test_quote_token_is_renewed_before_its_day_ends(sim: Simulator, client: Client) -> None:
     loop, gaps = asyncio.get_running_loop(), []
-    stream = client.stream.quotes(["AAPL"], policies={models.Quote: Conflate()})
+    stream = client.stream.quotes(["BTC/USD"], policies={models.Quote: Conflate()})
     while loop.time() < 24 * 3600:
         event = await within(3600, stream)
         if isinstance(event, Gap):

@@ -35,6 +35,7 @@ _OPTION_LOTS = 20
 _CACHE_SIZE = 4096
 _FINE = Decimal("0.00000001")
 _FAR, _NEAR, _LIQUIDITY = 121, 122, 123
+_INSTANT = 5e-7
 _SAMPLES = 60
 """Prices of a bar at most, where they are not a random walk's."""
 
@@ -107,7 +108,7 @@ class Prices:
         self.pace = pace
         self.version += 1
         for cache in (self._listings, self._latest, self._bars):
-            cache.clear()  # type: ignore[attr-defined]
+            cache.clear()
 
     def on_price(self, listener: Callable[[str, float], None]) -> None:
         """Call ``listener(symbol, now)`` whenever a price or source is set."""
@@ -212,7 +213,7 @@ class Prices:
         held = self._held.get(symbol)
         if bar is not None and (walk is not source or (held and end > held[0][0])):  # sampled, as it is no walk's
             step = max(1.0, (end - start) / _SAMPLES)
-            times = [start, *(start + step * n for n in range(1, int((end - start) / step))), end - 0.001]
+            times = [start, *(start + step * n for n in range(1, int((end - start) / step))), end - _INSTANT]
             prices = [self.underlying_price(symbol, at) for at in times]
             bar = attrs.evolve(bar, open=prices[0], high=max(prices), low=min(prices), close=prices[-1])
         if end in (session.close, session.close_ext):

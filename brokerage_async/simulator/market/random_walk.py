@@ -131,9 +131,11 @@ class RandomWalk:
         if last < first:
             return None
         low, high = tape.extremes(first, last)
-        prices = [tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))]
+        opened, highest, lowest, closed = (
+            tape.prices(each)[0] for each in (tape.height(first), high, low, tape.height(last))
+        )
         total = tape.volume(last)
-        return Bar(*prices, volume=total - tape.volume(first - 1), count=last - first + 1, total=total)
+        return Bar(opened, highest, lowest, closed, total - tape.volume(first - 1), last - first + 1, total)
 
 
 class _Tape:

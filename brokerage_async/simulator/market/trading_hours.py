@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -68,12 +68,12 @@ def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingS
         start, end = local_epoch(day, 0), local_epoch(day, 24)
         return TradingSession(day, start, start, end, end)
     day += timedelta(days=2)  # a session of futures begins in the evening before
-    while day.year > YEARS[0]:
+    while day > date(YEARS[0], 1, 8):
         session = _extended(collection, CALENDARS[collection].preceding(day))
         if session.start <= quarter * 900:
             return session
         day = session.day
-    raise ValueError(f"there are no sessions before {YEARS[0] + 1}")
+    raise ValueError(f"there are no sessions before {YEARS[0]}")
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 
 from ..._generated.models import InstrumentType
+from ..market.calendar import YEARS
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.option_pricing import RATE
@@ -119,11 +120,11 @@ class MarketRows:
         index: dict[str, Any] = {"eventFlags": 0, "index": int(now * 1000) << 22, "time": time, "sequence": 0}
         match kind:
             case "Trade" | "TradeETH":
-                price, (size, volume) = prices.price(instrument, now), prices.traded(instrument, now)
+                last, (size, volume) = prices.price(instrument, now), prices.traded(instrument, now)
                 return {
-                    "time": time, "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q", "price": float(price),
+                    "time": time, "timeNanoPart": 0, "sequence": 0, "exchangeCode": "Q", "price": float(last),
                     "change": 0.0, "size": size, "dayId": day, "dayVolume": volume,
-                    "dayTurnover": float(price * volume), "tickDirection": "ZERO_UP",
+                    "dayTurnover": float(last * volume), "tickDirection": "ZERO_UP",
                     "extendedTradingHours": is_extended,
                 }  # fmt: skip
             case "Summary":
@@ -210,6 +211,8 @@ class MarketRows:
         at = now
         for _ in range(MAX_SESSIONS):
             session = self._prices.session(instrument.underlying, at)
+            if session.day.year <= YEARS[0]:
+                return
             at = session.start - 1
             start, end = (session.open, session.close) if is_regular else (session.start, session.close_ext)
             end = min(end, now + _NOW)
@@ -242,7 +245,9 @@ def _first_day(day: date, unit: str, count: int) -> float:
 
 def _candle(symbol: str, start: float, flags: int, bar: Bar | None) -> dict[str, Any]:
     """Return a candle, without a bar one that marks the end of a snapshot."""
-    prices = [_NAN] * 4 if bar is None else [float(each) for each in (bar.open, bar.high, bar.low, bar.close)]
+    prices: list[Any] = [_NAN] * 4
+    if bar is not None:
+        prices = [float(each) for each in (bar.open, bar.high, bar.low, bar.close)]
     volume = 0 if bar is None else bar.volume
     values: dict[str, Any] = {
         "eventType": "Candle", "eventSymbol": symbol, "eventTime": 0, "eventFlags": flags,

@@ -112,7 +112,7 @@ class StreamServer:
                     event.cancel()
             self._tick = self._tape = None
             for each in (self._changes, self._next_changes, self._options_pushed):
-                each.clear()  # type: ignore[attr-defined]
+                each.clear()
 
     def drop(self) -> None:
         """Close every connection now."""

@@ -150,7 +150,8 @@ def test_day_of_symbol_code(code: str, day: date | None) -> None:
 def test_collection_and_underlying_type(
     kind: InstrumentType, collection: str | None, underlying: InstrumentType
 ) -> None:
-    one = Instrument(symbol="X", instrument_type=kind, underlying="X")
+    symbols = {"CME": "/ESU6", None: "BTC/USD", "Equity": "X"}
+    one = Instrument(symbol="X", instrument_type=kind, underlying=symbols[collection])
     assert (one.collection, one.underlying_type, one.is_future) == (
         collection,
         underlying,

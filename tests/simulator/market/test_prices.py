@@ -127,7 +127,7 @@ def test_source_replaces_the_walk_and_tells_its_next_change() -> None:
     prices.set_source("AAPL", PricePath([(0, "10"), (90.5, "11")]), START)
     assert prices.next_change("AAPL", START + 3) == START + 90.5
     assert prices.next_change("AAPL", START + 91) == START + 91 + 86400
-    assert prices.next_change("MSFT", 120.5) == 180
+    assert prices.next_change("MSFT", START + 20.5) == START // 60 * 60 + 60
     prices.set_price("AAPL", Decimal(500), START)
     assert prices.next_change("AAPL", START + 0.5) == START // 60 * 60 + 60
     prices = make_prices()

@@ -45,7 +45,9 @@ def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, 
     quote, trade = rows.row("Quote", "AAPL", harness.now), rows.row("Trade", "AAPL", harness.now)
     assert quote["bidPrice"] < trade["price"] == 123.4 < quote["askPrice"]
     symbol = option_of(harness)
-    assert rows.underlying(symbol) == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
+    option = rows.instrument(symbol)
+    assert option is not None
+    assert option.underlying == harness.state.catalogue.equity_options.definitions[0].symbol[:6].strip()
     assert rows.row("Greeks", symbol, harness.now) is not None
 
 
@@ -55,8 +57,8 @@ def test_quote_lies_around_the_price_and_options_move_with_it(harness: Harness, 
      ("AAPL{=d,tho=true}", "AAPL"), (".NOSUCH260619C1", None)],
 )  # fmt: skip
 def test_underlying_of_each_form_of_symbol(rows: MarketRows, symbol: str, underlying: str | None) -> None:
-    found = rows.underlying(symbol)
-    assert found is None if underlying is None else str(found).startswith(underlying)
+    found = rows.instrument(symbol)
+    assert found is None if underlying is None else found is not None and found.underlying.startswith(underlying)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_candles_are_a_snapshot_newest_first_with_a_marker_at_its_end(harness: H
     assert (found[-1]["open"], found[-1]["VWAP"]) == ("NaN", "NaN")
     for row in found[:-1]:
         assert row["low"] <= min(row["open"], row["close"]) <= max(row["open"], row["close"]) <= row["high"]
-    found = candles(rows, harness, MAX_CANDLES + 50)
+    found = candles(rows, harness, 7 * MAX_CANDLES)
     assert (len(found), found[-1]["eventFlags"]) == (MAX_CANDLES + 1, 16)
     present = rows.row("Candle", "AAPL{=m}", harness.now)
     assert (present["index"], present["eventFlags"]) == (candles(rows, harness, 3)[0]["index"], 0)
