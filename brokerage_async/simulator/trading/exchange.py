@@ -469,6 +469,9 @@ class Exchange:
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for order in list(self._live.values()):
+            fill = order.scheduled.get("next")
+            if fill is not None and fill.action is not None:
+                continue  # it is judged by the prices of its own time, and would never come if each change put it off
             if order.underlying == symbol or any(leg.instrument.symbol == symbol for leg in order.legs):
                 self.evaluate(order, now)
 
