@@ -369,3 +369,11 @@ def test_overnight_order_works_in_the_evening_unless_that_is_switched_off() -> N
         identifier = harness.place(limit("999.00", time_in_force="Ext Overnight"))
         harness.wait(60)
         assert (without, harness.status(identifier)) == (without, status)
+
+
+def test_exchange_fill_comes_however_often_the_price_is_set(harness: Harness) -> None:
+    order = harness.place(market(leg()))
+    for number in range(40):
+        harness.sim.set_price("AAPL", 200 + number % 3)
+        harness.wait(0.1)
+    assert harness.status(order) == "Filled"
