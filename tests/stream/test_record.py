@@ -156,6 +156,32 @@ def test_replayed_prices_are_those_that_were_recorded(tmp_path: Path) -> None:
     assert found == [(price - Decimal("0.01"), price + Decimal("0.01")) for price in prices]
 
 
+@pytest.mark.virtual_time(False)
+async def test_recording_is_replayed_over_a_socket_in_the_pace_of_its_arrival(tmp_path: Path) -> None:
+    async def record(client: Client, simulator: Simulator) -> None:
+        moving = asyncio.create_task(move(simulator, 10, 2))
+        await client.stream.record(tmp_path, ["AAPL"], ["Quote"], seconds=20)
+        await moving
+
+    await asyncio.to_thread(run, record, **SMALL)
+    replay = read_prices(tmp_path)
+    assert replay.start is not None
+    bids, times = list[Decimal | None](), list[float]()
+    async with Simulator(prices=replay, start=replay.start, **SMALL) as simulator, simulator.client() as client:
+        simulator.clock.speed = 10.0
+        async with client.stream.quotes(["AAPL"], [models.Quote]) as quotes, asyncio.timeout(20):
+            async for event in quotes:
+                if isinstance(event, models.Quote):
+                    bids.append(event.bid_price)
+                    times.append(simulator.clock.now() - replay.start.timestamp())
+                if len(bids) > 1 and bids[-1] == Decimal(10_000 + 9 * 37 % 101) / 100 - Decimal("0.01"):
+                    break
+    prices = [Decimal(10_000 + number * 37 % 101) / 100 - Decimal("0.01") for number in range(10)]
+    assert bids == prices[-len(bids) :]
+    assert len(bids) > 5
+    assert 15 < times[-1] < 25  # simulated seconds: it came after 18
+
+
 def test_directory_without_prices_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="must have quotes or trades that were recorded"):
         read_prices(tmp_path)
