@@ -121,8 +121,8 @@ def find(name: str) -> Operation[Any]:
 
     known = operations()
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        meant = f"did you mean {close[0]}? " if close else ""
+        close = difflib.get_close_matches(name, known, 1) or [each for each in known if name in each.split(".")]
+        meant = f"did you mean {' or '.join(close[:3])}? " if close else ""
         raise InvalidRequestError(f"unknown operation {name!r}; {meant}`brokerage-async call list` lists all")
     return known[name]
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "run", "say", "show", "show_items", "width",
+    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "is_live", "run", "say", "show", "show_items",
+    "width",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         complain(error, style="red")
         address = os.environ.get("BROKERAGE_BASE_URL")
         cause = error if isinstance(error, RequestNotSentError) else error.__cause__
-        if address and isinstance(cause, RequestNotSentError):
+        if address and (isinstance(cause, RequestNotSentError) or "base_url" in str(error)):
             say(f"Is BROKERAGE_BASE_URL right ({address}), and the network up?", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
@@ -125,6 +126,13 @@ def show_items(
         say(empty)
 
 
+def is_live(*, as_json: bool) -> bool:
+    """Return whether `follow` draws a table."""
+    from .screen import out
+
+    return out.is_terminal and not as_json
+
+
 async def follow(
     title: str,
     items: AsyncIterable[T],
@@ -141,7 +149,8 @@ async def follow(
     Args:
         title: title of the table.
         items: source of the items.
-        row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last.
+        row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last,
+            each with all the cells that it got.
         record: returns an item as JSON values.
         as_json: print lines of JSON.
         count: leave after this number of items.
@@ -165,20 +174,20 @@ async def follow(
             box=box.SIMPLE_HEAD, **layout,
         )  # fmt: skip
 
-    is_live = out.is_terminal and not as_json
-    live = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if is_live else None
-    with live or nullcontext():
+    live = is_live(as_json=as_json)
+    drawn = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if live else None
+    with drawn or nullcontext():
         seen = 0
         async for item in items:
             if as_json:
                 echo_json(record(item), indent=None)
             else:
                 key, cells, style = row(item)
-                latest.pop(key, None)
-                latest[key] = cells, style
+                before, _ = latest.pop(key, ({}, None))
+                latest[key] = before | cells, style
                 if len(latest) > ROWS:
                     del latest[next(iter(latest))]
-                if not is_live:
+                if not live:
                     say("  ".join(filter(None, cells.values())).replace("\n", ", "))
             seen += 1
             if seen == count:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import complain, echo_json, say, show_items
-from .options import Output, day
+from .options import Output, day, values_of
 from .service import connect
 from .tables import moment, plain, raw
 
@@ -54,7 +54,10 @@ async def quote(
 async def search(
     words: Annotated[str, typer.Argument(help="part of a symbol or of a description")],
     instrument_type: Annotated[
-        list[str] | None, typer.Option("--type", help="such as Equity or Future, may be repeated")
+        list[str] | None,
+        typer.Option(
+            "--type", help="such as Equity or Future, may be repeated", autocompletion=values_of("InstrumentType")
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, max=100, help="show at most so many; by default 25")] = None,
     *,

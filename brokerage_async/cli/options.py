@@ -11,7 +11,7 @@ import typer
 
 __all__ = [
     "Account", "Accounts", "AsJson", "Customer", "Lines", "Output", "Simulated", "Target", "Yes", "add", "command_of",
-    "day",
+    "day", "values_of",
 ]  # fmt: skip
 
 Account = Annotated[
@@ -32,6 +32,17 @@ Yes = Annotated[bool, typer.Option("--yes", help="do not ask, for scripts")]
 def day(said: str, *names: str) -> Any:
     """Return an option that takes a date."""
     return typer.Option(*names, formats=["%Y-%m-%d"], metavar="YYYY-MM-DD", help=said)
+
+
+def values_of(enumeration: str) -> Callable[[], list[str]]:
+    """Return what completes an option that takes a value of an enumeration of the models."""
+
+    def values() -> list[str]:
+        from .. import models
+
+        return [each.value for each in getattr(models, enumeration)]
+
+    return values
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from .options import day
+from .options import day, values_of
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Until", "Words", "exclude", "read_bracket", "read_edit", "read_file", "read_number", "read_ticket",
-    "times_in_force",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -26,11 +25,9 @@ T = TypeVar("T")
 ACTIONS = ("buy", "sell", "buy-to-open", "buy-to-close", "sell-to-open", "sell-to-close")
 
 
-def times_in_force() -> list[str]:
-    """Return the values that complete ``--tif``."""
-    from ..models import TimeInForce
-
-    return [each.value for each in TimeInForce]
+def actions() -> list[str]:
+    """Return the values that complete ``ACTION``."""
+    return [*ACTIONS]
 
 
 Until = Annotated[datetime | None, day("good till this day", "--until")]
@@ -40,9 +37,10 @@ Until = Annotated[datetime | None, day("good till this day", "--until")]
 class Words:
     """Options that describe an order, or name a file that holds one."""
 
-    action: Annotated[str | None, typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures")] = (
-        None
-    )
+    action: Annotated[
+        str | None,
+        typer.Argument(help="buy-to-open, sell-to-close, ...; buy and sell for futures", autocompletion=actions),
+    ] = None
     symbol: Annotated[str | None, typer.Argument(help="such as AAPL, 'AAPL  260612C00110000' or /ESZ6")] = None
     quantity: Annotated[str | None, typer.Argument(help="shares or contracts; none with --value")] = None
     limit: Annotated[str | None, typer.Option("--limit", help="limit price")] = None
@@ -50,7 +48,9 @@ class Words:
     market: Annotated[bool, typer.Option("--market", help="a market order, which has no price")] = False
     tif: Annotated[
         str | None,
-        typer.Option("--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=times_in_force),
+        typer.Option(
+            "--tif", help="time in force: Day (default), GTC, Ext, IOC, ...", autocompletion=values_of("TimeInForce")
+        ),
     ] = None
     until: Until = None
     order: Annotated[str | None, typer.Option("--order", help="any order as JSON: FILE, or - for standard input")] = (

@@ -14,7 +14,7 @@ import typer
 from . import halts
 from .console import confirm, echo_json, say, show, width
 from .journals import JournalAt, open_journal
-from .options import Target, Yes, add, day
+from .options import Target, Yes, add, day, values_of
 from .order_tables import (
     cancellations_json,
     cancellations_table,
@@ -27,7 +27,7 @@ from .order_tables import (
     preview_table,
     ticket_line,
 )
-from .order_words import Until, Words, read_bracket, read_edit, read_ticket, times_in_force
+from .order_words import Until, Words, read_bracket, read_edit, read_ticket
 from .service import Service, connect
 from .tables import raw
 
@@ -86,7 +86,9 @@ async def bracket(
     profit: Annotated[str, typer.Option(help="limit price that takes the profit")],
     loss: Annotated[str, typer.Option(help="price that sets off the exit with a loss")],
     loss_limit: Annotated[str | None, typer.Option(help="limit price of that exit; without it a market order")] = None,
-    exit_tif: Annotated[str, typer.Option(help="time in force of the exits: GTC, Day, ...")] = "GTC",
+    exit_tif: Annotated[
+        str, typer.Option(help="time in force of the exits: GTC, Day, ...", autocompletion=values_of("TimeInForce"))
+    ] = "GTC",
     *,
     words: Words,
     sending: Sending,
@@ -111,7 +113,9 @@ async def replace(
     order_id: OrderId,
     limit: Annotated[str | None, typer.Option("--limit", help="new limit price")] = None,
     stop: Annotated[str | None, typer.Option("--stop", help="new price that sets the order off")] = None,
-    tif: Annotated[str | None, typer.Option("--tif", help="new time in force", autocompletion=times_in_force)] = None,
+    tif: Annotated[
+        str | None, typer.Option("--tif", help="new time in force", autocompletion=values_of("TimeInForce"))
+    ] = None,
     until: Until = None,
     order: Annotated[
         str | None, typer.Option("--order", help="all terms as JSON, without legs: FILE, or - for standard input")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from .console import follow
+from .console import follow, is_live
 from .options import Accounts, Lines, Simulated, add
 from .service import connect
 from .tables import raw
@@ -44,7 +46,12 @@ async def quotes(
         connect(simulated=lines.simulated) as service,
         service.client.stream.quotes(symbols, event or ["Quote"], period=period) as stream,
     ):
-        await follow("Market", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
+        headings: dict[str, str] = {}
+        row = partial(figures_of, headings) if is_live(as_json=lines.as_json) else row_of
+        await follow(
+            "Market", stream, row, record_of, as_json=lines.as_json, count=lines.count, in_order=True,
+            numbers=headings, whole=("symbol",),
+        )  # fmt: skip
 
 
 async def account(
@@ -113,6 +120,29 @@ def row_of(event: Any) -> tuple[object, dict[str, str], None]:
             of = str(event.event_symbol)
             shown = "  ".join(f"{name} {value}" for name, value in values if value is not None and name not in HIDDEN)
     return (kind, of), {"type": kind, "of": of, "values": shown}, None
+
+
+def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, str], None]:
+    """Return the row of a symbol, with the numbers of its latest event as cells.
+
+    Args:
+        headings: event type by heading. A heading that another type has taken gets the type before it.
+        event: the event.
+    """
+    import attrs
+
+    (kind, of), cells, _ = row_of(event)
+    if not hasattr(event, "event_symbol"):
+        return of or kind, {"symbol": of or kind, "note": cells["values"]}, None
+    shown = {"symbol": of}
+    for field in attrs.fields(type(event)):
+        value, heading = getattr(event, field.name), field.name.removesuffix("_price").replace("_", " ")
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and field.name not in HIDDEN:
+            heading = heading if headings.setdefault(heading, kind) == kind else f"{kind} {heading}"
+            headings[heading] = kind
+            is_count = value == value // 1 and "price" not in field.name  # a size comes as 100.0
+            shown[heading] = f"{int(value) if is_count else value:,}"
+    return of, shown, None
 
 
 def record_of(event: Any) -> dict[str, Any]:

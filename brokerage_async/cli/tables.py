@@ -40,11 +40,12 @@ def table_of(
     Args:
         rows: cells by heading.
         title: title of the table.
-        headings: headings of the columns, by default the keys of the first row.
+        headings: headings of the columns, by default the keys of the rows.
         numbers: headings of columns that are aligned to the right and stand on one line.
         whole: headings of other columns whose cells stand on one line. A cut one ends in an ellipsis.
         folded: headings of long cells, which take the room that is left.
         dispensable: headings that are omitted without room for them, in this order. A tuple of them goes together.
+            Columns of numbers follow, the last one first: a number is never cut.
         width: characters in a line. None: any number.
         styles: styles of the rows.
         options: further options of the table.
@@ -54,12 +55,12 @@ def table_of(
 
     listed = list(rows)
     room = {}
-    for heading in headings or (listed[0] if listed else ()):
-        widest = max((cell_len(line) for row in listed for line in row[heading].splitlines()), default=0)
+    for heading in headings or {name: None for row in listed for name in row}:
+        widest = max((cell_len(line) for row in listed for line in row.get(heading, "").splitlines()), default=0)
         widest = max(cell_len(heading), min(widest, FOLDED) if heading in folded else widest)
         room[heading] = PADDING + widest
     omitted: list[str] = []
-    for group in dispensable:
+    for group in (*dispensable, *reversed([heading for heading in room if heading in numbers][1:])):
         if width is not None and 1 + sum(room.values()) > width:
             together = [heading for heading in ([group] if isinstance(group, str) else group) if room.pop(heading, 0)]
             omitted += together
@@ -75,7 +76,7 @@ def table_of(
             no_wrap=one_line,
         )
     for index, row in enumerate(listed):
-        table.add_row(*(row[heading] for heading in room), style=styles[index] if styles else None)
+        table.add_row(*(row.get(heading, "") for heading in room), style=styles[index] if styles else None)
     return table
 
 

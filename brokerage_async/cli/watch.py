@@ -12,7 +12,7 @@ import typer
 
 from .accounts import NUMBERS, position_row
 from .console import complain, follow
-from .options import Accounts, Customer, Lines, add
+from .options import Accounts, Customer, Lines, add, values_of
 from .order_tables import legs_of, price_of
 from .service import connect
 from .tables import moment, money, raw
@@ -100,7 +100,9 @@ async def alerts(interval: Interval = 5.0, push: Push = False, *, watching: Watc
 
 
 async def market(
-    collection: Annotated[str, typer.Argument(help="Equity, CME or CFE")] = "Equity",
+    collection: Annotated[
+        str, typer.Argument(help="Equity, CME or CFE", autocompletion=values_of("InstrumentCollection"))
+    ] = "Equity",
     extended: Annotated[bool, typer.Option(help="also the hours around the regular session")] = False,
     *,
     watching: Watching,

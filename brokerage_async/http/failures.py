@@ -120,6 +120,8 @@ def _describe(error: Exception, request: Request) -> str:
             f"the certificate of {error.host} is not trusted ({reason}): "
             "to trust its authority, pass ssl=ssl.create_default_context(cafile=...)"
         )
+    if isinstance(error, aiohttp.ClientConnectorError):  # its own words call every connection ssl:default
+        return f"no connection to {error.host}:{error.port}: {error.os_error.strerror or error.os_error}"
     return str(error) or type(error).__name__
 
 

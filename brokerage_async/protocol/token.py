@@ -22,7 +22,7 @@ LIFETIME = 900.0
 """Seconds that an access token is valid if the answer does not name a lifetime."""
 
 _TRANSIENT_4XX = frozenset({408, 425, 429})
-_NO_SUCH_PATH = frozenset({404, 405})
+_NO_SUCH_PATH = frozenset({404, 405, 501})
 _RENEW = "make a new grant in the customer profile and use its refresh token"
 
 
@@ -124,8 +124,9 @@ def _grant_or_error(response: Response, now: float | None, base_url: str, with_c
         return error
     token = fields.get("access_token")
     if not is_token(token):
-        html = f"is an HTML page: {check_address(base_url)}" if is_html(response) else "has no access token"
-        return _error(f"the response of the token endpoint {html}", transient=True, status=response.status)
+        kind = "is an HTML page" if is_html(response) else "has no access token"
+        text = f"the response of the token endpoint {kind}: {check_address(base_url)}"
+        return _error(text, transient=True, status=response.status)
     refresh = fields.get("refresh_token")
     return Grant(
         access_token=Secret(token),
@@ -142,14 +143,15 @@ def refusal(status: int, fields: dict[str, Any], base_url: str = "", with_client
     named = f" ({code})" if code else ""
     if status == 407:
         return _error(f"{PROXY_LOGIN} (status 407)", transient=False, status=status, code=PROXY_AUTHENTICATION)
-    if 400 <= status < 500 and status not in _TRANSIENT_4XX:
+    if (400 <= status < 500 and status not in _TRANSIENT_4XX) or status in _NO_SUCH_PATH:
         if status in _NO_SUCH_PATH:
             text = f"the token endpoint was not found ({status}): {check_address(base_url)}"
         else:
             advice = _advice(status, code, base_url, with_client_id)
             text = f"the token endpoint refused the credentials with {status}{named}: {advice}"
         return _error(text, transient=False, status=status, code=code)
-    return _error(f"the token endpoint answered {status}{named}", transient=True, status=status, code=code)
+    moved = f": {check_address(base_url)}" if status < 400 else ""
+    return _error(f"the token endpoint answered {status}{named}{moved}", transient=True, status=status, code=code)
 
 
 def _advice(status: int, code: str | None, base_url: str, with_client_id: bool) -> str:

@@ -4,6 +4,8 @@ import io
 import json
 import re
 from collections.abc import AsyncIterator
+from decimal import Decimal
+from functools import partial
 
 import pytest
 from rich.console import Console
@@ -59,13 +61,30 @@ def test_row_of_and_record_of_take_every_event() -> None:
         assert json.loads(json.dumps(command.record_of(event)))["type"]
 
 
-async def test_table_shows_the_latest_event_of_each_symbol_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def events() -> AsyncIterator[models.Quote]:
-        for symbol, code in (("B", "Q"), ("A", "X"), ("B", "Z")):
-            yield models.Quote(event_symbol=symbol, bid_exchange_code=code)
+async def test_table_has_a_row_for_each_symbol_in_order_with_its_latest_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def events() -> AsyncIterator[object]:
+        for symbol, bid in (("B", 1), ("A", 2), ("B", 3)):
+            yield models.Quote(event_symbol=symbol, bid_price=Decimal(bid), ask_price=Decimal("1234.50"))
+        yield models.Trade(event_symbol="B", price=Decimal("1.5"), day_volume=Decimal(10_000))
+        yield models.Greeks(event_symbol="C", price=Decimal(7))
+        yield Gap(since=None, reason="lost")
         file.truncate(0)
 
     file = io.StringIO()
     monkeypatch.setattr(screen, "out", Console(file=file, force_terminal=True, width=100))
-    await follow("Market", events(), command.row_of, command.record_of, as_json=False, count=None, in_order=True)
-    assert re.findall("bid_exchange_code (.)", file.getvalue())[-2:] == ["X", "Z"]
+    names: dict[str, str] = {}
+    await follow(
+        "Market", events(), partial(command.figures_of, names), command.record_of, as_json=False, count=None,
+        in_order=True, numbers=names, whole=("symbol",),
+    )  # fmt: skip
+    lines = [line.split() for line in re.sub(r"\x1b\[[0-9;?]*\w", "", file.getvalue()).splitlines()]
+    last = lines[len(lines) - lines[::-1].index(next(line for line in lines if line[:1] == ["symbol"])) - 1 :]
+    assert last[0] == ["symbol", "bid", "ask", "price", "day", "volume", "Greeks", "price", "note"]
+    assert last[2:6] == [
+        ["A", "2", "1,234.50"],
+        ["B", "3", "1,234.50", "1.5", "10,000"],
+        ["C", "7"],
+        ["Gap", "lost;", "events", "may", "be", "missing"],
+    ]

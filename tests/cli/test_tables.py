@@ -46,6 +46,17 @@ def test_table_of_narrow_terminal_keeps_numbers_on_one_line_or_marks_them() -> N
     assert "12,345…" in "".join(lines(12))
 
 
+def test_table_of_numbers_without_room_are_omitted_not_cut_the_last_first() -> None:
+    prices = [{"symbol": "AAPL", "bid": "200.01", "ask": "200.05"}, {"symbol": "SPY", "size": "1,000"}]
+    for width, shown in (
+        (80, ["symbol", "bid", "ask", "size"]),
+        (30, ["symbol", "bid", "ask"]),
+        (20, ["symbol", "bid"]),
+    ):
+        table = table_of(prices, "Prices", width=width, numbers=("bid", "ask", "size"), whole=("symbol",))
+        assert headings(table) == shown
+
+
 def test_table_of_no_rows_has_its_headings() -> None:
     assert headings(table_of([], "Things", headings=HEADINGS, width=80, **LAYOUT)) == [*HEADINGS]
 
