@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import enum
 import inspect
 import re
 import sys
@@ -10,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import attrs
 from sphinx.addnodes import pending_xref
+from sphinx.util.inspect import signature as typed_signature
+from sphinx.util.inspect import stringify_signature
 
 from brokerage_async import __version__
 from codegen.site import copies, pages, public
@@ -32,7 +37,14 @@ default_role = "py:obj"
 myst_heading_anchors = 3
 myst_enable_extensions = ["deflist"]
 
-autodoc_default_options = {"members": True, "show-inheritance": True}
+ELSEWHERE = {each.name for each in public.names() if inspect.isclass(each.value)} | {*vars(builtins)}
+"""Classes whose members are not described again under those that inherit them."""
+
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    "inherited-members": ",".join([*ELSEWHERE, "Protocol", "Generic", "Enum", "StrEnum", "IntFlag"]),
+}
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
@@ -56,9 +68,58 @@ def fit_links(app: Sphinx, name: str, content: list[str]) -> None:
     content[0] = copies.relink(content[0], path, path)
 
 
-def drop_signature(app: Sphinx, what: str, name: str, *rest: Any) -> tuple[str, None] | None:
-    """Leave out the arguments of models: a table of the fields follows each."""
-    return ("", None) if what == "class" and name.startswith("brokerage_async.models.") else None
+QUALIFIED = re.compile(r"~?\b(?:brokerage_async|collections)(?:\.\w+)*\.([A-Z]\w*)")
+"""A type with the module that it comes from, which is private."""
+PUBLIC = {f"{each.value.__module__}.{each.name}": each.full for each in public.names() if inspect.isclass(each.value)}
+SENTINEL = re.compile(r"(?: \| )?\b_Unset\b")
+
+
+class Written(str):
+    """Default value of an argument as it is written in a signature."""
+
+    __repr__ = str.__str__
+
+
+def fit_signature(
+    app: Sphinx, what: str, name: str, value: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
+    """Leave out the arguments of models: a table of the fields follows each. Elsewhere show defaults by their value."""
+    if what in ("class", "exception") and name.startswith("brokerage_async.models."):
+        return "", None
+    if signature is None:
+        return None
+    if attrs.has(value) and attrs.fields(value):  # the source of their __init__ is generated, and names no value
+        made = value.__init__ if inspect.isclass(value) else value
+        own = typed_signature(made, bound_method=True)
+        defaults = {field.alias: field.default for field in attrs.fields(value)}
+        arguments = [
+            argument.replace(default=written(defaults.get(argument.name, argument.default)))
+            if argument.default is not argument.empty
+            else argument
+            for argument in own.parameters.values()
+        ]
+        signature = stringify_signature(
+            own.replace(parameters=arguments, return_annotation=inspect.Signature.empty), unqualified_typehints=True
+        )
+    shown = re.sub(r"= (_[A-Z]+)\b", lambda found: f"= {DEFAULTS.get(found[1], '...')}", signature)
+    return SENTINEL.sub("", QUALIFIED.sub(public_type, shown)), returns
+
+
+DEFAULTS = {"_RETRY": "RetryPolicy()", "_LIMITS": "Limits()"}
+"""What private names of default values stand for. Others only say that an argument is not given."""
+
+
+def public_type(found: re.Match[str]) -> str:
+    """Return a type as a link to its public name, or its bare name without one."""
+    name = PUBLIC.get(found[0].lstrip("~"), found[0].lstrip("~"))
+    return f"~{name}" if name in PUBLIC.values() else found[1]
+
+
+def written(default: object) -> object:
+    """Return a default of an argument as it is to be written."""
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        return Written(repr(default.factory()))  # type: ignore[attr-defined]
+    return Written(f"{type(default).__name__}.{default.name}") if isinstance(default, enum.Enum) else default
 
 
 def add_docstring(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -78,7 +139,7 @@ def find_home(app: Sphinx, env: BuildEnvironment, node: Element, shown: Element)
 
 
 def drop_fields(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Leave out the fields of models, as `drop_signature` does."""
+    """Leave out the fields of models, as `fit_signature` does."""
     if what == "class" and name.startswith("brokerage_async.models.") and "Attributes:" in lines:
         del lines[lines.index("Attributes:") :]
 
@@ -86,6 +147,18 @@ def drop_fields(app: Sphinx, what: str, name: str, value: Any, options: Any, lin
 def join_names(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Write ``host, port: ...`` without its blank: napoleon would take the first name for the type of the second."""
     lines[:] = [SEVERAL_NAMES.sub(lambda match: match[0].replace(", ", ","), line) for line in lines]
+    is_enum = inspect.isclass(value) and issubclass(value, enum.Enum) and ".models." not in name
+    if is_enum and not public.explained_below(value.__module__, value.__name__):
+        lines += ["", "Members: " + ", ".join(f"``{each} = {each.value!r}``" for each in value), ""]
+
+
+def shorten_types(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Show types of fields by their public names, and no words before a colon as the type of an attribute."""
+    if what in ("attribute", "property", "data"):
+        for line in [line for line in lines if line.startswith(":type: ")]:
+            lines.remove(line)
+            lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
+    lines[:] = [QUALIFIED.sub(public_type, line) if line.startswith(":vartype") else line for line in lines]
 
 
 def unlink_fields(app: Sphinx, document: document) -> None:
@@ -95,13 +168,22 @@ def unlink_fields(app: Sphinx, document: document) -> None:
             node.replace_self(node.children)
 
 
+def shorten_contents(app: Sphinx, domain: str, kind: str, content: Element) -> None:
+    """Leave methods and attributes out of the contents of pages, which are written once per page of the site."""
+    if domain == "py" and kind not in ("class", "exception", "function", "data"):
+        for signature in content.parent.children[:-1]:
+            signature["_toc_name"] = ""
+
+
 def setup(app: Sphinx) -> None:
     """Write the generated pages before anything is read."""
     pages.write()
     app.connect("source-read", fit_links)
-    app.connect("autodoc-process-signature", drop_signature)
+    app.connect("autodoc-process-signature", fit_signature)
     app.connect("autodoc-process-docstring", add_docstring)
     app.connect("autodoc-process-docstring", drop_fields, priority=100)
     app.connect("autodoc-process-docstring", join_names, priority=100)  # before napoleon
+    app.connect("autodoc-process-docstring", shorten_types, priority=900)  # after napoleon
+    app.connect("object-description-transform", shorten_contents)
     app.connect("doctree-read", unlink_fields)
     app.connect("missing-reference", find_home)

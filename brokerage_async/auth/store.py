@@ -48,6 +48,7 @@ class StoredRefusal:
     at: float
 
 
+@runtime_checkable
 class TokenStore(Protocol):
     """Keeps access tokens. ``key`` identifies one set of credentials in one environment.
 

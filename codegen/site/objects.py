@@ -63,7 +63,8 @@ def _page(namespace: str, names: list[str], spec: Spec) -> str:
 
 def _autoclass(name: str, members: str = "") -> str:
     option = f":members: {members}" if members else ":no-members:"
-    return f"```{{eval-rst}}\n.. autoclass:: brokerage_async.models.{name}\n   {option}\n```"
+    options = f"{option}\n   :no-inherited-members:"
+    return f"```{{eval-rst}}\n.. autoclass:: brokerage_async.models.{name}\n   {options}\n```"
 
 
 def _model(model: Model) -> str:

@@ -16,19 +16,33 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Name", "doc_below", "inventory", "missing", "modules", "names", "undocumented", "unexplained"]
+__all__ = [
+    "Name",
+    "doc_below",
+    "explained_below",
+    "inventory",
+    "missing",
+    "modules",
+    "names",
+    "undocumented",
+    "unexplained",
+]
 
 PACKAGE = "brokerage_async"
 
 
 @attrs.frozen
 class Name:
-    """A public name: where users import it from, and its documentation if it has any."""
+    """A public name: where users import it from, and its documentation if it has any.
+
+    ``origin`` tells what it is: the same for two names of one object, and for what two classes inherit from one.
+    """
 
     module: str
     name: str
     value: Any = attrs.field(repr=False, eq=False)
     doc: str | None = attrs.field(repr=False, eq=False)
+    origin: object = attrs.field(repr=False, eq=False)
 
     @property
     def full(self) -> str:
@@ -46,12 +60,12 @@ def modules() -> list[ModuleType]:
 
 
 def names() -> list[Name]:
-    """Return every public name, and the public methods and properties of every public class."""
+    """Return every public name, and the methods and properties that users reach on every public class."""
     found: list[Name] = []
     for module in modules():
         for name in module.__all__:
             value = getattr(module, name)
-            own = Name(module.__name__, name, value, _doc(module, name, value))
+            own = Name(module.__name__, name, value, _doc(module, name, value), id(value))
             found += [own, *(_members(own) if inspect.isclass(value) else ())]
     return found
 
@@ -63,27 +77,33 @@ def undocumented() -> list[str]:
 
 def unexplained() -> list[str]:
     """Return the fields of public classes without a docstring, in the class or below the field."""
-    owners = [each for each in names() if inspect.isclass(each.value) and attrs.has(each.value)]
     return [
-        f"{owner.full}.{field.name}"
-        for owner in owners
-        for field in attrs.fields(owner.value)
-        if not field.name.startswith("_")
-        and field.name != "extra"
-        and not _mentions(owner.doc or "", field.name)
-        and field.name not in _explained_below(owner.value.__module__, owner.value.__name__)
+        f"{owner.full}.{name}"
+        for owner in names()
+        if inspect.isclass(owner.value) and attrs.has(owner.value)
+        for name in (field.name for field in attrs.fields(owner.value))
+        if not name.startswith("_")
+        and name != "extra"
+        and not any(_mentions(each.__doc__ or "", name) for each in owner.value.__mro__)
+        and not any(name in explained_below(each.__module__, each.__name__) for each in _ours(owner.value))
     ]
 
 
+def _ours(owner: type) -> list[type]:
+    """Return the classes of this package that make a class, itself first."""
+    return [each for each in owner.__mro__ if each.__module__.startswith(PACKAGE)]
+
+
 @cache
-def _explained_below(module: str, name: str) -> frozenset[str]:
+def explained_below(module: str, name: str) -> frozenset[str]:
     """Return the fields of a class that have a docstring below them."""
     bodies = [node.body for node in _tree(module).body if isinstance(node, ast.ClassDef) and node.name == name]
     return frozenset(
-        statement.target.id
+        target.id
         for body in bodies
         for statement, below in pairwise(body)
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and _string(below)
+        for target in [getattr(statement, "targets", [getattr(statement, "target", None)])[0]]
+        if isinstance(target, ast.Name) and _string(below)
     )
 
 
@@ -97,10 +117,9 @@ def _mentions(doc: str, field: str) -> bool:
 
 
 def missing(listed: frozenset[str]) -> list[str]:
-    """Return the public names that an inventory lists under no module that exports the same object."""
-    public = [each for each in names() if "." not in each.name]
-    shown = {id(each.value) for each in public if each.full in listed}
-    return [each.full for each in public if each.full not in listed and id(each.value) not in shown]
+    """Return the public names that an inventory does not list, nor any other name of the same object."""
+    shown = {each.origin for each in names() if each.full in listed}
+    return [each.full for each in names() if each.origin not in shown]
 
 
 def inventory(path: Path) -> frozenset[str]:
@@ -113,13 +132,15 @@ def inventory(path: Path) -> frozenset[str]:
 
 
 def _members(owner: Name) -> Iterator[Name]:
-    """Yield the methods and properties that a class of this package defines itself."""
-    if not owner.value.__module__.startswith(PACKAGE):
-        return
-    for name, value in vars(owner.value).items():
-        function = getattr(value, "__func__", getattr(value, "fget", value))
-        if not name.startswith("_") and inspect.isfunction(function):
-            yield Name(owner.module, f"{owner.name}.{name}", value, inspect.getdoc(getattr(owner.value, name)))
+    """Yield the methods and properties that a class has from this package, inherited ones too."""
+    seen: set[str] = set()
+    for origin in _ours(owner.value):
+        for name, value in vars(origin).items():
+            function = getattr(value, "__func__", getattr(value, "fget", value))
+            if not name.startswith("_") and name not in seen and inspect.isfunction(function):
+                full = f"{owner.name}.{name}"
+                yield Name(owner.module, full, value, inspect.getdoc(getattr(owner.value, name)), (origin, name))
+            seen.add(name)
 
 
 def _doc(module: ModuleType, name: str, value: Any) -> str | None:
