@@ -171,10 +171,23 @@ def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
     return "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
 
 
+_LOCKED_BYTE = 1 << 30
+"""Where Windows locks a file. It locks bytes, which need not be there."""
+
+
 def _open_locked(path: Path) -> BinaryIO:
-    """Open a file, and lock it until it is closed if the system has file locks."""
+    """Open a file, and lock it until it is closed."""
     if sys.platform == "win32":
-        return path.open("a+b")
+        import msvcrt
+
+        file = path.open("a+b")
+        try:
+            file.seek(_LOCKED_BYTE)  # far behind the content: others may not read what is locked
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            file.close()
+            raise ConfigurationError(f"{file.name} is in use by another run") from None
+        return file
     import fcntl
 
     while True:

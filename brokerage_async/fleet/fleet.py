@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -35,7 +35,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 VERSION = 1
 """Version of the keys; those of another version have other names."""
 
-LUA = Path(__file__).with_name("lua")
+LUA = files(__package__) / "lua"
 
 PROBE_INTERVAL = 0.5
 """Seconds after a failure in which no command is tried."""

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 
@@ -117,7 +116,7 @@ def reference_page(name: str, account: str) -> str | None:
     return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
 
 
-_FRAME = Path(__file__).with_name("reference.html").read_text("utf-8")
+_FRAME = (files(__package__) / "reference.html").read_text("utf-8")
 
 
 def _index() -> str:

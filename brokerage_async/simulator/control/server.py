@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
+from importlib.resources import files
 
 from aiohttp import web
 
@@ -12,7 +12,7 @@ from ..transports.http import listen, page_behind
 from .api import ControlApi, description
 from .reference import reference_page
 
-_FOLDER = Path(__file__).parent
+_FOLDER = files(__package__)
 
 PAGE: str = (_FOLDER / "page.html").read_text("utf-8")
 SCRIPT: str = (_FOLDER / "page.js").read_text("utf-8")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
+from importlib.resources import files
 
 import attrs
 
-_FILE = Path(__file__).with_name("listed.txt").read_text("utf-8")
+_FILE = (files(__package__) / "listed.txt").read_text("utf-8")
 LISTED: Mapping[str, list[str]] = {
     head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))
 }
