@@ -20,6 +20,8 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ".[cli,arrow,pandas,polars,redis]"
+LOCK = "pylock.release.toml"
+PIP = "pip==26.3"  # which can install from a lock
 
 
 def group(name: str) -> list[str]:
@@ -36,6 +38,7 @@ def lint(session: nox.Session) -> None:
     session.run("openapi-spec-validator", "schema/openapi.yaml", "brokerage_async/_generated/openapi.json")
     session.run("pytest", "-q", "--noconftest", "-c", "/dev/null", "--rootdir=.", "tests/test_layers.py")
     session.run("slotscheck", "-m", "brokerage_async")
+    session.run("zizmor", "--offline", "--quiet", "--min-severity", "medium", ".github/workflows")
 
 
 @nox.session
@@ -199,24 +202,39 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build twice and compare, check wheel, sdist and changelog, run the demo; ``-- --final`` before publishing."""
-    session.install("-e", ".", *group("release"))
+    """Build twice and compare, check wheel, sdist and changelog, run the demo; ``-- --final`` before publishing.
+
+    A final release is built with the tools that ``pylock.release.toml`` names by hash.
+    """
+    tools = ["-r", LOCK] if "--final" in session.posargs else ["hatchling>=1.28", *group("release")]
+    session.install(PIP)
+    session.install(*tools)
+    session.install("--no-build-isolation", "-e", ".")
     folder = Path(session.create_tmp()).resolve()
     for name in ("dist", "again", "source"):
         shutil.rmtree(folder / name, ignore_errors=True)
     env = {"SOURCE_DATE_EPOCH": time_of_sources(session)}
-    session.run("python", "-m", "build", "--outdir", str(folder / "dist"), env=env)
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", str(folder / "dist"), env=env)
     wheel, sdist = next((folder / "dist").glob("*.whl")), next((folder / "dist").glob("*.tar.gz"))
     with tarfile.open(sdist) as archive:  # the second build runs in another folder, from the first one's sdist
         archive.extractall(folder / "source", filter="data")
     source = next((folder / "source").iterdir())
-    session.run("python", "-m", "build", "--outdir", str(folder / "again"), str(source), env=env)
-    session.run("python", "-m", "tests.release.checks", str(folder / "dist"), str(folder / "again"), *session.posargs)
+    again = str(folder / "again")
+    session.run("python", "-m", "build", "--no-isolation", "--outdir", again, str(source), env=env)
+    session.run("python", "-m", "tests.release.checks", str(folder / "dist"), again, *session.posargs)
     session.run("twine", "check", "--strict", str(wheel), str(sdist))
     session.run("check-wheel-contents", str(wheel))
     run_installed(session, wheel, folder / "venv")
     shutil.rmtree("dist", ignore_errors=True)
     shutil.copytree(folder / "dist", "dist")
+
+
+@nox.session(python="3.13")
+def lock(session: nox.Session) -> None:
+    """Write ``pylock.release.toml``: what a final release is built with, on Linux with Python 3.13, by hash."""
+    session.install(PIP)
+    wanted = ["nox", "editables", "hatchling>=1.28", *group("release"), *PYPROJECT["project"]["dependencies"]]
+    session.run("pip", "lock", "-o", LOCK, *wanted)
 
 
 def time_of_sources(session: nox.Session) -> str:

@@ -1,6 +1,9 @@
 """A release is refused unless its files, version, news and builds are in order."""
 
+import json
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -190,3 +193,21 @@ def test_version_problems(version: str, changelog: str, final: bool, problem: st
 def test_this_version_is_the_newest_of_the_changelog() -> None:
     changelog = upcoming(ROOT, __version__) + (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert version_problems(__version__, changelog, final=False) == []
+
+
+def test_bill_of_materials_names_this_version_and_its_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    listed = json.loads((ROOT / "sbom.cdx.json").read_text("utf-8"))
+    names = [re.split("[<>=;]", requirement)[0] for requirement in project["dependencies"]]
+    assert [each["name"] for each in listed["components"]] == names
+    own = listed["metadata"]["component"]
+    assert (own["name"], own["version"]) == (project["name"], __version__)
+    assert listed["dependencies"] == [{"ref": own["bom-ref"], "dependsOn": [f"pkg:pypi/{name}" for name in names]}]
+
+
+def test_lock_of_a_release_takes_files_by_hash_from_the_public_index_only() -> None:
+    locked = tomllib.loads((ROOT / "pylock.release.toml").read_text("utf-8"))["packages"]
+    files = [wheel for each in locked for wheel in [*each.get("wheels", ()), *filter(None, [each.get("sdist")])]]
+    assert {"nox", "hatchling", "build", "twine"} <= {each["name"] for each in locked}
+    assert all(each["url"].startswith("https://files.pythonhosted.org/") for each in files)
+    assert all(re.fullmatch("[0-9a-f]{64}", each["hashes"]["sha256"]) for each in files)
