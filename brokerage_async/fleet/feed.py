@@ -302,7 +302,7 @@ class Turn:
 
     async def resign(self) -> None:
         """Give the lease to the next poller."""
-        with contextlib.suppress(EngineUnavailableError):  # it ends anyway
+        with contextlib.suppress(EngineUnavailableError, ConfigurationError):  # it ends anyway; the fleet may be closed
             await self._script(RENEW, self._key, [self.token, 0])
 
     async def open(self, feed: str) -> Standing:

@@ -45,6 +45,9 @@ ADVICE = {
     "WRONGTYPE": "a key of this fleet holds another type: delete it, or give the fleet another name",
     "NOPERM": "its user must be allowed to run scripts on the keys of this fleet",
     "OOM": "it is out of memory: raise maxmemory",
+    "MOVED": "it is a node of a cluster, which holds only some of the keys: give an engine that is not in a cluster",
+    "UNKNOWN": "it lacks a command: it is older than Redis 7.0, or a Sentinel, in whose place the primary belongs",
+    "CERTIFICATE": "its certificate is not trusted: name its authority, as in rediss://HOST/0?ssl_ca_certs=FILE",
 }
 
 
@@ -57,6 +60,9 @@ CODES: dict[str, str | None] = {
     "NoScriptError": "NOSCRIPT",
     "NoPermissionError": "NOPERM",
     "OutOfMemoryError": "OOM",
+    "MovedError": "MOVED",
+    "AskError": "MOVED",
+    "ClusterCrossSlotError": "MOVED",
 }
 """Codes by errors of redis-py, None where the engine is as good as away."""
 
@@ -192,14 +198,18 @@ class Connection:
         """
         names = [kind.__name__ for kind in type(error).__mro__]
         word = str(error).partition(" ")[0]
-        otherwise = None if "ResponseError" not in names else word if re.fullmatch(r"[A-Z]{2,20}", word) else "ERR"
+        plain = "UNKNOWN" if "unknown command" in str(error).lower() else "ERR"
+        otherwise = None if "ResponseError" not in names else word if re.fullmatch(r"[A-Z]{2,20}", word) else plain
         code = next((CODES[name] for name in names if name in CODES), otherwise)
         if code is not None:
             self._succeeded(now)  # it answers
             advice = f": {ADVICE[code]}" if code in ADVICE else ""
             return EngineUnavailableError(f"the engine refused a command with {code}{advice}", code=code)
         self._rest_until = now + PROBE_INTERVAL
-        reason = names[0]
+        reason, cause = names[0], error
+        while (cause := cause.__cause__ or cause.__context__) is not None:
+            if type(cause).__name__ == "SSLCertVerificationError":
+                reason = "CERTIFICATE"
         self.reason = f"{reason}: {ADVICE[reason]}" if reason in ADVICE else reason
         if self.away_since is None:
             self.away_since = now

@@ -1,6 +1,7 @@
 """Commands are bounded, failures name no argument, and an engine that is away costs no time."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from brokerage_async.fleet.fleet import Connection, Script
 from tests.fleet.engines import EngineServer, engine_server, missing
 
 if missing() is None:
+    import redis.exceptions
     from redis.asyncio import Redis
 
 pytestmark = [pytest.mark.redis, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
@@ -39,7 +41,9 @@ async def test_script_is_loaded_once_and_again_after_the_engine_forgot_it(connec
 
 
 async def test_refusal_is_named_without_its_arguments(connection: Connection) -> None:
-    with pytest.raises(EngineUnavailableError, match="refused a command with ERR") as caught:
+    with pytest.raises(EngineUnavailableError, match="refused a command with ERR"):
+        await connection.command("HSET", "top-secret")
+    with pytest.raises(EngineUnavailableError, match=r"UNKNOWN: it lacks a command: .* or a Sentinel") as caught:
         await connection.command("NO-SUCH-COMMAND", "top-secret")
     assert "top-secret" not in repr(caught.value)
     assert caught.value.__context__ is None
@@ -47,6 +51,23 @@ async def test_refusal_is_named_without_its_arguments(connection: Connection) ->
     with pytest.raises(EngineUnavailableError, match="WRONGTYPE: a key of this fleet holds another type"):
         await connection.command("LPUSH", connection.key("here"), "1")
     assert not connection.is_away
+
+
+async def test_reason_is_named_with_what_to_do() -> None:
+    untrusted = ConnectionError("Error 1 connecting to engine:6379.")
+    untrusted.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
+    table = {
+        redis.exceptions.MovedError("7000 10.0.0.1:6379"): "with MOVED: it is a node of a cluster",
+        redis.exceptions.ClusterCrossSlotError(
+            "Keys in request don't hash to the same slot"
+        ): "with MOVED: it is a node",
+        untrusted: "CERTIFICATE: its certificate is not trusted: name its authority, as in rediss://",
+        redis.exceptions.ConnectionError("refused"): "is away (ConnectionError)",
+    }
+    for error, said in table.items():
+        connection = Connection("redis://127.0.0.1:1", name="desk", timeout=1.0)
+        assert said in str(connection._failure_of(error, 0.0)), error
+        await connection.aclose()
 
 
 async def test_wrong_password_is_away_with_advice_and_shows_nothing(server: EngineServer) -> None:

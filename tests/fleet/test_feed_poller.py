@@ -37,6 +37,15 @@ async def test_next_poller_goes_on_where_the_last_one_stood(fleet: Fleet) -> Non
             assert set(lists.polls) == {"two"}
 
 
+async def test_publish_cancelled_while_the_fleet_closes_is_cancelled(shared_server: EngineServer) -> None:
+    async with Fleet(shared_server.url, name="closing") as closing:
+        publishing = asyncio.create_task(feed_of(closing).publish(Lists(a=1).watching()))
+        await asyncio.sleep(LEASE)
+    publishing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await publishing
+
+
 async def test_poller_that_lost_its_lease_publishes_nothing(fleet: Fleet) -> None:
     feed = feed_of(fleet)
     keys = feed._feed
