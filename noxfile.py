@@ -20,6 +20,7 @@ nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ".[cli,arrow,pandas,polars,redis]"
+SITE = "docs/_build/html"
 LOCK = "pylock.release.toml"
 PIP = "pip==26.3"  # which can install from a lock
 
@@ -149,22 +150,30 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the site in ``docs/_build/html`` and run its console blocks. A broken link, an undocumented name fails."""
-    session.install("-e", ".[arrow,cli,postgres,redis]", *group("docs"))
-    site = "docs/_build/html"
-    session.run("python", "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-E", "-q", "docs", site)
-    session.run("python", "-m", "codegen.site", site)
+    """Build the site in ``docs/_build/html``, to read it: ``nox -s docs``. See ``checked_docs``."""
+    build_site(session)
+
+
+@nox.session(name="checked-docs")
+def checked_docs(session: nox.Session) -> None:
+    """Build the site anew, and run its console blocks. A broken link, an undocumented name fails."""
+    build_site(session, "-W", "--keep-going", "-E")
+    session.run("python", "-m", "codegen.site", SITE)
     if sys.platform != "win32":  # the console blocks are for a shell of Unix
         session.run("python", "-m", "tests.console")
+
+
+def build_site(session: nox.Session, *options: str) -> None:
+    session.install("-e", ".[arrow,cli,postgres,redis]", *group("docs"))
+    session.run("python", "-m", "sphinx", "-b", "html", "-q", *options, "docs", SITE)
 
 
 @nox.session
 def site(session: nox.Session) -> None:
     """Build the site, search it and read it on a phone in a real Chromium (Debian's package). Says so without one."""
     session.install("-e", ".[cli,postgres]", *group("docs"), *group("site"))
-    folder = "docs/_build/html"
-    session.run("python", "-m", "sphinx", "-b", "html", "-q", "docs", folder)
-    session.run("python", "-m", "tests.site_in_browser", folder, *session.posargs)
+    session.run("python", "-m", "sphinx", "-b", "html", "-q", "docs", SITE)
+    session.run("python", "-m", "tests.site_in_browser", SITE, *session.posargs)
 
 
 @nox.session

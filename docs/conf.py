@@ -18,7 +18,7 @@ from sphinx.util.inspect import signature as typed_signature
 from sphinx.util.inspect import stringify_signature
 
 from brokerage_async import __version__
-from codegen.site import copies, pages, public
+from codegen.site import copies, pages, plain, public
 
 if TYPE_CHECKING:
     from docutils.nodes import Element, document
@@ -55,6 +55,9 @@ html_theme = "furo"
 html_title = f"brokerage_async {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["static"]
+html_js_files = ["copy.js"]
+html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).parent / "scorer.js")
 
 HOMES = {each.name: each.full for each in public.names()}  # the last module is the most specific one
@@ -66,6 +69,13 @@ def fit_links(app: Sphinx, name: str, content: list[str]) -> None:
     """Let links to files outside of the site lead to their pages in it."""
     path = f"docs/{name}.md"
     content[0] = copies.relink(content[0], path, path)
+    if name == "reference/operations":  # in the repository they have no pages
+        sections = re.split(r"(?m)^## client\.(\w+)$", content[0])
+        for at in range(1, len(sections), 2):
+            link = rf"\1[\2](operations/{sections[at]}.md#\3)"
+            sections[at + 1] = re.sub(r"(?m)^(\| \**)(`(\w+)`)", link, sections[at + 1])
+            sections[at] = f"## client.{sections[at]}"
+        content[0] = "".join(sections)
 
 
 QUALIFIED = re.compile(r"~?\b(?:brokerage_async|collections)(?:\.\w+)*\.([A-Z]\w*)")
@@ -175,6 +185,19 @@ def shorten_contents(app: Sphinx, domain: str, kind: str, content: Element) -> N
             signature["_toc_name"] = ""
 
 
+def write_plain(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages as Markdown as well."""
+    if error is None and app.builder.name == "html":
+        titles = {name: title.astext() for name, title in app.env.titles.items()}
+        sources = {}
+        for name in titles:
+            content = [Path(app.env.doc2path(name)).read_text("utf-8")]
+            fit_links(app, name, content)
+            sources[name] = content[0]
+        summary = sources["index"].split("\n\n")[1]
+        plain.write(Path(app.outdir), sources, titles, summary)
+
+
 def setup(app: Sphinx) -> None:
     """Write the generated pages before anything is read."""
     pages.write()
@@ -187,3 +210,4 @@ def setup(app: Sphinx) -> None:
     app.connect("object-description-transform", shorten_contents)
     app.connect("doctree-read", unlink_fields)
     app.connect("missing-reference", find_home)
+    app.connect("build-finished", write_plain)

@@ -40,7 +40,7 @@ def test_workflows_use_one_commit_of_each_action_and_test_everywhere() -> None:
     assert all(f'"{version}"' in NOXFILE for version in matrix["python"])
     sessions = workflow("tests.yml")["jobs"]["checks"]["strategy"]["matrix"]["session"]
     proofs = workflow("proofs.yml")["jobs"]["proofs"]["strategy"]["matrix"]["session"]
-    for name in [*sessions, *proofs, "docs"]:
+    for name in [*sessions, *proofs, "checked_docs"]:
         assert re.search(rf"^@nox\.session\ndef {name}\(", NOXFILE, re.MULTILINE), name
     publish = workflow("publish.yml")["jobs"]["publish"]
     assert publish["permissions"] == {"id-token": "write"}
