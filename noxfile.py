@@ -154,7 +154,7 @@ def docs(session: nox.Session) -> None:
     build_site(session)
 
 
-@nox.session(name="checked-docs")
+@nox.session
 def checked_docs(session: nox.Session) -> None:
     """Build the site anew, and run its console blocks. A broken link, an undocumented name fails."""
     build_site(session, "-W", "--keep-going", "-E")

@@ -206,7 +206,7 @@ def test_order_table_without_room_omits_and_names_columns() -> None:
     assert headings(200) == everything
     assert headings(80) == ["id", "status", "what", "type", "price", "filled"]
     assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
-    assert headings(1) == ["id", "status", "what", "price", "filled"]
+    assert headings(1) == ["id", "status", "what", "price"]
 
 
 def test_order_table_any_width_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
