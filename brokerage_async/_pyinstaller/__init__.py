@@ -9,4 +9,4 @@ __all__ = ["hook_dirs"]
 
 def hook_dirs() -> list[str]:
     """Return the folder of the hooks, which is this one."""
-    return [str(files(__package__))]
+    return [str(files("brokerage_async._pyinstaller"))]

@@ -95,7 +95,7 @@ add(group, account)
 add(group, record)
 
 
-def row_of(event: Any) -> tuple[object, dict[str, str], None]:
+def row_of(event: Any) -> tuple[tuple[str, str], dict[str, str], None]:
     """Return the row of an event: its type, the thing it is about, and its values."""
     import attrs
 

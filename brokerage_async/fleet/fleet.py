@@ -35,7 +35,7 @@ logger: logging.Logger = logging.getLogger("brokerage_async.fleet")
 VERSION = 1
 """Version of the keys; those of another version have other names."""
 
-LUA = files(__package__) / "lua"
+LUA = files("brokerage_async.fleet") / "lua"
 
 PROBE_INTERVAL = 0.5
 """Seconds after a failure in which no command is tried."""
@@ -206,10 +206,10 @@ class Connection:
             advice = f": {ADVICE[code]}" if code in ADVICE else ""
             return EngineUnavailableError(f"the engine refused a command with {code}{advice}", code=code)
         self._rest_until = now + PROBE_INTERVAL
-        reason, cause = names[0], error
-        while (cause := cause.__cause__ or cause.__context__) is not None:
-            if type(cause).__name__ == "SSLCertVerificationError":
-                reason = "CERTIFICATE"
+        reason, cause = names[0], error.__cause__ or error.__context__
+        while cause is not None:
+            reason = "CERTIFICATE" if type(cause).__name__ == "SSLCertVerificationError" else reason
+            cause = cause.__cause__ or cause.__context__
         self.reason = f"{reason}: {ADVICE[reason]}" if reason in ADVICE else reason
         if self.away_since is None:
             self.away_since = now

@@ -43,7 +43,7 @@ _NO_RESTRICTIONS: Mapping[str, Any] = dict.fromkeys((
     "is_in_day_trade_equity_maintenance_call", "is_in_margin_call", "is_pattern_day_trader", "is_risk_reducing_only",
     "is_roll_the_day_forward_enabled", "is_small_notional_futures_intra_day_enabled",
 ), False)  # fmt: skip
-_CUSTOMER = (files(__package__) / "customer.json").read_bytes()
+_CUSTOMER = (files("brokerage_async.simulator.api") / "customer.json").read_bytes()
 
 
 def current_fields(wire: T, has: Callable[[str], bool]) -> T:

@@ -116,7 +116,7 @@ def reference_page(name: str, account: str) -> str | None:
     return _FRAME.format(title=escape(title), content=content).replace(INVENTED_ACCOUNT, account)
 
 
-_FRAME = (files(__package__) / "reference.html").read_text("utf-8")
+_FRAME = (files("brokerage_async.simulator.control") / "reference.html").read_text("utf-8")
 
 
 def _index() -> str:

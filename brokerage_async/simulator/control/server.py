@@ -12,7 +12,7 @@ from ..transports.http import listen, page_behind
 from .api import ControlApi, description
 from .reference import reference_page
 
-_FOLDER = files(__package__)
+_FOLDER = files("brokerage_async.simulator.control")
 
 PAGE: str = (_FOLDER / "page.html").read_text("utf-8")
 SCRIPT: str = (_FOLDER / "page.js").read_text("utf-8")

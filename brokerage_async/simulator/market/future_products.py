@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import attrs
 
-_FILE = (files(__package__) / "listed.txt").read_text("utf-8")
+_FILE = (files("brokerage_async.simulator.market") / "listed.txt").read_text("utf-8")
 LISTED: Mapping[str, list[str]] = {
     head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))
 }
