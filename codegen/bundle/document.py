@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from ..naming import pascal, snake
 from ..read.document import Document, Node, SchemaError
 from ..read.load import ENVELOPES
 from ..read.operations import METHODS, json_schema, read_envelope
@@ -68,7 +69,13 @@ def bundle(document: Document) -> dict[str, Any]:
 def _schemas(root: Node) -> dict[str, dict[str, Any]]:
     nodes = dict(root.items("components", "schemas"))
     sent = _sent(root, nodes)
-    return {name: _schema(node, received=name not in sent) for name, node in nodes.items() if name not in _TYPED}
+    flat = {name: _schema(node, received=name not in sent) for name, node in nodes.items() if name not in _TYPED}
+    for name, schema in flat.items():
+        for wire, written in schema.get("properties", {}).items():
+            if "anyOf" in written and name + pascal(snake(wire)) in nodes:
+                # Generators name the union by its place, and would take it for the component of that name.
+                written["title"] = f"{name}{pascal(snake(wire))}OrOther"
+    return flat
 
 
 def _schema(node: Node, *, received: bool) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def _schema(node: Node, *, received: bool) -> dict[str, Any]:
     for wire, written in node.children("properties"):
         schema = flat[wire] = property_schema(written, received=received)
         for alias in written.members.get("x-aliases", ()):
-            if alias.lower() == wire.lower():  # generators give both the same name
+            if re.sub("[-_]", "", alias).lower() == re.sub("[-_]", "", wire).lower():  # generators name both the same
                 continue
             notes = {key: value for key, value in schema.items() if key != "x-aliases"}
             flat[alias] = {**notes, "description": f"Another key of `{wire}`.", "x-alias-of": wire}
