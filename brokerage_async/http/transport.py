@@ -187,7 +187,10 @@ class AiohttpTransport:
         if self._closed:
             raise ConfigurationError("the client is closed")
         borrowed = None if self._owned else self._session
-        return await connect(url, user_agent=user_agent, timeout=timeout, network=self._network, session=borrowed)
+        return await connect(
+            url, user_agent=user_agent, timeout=timeout, network=self._network, session=borrowed,
+            trace_configs=self._trace_configs,
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Close the pool, unless it is borrowed."""

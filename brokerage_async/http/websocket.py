@@ -6,6 +6,7 @@ A transport that offers streams has a method ``open_socket``. See `SocketTranspo
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -125,8 +126,9 @@ class AiohttpWebSocket:
 
 
 async def connect(
-    url: str, *, user_agent: str, timeout: float, network: Network, session: aiohttp.ClientSession | None
-) -> WebSocket:
+    url: str, *, user_agent: str, timeout: float, network: Network, session: aiohttp.ClientSession | None,
+    trace_configs: Sequence[aiohttp.TraceConfig] = (),
+) -> WebSocket:  # fmt: skip
     """Return an open connection over aiohttp, at this very address: a redirect is refused.
 
     It uses a separate pool, because a connection that lasts for hours would take a place from the calls. A borrowed
@@ -142,8 +144,9 @@ async def connect(
     owned = None
     if session is None:
         session = owned = aiohttp.ClientSession(
-            connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
-        )
+            connector=Pool(0, network.ssl), cookie_jar=aiohttp.DummyCookieJar(), trust_env=False,
+            trace_configs=list(trace_configs),
+        )  # fmt: skip
     proxy = network.proxy
     failure: RequestNotSentError
     opening = OPENING.set([])
