@@ -50,6 +50,21 @@ async def test_borrowed_session_is_used_and_left_open() -> None:
         assert not session.closed
 
 
+async def test_handshake_is_seen_by_trace_configs() -> None:
+    seen: list[int] = []
+    config = aiohttp.TraceConfig()
+
+    async def note(session: object, context: object, end: aiohttp.TraceRequestEndParams) -> None:
+        seen.append(end.response.status)
+
+    config.on_request_end.append(note)
+    async with Simulator(**SMALL) as sim:
+        transport = AiohttpTransport(trace_configs=[config])
+        await (await transport.open_socket(sim.streamer_url, user_agent="tests/1", timeout=5)).close()
+        await transport.close()
+    assert seen == [101]
+
+
 @pytest.mark.parametrize("path", ["http", "/nowhere"])
 async def test_no_connection_is_an_error_without_secrets(path: str) -> None:
     async with Simulator(**SMALL) as sim:
