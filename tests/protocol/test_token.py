@@ -81,7 +81,6 @@ class TestRefusals:
             (500, b'{"error":{"code":"internal_server_error"}}', True, "internal_server_error"),
             (502, b"<html>Bad gateway</html>", True, None),
             (501, b"<html>Unsupported method</html>", False, None),
-            (302, b"", True, None),
             (504, b"", True, None),
             (302, b"", True, None),
             (200, b"", True, None),
