@@ -145,13 +145,13 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
     import asyncio
     from contextlib import AsyncExitStack
 
+    from ..client import Client
     from ..errors import ConfigurationError
     from ..simulator import LiveQuotes, Simulator
 
+    reader: Client | None = None
     try:
         if live:
-            from ..client import Client
-
             if speed != 1.0:
                 raise ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
             reader = Client.from_env(read_only=True)
@@ -164,7 +164,7 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     async with AsyncExitStack() as stack:
-        if live:
+        if reader is not None:
             await stack.enter_async_context(reader)
             await reader.authorize()
             say(f"# prices and instruments of {reader.environment.origin}; orders stay here")
