@@ -103,7 +103,7 @@ CONTROL_ROUTES: tuple[Route, ...] = (
     Route("POST", f"{_ORDER}/hold", "hold_order", "Keep an order, or all (*), in a status.", _ORDERS, _STATUS),
     Route("POST", f"{_ORDER}/release", "release_order", "Let an order, or all (*), go on.", _ORDERS),
     Route("POST", "/accounts/{account_number}/cash", "move_cash", "Deposit or withdraw cash.", body=views.CashMove),
-    Route("POST", "/public-watchlists", "publish_watchlist", "Publish a watchlist.", body=views.PublicList),
+    Route("POST", "/published-watchlists", "publish_watchlist", "Publish a watchlist.", body=views.PublicList),
     Route("GET", "/ledger", "ledger", "Newest requests and transitions of orders.", views.LedgerView),
     Route("POST", "/requests", "send", "Send a request to the brokerage as its owner.", _ANSWER, _SENT),
     Route("POST", "/tokens/expire", "expire_tokens", "Invalidate all access tokens."),

@@ -169,7 +169,7 @@ const forms = {
   tokens: () => ["Access tokens expired", "POST", "/tokens/expire"],
   revoke: () => ["Grant revoked", "POST", "/tokens/revoke"],
   cash: (field) => ["Cash moved", "POST", `/accounts/${encodeURIComponent(field.account)}/cash`, { amount: field.amount }],
-  watchlist: (field) => ["Watchlist published", "POST", "/public-watchlists", { watchlist: field.watchlist, symbols: field.symbols.split(/[\s,]+/).filter(Boolean) }],
+  watchlist: (field) => ["Watchlist published", "POST", "/published-watchlists", { watchlist: field.watchlist, symbols: field.symbols.split(/[\s,]+/).filter(Boolean) }],
 };
 for (const form of document.querySelectorAll("form")) {
   form.addEventListener("submit", (event) => {
