@@ -22,6 +22,7 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 EXTRAS = ".[cli,arrow,pandas,polars,redis]"
 SITE = "docs/_build/html"
 LOCK = "pylock.release.toml"
+SPREAD = ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]  # one more than cores: many tests wait
 PIP = "pip==26.3"  # which can install from a lock
 
 
@@ -57,7 +58,7 @@ def typing(session: nox.Session) -> None:
 def run_tests(session: nox.Session) -> None:
     """Run every test but the slow ones, on all cores, on an editable install."""
     session.install("-e", EXTRAS, *group("tests"))
-    session.run("pytest", *(session.posargs or ["-q", "-n", "auto", "-m", "not slow"]))
+    session.run("pytest", *(session.posargs or ["-q", *SPREAD, "-m", "not slow"]))
 
 
 tests = nox.session(run_tests, name="tests")
@@ -77,7 +78,7 @@ def versions(session: nox.Session) -> None:
     """Run every test but the slow ones while simulators serve each of four sets of interface versions."""
     session.install("-e", EXTRAS, *group("tests"))
     for served in ("20250813", "20250813,20261012", "20261012", "20270601"):
-        arguments = session.posargs or ["-q", "-n", "auto", "-m", "not slow"]
+        arguments = session.posargs or ["-q", *SPREAD, "-m", "not slow"]
         session.run("pytest", *arguments, env={"SERVED_VERSIONS": served})
 
 

@@ -13,9 +13,9 @@ from .search import exhaust, play, quiet, replay, sample
 SMALL = (
     "cancel-alone", "cancel-place", "cancel-recover", "foreign", "foreign-adversary", "foreign-unechoed",
     "complex-shared", "complex-shared-adversary", "complex-alone-unechoed", "held", "cancel-at-once",
-    "cancel-complex-filled", "replace-filled", "guard-clock", "halt-clock",
+    "cancel-complex-filled", "guard-clock", "halt-clock",
 )  # fmt: skip
-"""Scopes that are exhausted in a second or so."""
+"""Scopes that are exhausted in a few seconds at most."""
 
 
 @pytest.mark.parametrize("name", SMALL)
