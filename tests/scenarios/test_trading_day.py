@@ -79,8 +79,11 @@ async def trade_until(client: Client, simulator: Simulator, end: str) -> list[tu
 
 @pytest.mark.slow
 def test_bot_decides_the_same_over_http() -> None:
-    """The loop over HTTP waits a small fraction of the time, and each response counts as a wait."""
-    end = "2026-06-10T11:00:00-04:00"
+    """The loop over HTTP waits a small fraction of the time, and each response counts as a wait.
+
+    A calm tape, so that the seconds in between do not move the price across the edge of a decision.
+    """
+    end, pace = "2026-06-10T11:00:00-04:00", 0.01
 
     async def in_memory(client: Client, simulator: Simulator) -> list[tuple[str, str, int]]:
         return await trade_until(client, simulator, end)
@@ -88,12 +91,12 @@ def test_bot_decides_the_same_over_http() -> None:
     async def over_http() -> list[tuple[str, str, int]]:
         start = datetime.fromisoformat(START)
         async with (
-            Simulator(environment="production", seed=SEED, start=start) as simulator,
+            Simulator(environment="production", seed=SEED, start=start, pace=pace) as simulator,
             simulator.client() as client,
         ):
             return await trade_until(client, simulator, end)
 
-    expected = run(in_memory, start=START, seed=SEED, environment="production")
+    expected = run(in_memory, start=START, seed=SEED, environment="production", pace=pace)
     assert expected is not None
     assert len(expected) > 4
     assert run_in(QuickLoop(300), over_http()) == expected
