@@ -31,8 +31,12 @@ class Portable:
             found: dict[str, Any] = msgspec.to_builtins(struct.of(self), builtin_types=(Decimal,))
             return found
         fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(self)))
-        values = {field.name: getattr(self, field.name) for field in fields}
-        return {name: _plain(value, wire) for name, value in values.items() if value is not None and value != {}}
+        values = ((field, getattr(self, field.name)) for field in fields)
+        return {
+            field.name: _plain(value, wire)
+            for field, value in values
+            if value is not None and value != {} and not value == "" == field.default
+        }
 
     def to_json(self, wire: bool = True) -> str:
         """Return `to_dict` as JSON. Decimals are strings, but for numbers of the service with ``wire``."""

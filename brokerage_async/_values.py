@@ -108,7 +108,7 @@ class Model(Portable):
         shown = []
         for field in fields:
             value = getattr(self, field.name)
-            if value is None or (field.name == "extra" and not value):
+            if value is None or value == "" == field.default or (field.name == "extra" and not value):
                 continue
             hidden = not field.repr or (secretive and field.name == "extra")
             shown.append(f"{field.name}=..." if hidden else f"{field.name}={value!r}")

@@ -39,13 +39,14 @@ class Type:
 
 @attrs.frozen(kw_only=True)
 class Field:
-    """Property of an object: ``name`` in Python, ``wire`` in JSON."""
+    """Property of an object: ``name`` in Python, ``wire`` in JSON. An ``always`` one is a string, empty if absent."""
 
     name: str
     wire: str
     type: Type
     description: str
     required: bool = False
+    always: bool = False
     provenance: str = "documented"
     aliases: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
 """Models, converters, operations and endpoints, generated from the schema."""
 
-SCHEMA: str = "bd68a51349bf74646c5209089754d98bf35b9beb8553e35524eba8007ec4158d"
+SCHEMA: str = "5de03db1f2e0604dfdc0ddc3edfe292c911901b8456402b9d2aa3315338f5b7f"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""

@@ -330,7 +330,7 @@ class EquityWire(Wire, rename="kebab"):
     short_description: str | None = None
     stops_trading_at: Moment | None = None
     streamer_symbol: str | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
     underlying_product_type: str | None = None
     option_tick_sizes: list[TickSizeWire] | None = None
     tick_sizes: list[TickSizeWire] | None = None
@@ -367,7 +367,7 @@ class EquityWire(Wire, rename="kebab"):
             o.short_description = wire.short_description
             o.stops_trading_at = wire.stops_trading_at
             o.streamer_symbol = wire.streamer_symbol
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.underlying_product_type = wire.underlying_product_type
             o.option_tick_sizes = None if (v := wire.option_tick_sizes) is None else build_list(v)
             o.tick_sizes = None if (v := wire.tick_sizes) is None else build_list(v)
@@ -476,7 +476,7 @@ class EquityOptionWire(Wire, rename="kebab"):
     stops_trading_at: Moment | None = None
     streamer_symbol: str | None = None
     strike_price: DecimalText | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
     underlying_symbol: str | None = None
 
     @staticmethod
@@ -505,7 +505,7 @@ class EquityOptionWire(Wire, rename="kebab"):
             o.stops_trading_at = wire.stops_trading_at
             o.streamer_symbol = wire.streamer_symbol
             o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.underlying_symbol = wire.underlying_symbol
             built.append(o)
         return frozen(built, models.EquityOption)
@@ -570,7 +570,7 @@ class FutureOptionWire(Wire, rename="kebab"):
     streamer_symbol: str | None = None
     strike_factor: DecimalText | None = None
     strike_price: DecimalText | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
     underlying_count: DecimalText | None = None
     underlying_symbol: str | None = None
     exchange_symbol: str | None = None
@@ -611,7 +611,7 @@ class FutureOptionWire(Wire, rename="kebab"):
             o.streamer_symbol = wire.streamer_symbol
             o.strike_factor = None if (v := wire.strike_factor) is None else read_decimal(v)
             o.strike_price = None if (v := wire.strike_price) is None else read_decimal(v)
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.underlying_count = None if (v := wire.underlying_count) is None else read_decimal(v)
             o.underlying_symbol = wire.underlying_symbol
             o.exchange_symbol = wire.exchange_symbol
@@ -779,7 +779,7 @@ class WarrantWire(Wire, rename="kebab"):
     instrument_type: models.InstrumentType | None = None
     is_closing_only: bool | None = None
     listed_market: str | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
 
     @staticmethod
     def build_all(wires: Iterable[Any]) -> list[models.Warrant]:
@@ -793,7 +793,7 @@ class WarrantWire(Wire, rename="kebab"):
             o.instrument_type = wire.instrument_type
             o.is_closing_only = wire.is_closing_only
             o.listed_market = wire.listed_market
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             built.append(o)
         return frozen(built, models.Warrant)
 
@@ -4044,7 +4044,7 @@ _AccountBalanceBuilder = mutable_builder(models.AccountBalance)
 
 
 class AccountBalanceWire(Wire, rename="kebab"):
-    account_number: str | None = None
+    account_number: str | None = ""
     available_trading_funds: DecimalText | None = None
     bond_margin_requirement: DecimalText | None = None
     cash_available_to_withdraw: DecimalText | None = None
@@ -4122,7 +4122,7 @@ class AccountBalanceWire(Wire, rename="kebab"):
         for wire in wires:
             o = _AccountBalanceBuilder()
             o.extra = EMPTY
-            o.account_number = wire.account_number
+            o.account_number = wire.account_number or ""
             o.available_trading_funds = None if (v := wire.available_trading_funds) is None else read_decimal(v)
             o.bond_margin_requirement = None if (v := wire.bond_margin_requirement) is None else read_decimal(v)
             o.cash_available_to_withdraw = None if (v := wire.cash_available_to_withdraw) is None else read_decimal(v)
@@ -4490,10 +4490,10 @@ _PositionBuilder = mutable_builder(models.Position)
 
 
 class PositionWire(Wire, rename="kebab"):
-    account_number: str | None = None
+    account_number: str | None = ""
     instrument_type: models.InstrumentType | None = None
     streamer_symbol: str | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
     underlying_symbol: str | None = None
     quantity: DecimalNumber | None = None
     average_daily_market_close_price: DecimalText | None = None
@@ -4530,10 +4530,10 @@ class PositionWire(Wire, rename="kebab"):
         for wire in wires:
             o = _PositionBuilder()
             o.extra = EMPTY
-            o.account_number = wire.account_number
+            o.account_number = wire.account_number or ""
             o.instrument_type = wire.instrument_type
             o.streamer_symbol = wire.streamer_symbol
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.underlying_symbol = wire.underlying_symbol
             o.quantity = (
                 None
@@ -4827,7 +4827,7 @@ _FutureBuilder = mutable_builder(models.Future)
 
 
 class FutureWire(Wire, rename="kebab"):
-    symbol: str | None = None
+    symbol: str | None = ""
     product_code: str | None = None
     contract_size: DecimalText | None = None
     tick_size: DecimalText | None = None
@@ -4868,7 +4868,7 @@ class FutureWire(Wire, rename="kebab"):
         for wire in wires:
             o = _FutureBuilder()
             o.extra = EMPTY
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.product_code = wire.product_code
             o.contract_size = None if (v := wire.contract_size) is None else read_decimal(v)
             o.tick_size = None if (v := wire.tick_size) is None else read_decimal(v)
@@ -5239,7 +5239,7 @@ _CryptocurrencyBuilder = mutable_builder(models.Cryptocurrency)
 
 class CryptocurrencyWire(Wire, rename="kebab"):
     id: int | None = None
-    symbol: str | None = None
+    symbol: str | None = ""
     instrument_type: models.InstrumentType | None = None
     short_description: str | None = None
     description: str | None = None
@@ -5256,7 +5256,7 @@ class CryptocurrencyWire(Wire, rename="kebab"):
             o = _CryptocurrencyBuilder()
             o.extra = EMPTY
             o.id = wire.id
-            o.symbol = wire.symbol
+            o.symbol = wire.symbol or ""
             o.instrument_type = wire.instrument_type
             o.short_description = wire.short_description
             o.description = wire.description
@@ -7664,7 +7664,7 @@ _QuoteBuilder = mutable_builder(models.Quote)
 
 
 class QuoteWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     sequence: int | None = None
     time_nano_part: int | None = None
@@ -7683,7 +7683,7 @@ class QuoteWire(Wire, rename="camel"):
         for wire in wires:
             o = _QuoteBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.sequence = wire.sequence
             o.time_nano_part = wire.time_nano_part
@@ -7721,7 +7721,7 @@ _TradeBuilder = mutable_builder(models.Trade)
 
 
 class TradeWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     time: Moment | int | None = None
     time_nano_part: int | None = None
@@ -7742,7 +7742,7 @@ class TradeWire(Wire, rename="camel"):
         for wire in wires:
             o = _TradeBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.time = None if (v := wire.time) is None else epoch_or_none(v)
             o.time_nano_part = wire.time_nano_part
@@ -7786,7 +7786,7 @@ _TradeETHBuilder = mutable_builder(models.TradeETH)
 
 
 class TradeETHWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     time: Moment | int | None = None
     time_nano_part: int | None = None
@@ -7807,7 +7807,7 @@ class TradeETHWire(Wire, rename="camel"):
         for wire in wires:
             o = _TradeETHBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.time = None if (v := wire.time) is None else epoch_or_none(v)
             o.time_nano_part = wire.time_nano_part
@@ -7851,7 +7851,7 @@ _SummaryBuilder = mutable_builder(models.Summary)
 
 
 class SummaryWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     day_id: DateText | int | None = None
     day_open_price: Decimal | None = None
@@ -7871,7 +7871,7 @@ class SummaryWire(Wire, rename="camel"):
         for wire in wires:
             o = _SummaryBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.day_id = None if (v := wire.day_id) is None else day_of_epoch(v)
             o.day_open_price = (
@@ -7927,7 +7927,7 @@ _ProfileBuilder = mutable_builder(models.Profile)
 
 
 class ProfileWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     description: str | None = None
     short_sale_restriction: models.ShortSaleRestriction | None = None
@@ -7953,7 +7953,7 @@ class ProfileWire(Wire, rename="camel"):
         for wire in wires:
             o = _ProfileBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.description = wire.description
             o.short_sale_restriction = wire.short_sale_restriction
@@ -8021,7 +8021,7 @@ _GreeksBuilder = mutable_builder(models.Greeks)
 
 
 class GreeksWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8041,7 +8041,7 @@ class GreeksWire(Wire, rename="camel"):
         for wire in wires:
             o = _GreeksBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index
@@ -8081,7 +8081,7 @@ _TimeAndSaleBuilder = mutable_builder(models.TimeAndSale)
 
 
 class TimeAndSaleWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8109,7 +8109,7 @@ class TimeAndSaleWire(Wire, rename="camel"):
         for wire in wires:
             o = _TimeAndSaleBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index
@@ -8186,7 +8186,7 @@ class CandleWire(
         "open_interest": "openInterest",
     },
 ):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8211,7 +8211,7 @@ class CandleWire(
         for wire in wires:
             o = _CandleBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index
@@ -8269,7 +8269,7 @@ _UnderlyingBuilder = mutable_builder(models.Underlying)
 
 
 class UnderlyingWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8288,7 +8288,7 @@ class UnderlyingWire(Wire, rename="camel"):
         for wire in wires:
             o = _UnderlyingBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index
@@ -8332,7 +8332,7 @@ _TheoPriceBuilder = mutable_builder(models.TheoPrice)
 
 
 class TheoPriceWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8351,7 +8351,7 @@ class TheoPriceWire(Wire, rename="camel"):
         for wire in wires:
             o = _TheoPriceBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index
@@ -8391,7 +8391,7 @@ _SeriesBuilder = mutable_builder(models.Series)
 
 
 class SeriesWire(Wire, rename="camel"):
-    event_symbol: str | None = None
+    event_symbol: str | None = ""
     event_time: Moment | int | None = None
     event_flags: int | None = None
     index: int | None = None
@@ -8412,7 +8412,7 @@ class SeriesWire(Wire, rename="camel"):
         for wire in wires:
             o = _SeriesBuilder()
             o.extra = EMPTY
-            o.event_symbol = wire.event_symbol
+            o.event_symbol = wire.event_symbol or ""
             o.event_time = None if (v := wire.event_time) is None else epoch_or_none(v)
             o.event_flags = wire.event_flags
             o.index = wire.index

@@ -811,7 +811,7 @@ class EquityOption(Model):
     """Symbol on the market-data stream."""
     strike_price: Decimal | None = None
     """Strike price, in dollars per share."""
-    symbol: str | None = None
+    symbol: str = ""
     """OCC symbol, such as `AAPL  260612C00110000`: root padded to six characters, date as yymmdd, `C` or `P`,
     strike times 1000 in eight digits."""
     underlying_symbol: str | None = None
@@ -839,7 +839,7 @@ class Warrant(Model):
     """Whether positions can only be closed, not opened."""
     listed_market: str | None = None
     """Market identifier code (MIC) of the listing market."""
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol of the warrant."""
     extra: Mapping[str, Any] = attrs.field(default=EMPTY, converter=raw_object, hash=False)
     """Raw JSON by wire key: keys missing from the schema, and values their field cannot represent."""
@@ -1884,7 +1884,7 @@ class AccountBalance(Model):
     Recorded from the service, not in the service document.
     """
 
-    account_number: str | None = None
+    account_number: str = ""
     """Account number."""
     available_trading_funds: Decimal | None = None
     """Funds free for new trades, in dollars."""
@@ -2076,13 +2076,13 @@ class Position(Model):
     Recorded from the service, not in the service document.
     """
 
-    account_number: str | None = None
+    account_number: str = ""
     """Account number."""
     instrument_type: InstrumentType | None = None
     """Instrument type."""
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol of the instrument."""
     underlying_symbol: str | None = None
     """Symbol of the underlying."""
@@ -3139,7 +3139,7 @@ class Quote(Model):
     Recorded from the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3174,7 +3174,7 @@ class Trade(Model):
     Recorded from the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3213,7 +3213,7 @@ class TradeETH(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3252,7 +3252,7 @@ class Summary(Model):
     Recorded from the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3289,7 +3289,7 @@ class Profile(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3338,7 +3338,7 @@ class Greeks(Model):
     Recorded from the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3375,7 +3375,7 @@ class TimeAndSale(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3428,7 +3428,7 @@ class Candle(Model):
     Recorded from the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3473,7 +3473,7 @@ class Underlying(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3508,7 +3508,7 @@ class TheoPrice(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3543,7 +3543,7 @@ class Series(Model):
     Published by the service, not in the service document.
     """
 
-    event_symbol: str | None = None
+    event_symbol: str = ""
     """Streamer symbol."""
     event_time: datetime | None = None
     """Time of the event at the source; usually absent."""
@@ -3648,7 +3648,7 @@ class Equity(Model):
     """Time trading ends permanently."""
     streamer_symbol: str | None = None
     """Symbol on the market-data stream."""
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol, such as `AAPL` or `BRK/B`."""
     underlying_product_type: str | None = None
     """Product type as an underlying."""
@@ -4325,7 +4325,7 @@ class Cryptocurrency(Model):
 
     id: int | None = None
     """Number of the instrument at the service."""
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol, such as `BTC/USD`."""
     instrument_type: InstrumentType | None = None
     """Instrument type, `Cryptocurrency`."""
@@ -4737,7 +4737,7 @@ class FutureOption(Model):
     """Factor between the strike in the symbol and the strike price."""
     strike_price: Decimal | None = None
     """Strike price, in price points of the future."""
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol, such as `./ESZ6 EW3U6 260918P9100`."""
     underlying_count: Decimal | None = None
     """Futures per contract."""
@@ -5056,7 +5056,7 @@ class Future(Model):
     Recorded from the service, not in the service document.
     """
 
-    symbol: str | None = None
+    symbol: str = ""
     """Symbol, such as `/ESZ6`."""
     product_code: str | None = None
     """Code of the product, such as `ES`."""

@@ -136,7 +136,7 @@ async def read_greeks(streams: MarketStreams, expirations: Iterable[Expiration],
                 for row in event.events if isinstance(event, Snapshot) else (event,):
                     if isinstance(row, Quote | Greeks):
                         found: dict[str, Any] = quotes if isinstance(row, Quote) else greeks
-                        found[row.event_symbol or ""] = row
+                        found[row.event_symbol] = row
                         if row.event_symbol in quotes and row.event_symbol in greeks:
                             pending.discard(row.event_symbol)
                 if not pending:

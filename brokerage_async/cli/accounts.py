@@ -100,7 +100,7 @@ def position_row(position: Position) -> dict[str, str]:
         today = -today
     computed = {"value": value, "gain": gain, "today": today}
     return {
-        "symbol": position.symbol or "",
+        "symbol": position.symbol,
         "type": str(position.instrument_type or ""),
         "quantity": plain(quantity),
         "opened at": plain(paid),

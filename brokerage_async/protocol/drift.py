@@ -145,9 +145,8 @@ class DriftDetector(Generic[E]):
         """Return the identity of each row, None for rows without one."""
         identity: Any = self._identity
         if len(self._fields) == 1:
-            return list(map(identity, items))
-        nothing = (None,) * len(self._fields)
-        return [None if (key := identity(item)) == nothing else key for item in items]
+            return [None if (key := identity(item)) == "" else key for item in items]
+        return [None if set(key := identity(item)) <= {None, ""} else key for item in items]
 
     def _content(self, item: E) -> int:
         """Return a hash of everything that a row says."""

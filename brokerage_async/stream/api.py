@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import attrs
 
@@ -134,6 +134,10 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         """Streamer symbol of each symbol that is subscribed."""
         return dict(self._symbols)
 
+    @overload
+    def symbol_of(self, event: MarketEvent | Snapshot) -> str: ...
+    @overload
+    def symbol_of(self, event: MarketEvent | Snapshot | UnknownEvent | Gap) -> str | None: ...
     def symbol_of(self, event: MarketEvent | Snapshot | UnknownEvent | Gap) -> str | None:
         """Return the symbol that an event is about, as it was given to the stream. None for a `Gap`.
 

@@ -221,7 +221,7 @@ class Ledger:
             return []
         rows = self._recent(transactions)
         news = self._decide(rows, now)
-        held = {name_of(each.symbol or ""): each for each in positions}
+        held = {name_of(each.symbol): each for each in positions}
         self._expirations |= {name: each.expires_at for name, each in held.items() if each.expires_at is not None}
         if self.books.base is None:
             self._open(held, self._parts(rows))

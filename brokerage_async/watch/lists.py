@@ -61,10 +61,10 @@ class PositionKey(NamedTuple):
 
     @classmethod
     def of(cls, position: Position) -> PositionKey | None:
-        """Return the key of a position, None without a symbol."""
-        if not position.symbol:
+        """Return the key of a position, None without a symbol or an account."""
+        if not position.symbol or not position.account_number:
             return None
-        return cls(position.account_number or "", position.symbol, position.instrument_type or "")
+        return cls(position.account_number, position.symbol, position.instrument_type or "")
 
 
 class BalanceKey(NamedTuple):
@@ -74,9 +74,9 @@ class BalanceKey(NamedTuple):
     currency: str
 
     @classmethod
-    def of(cls, balance: AccountBalance) -> BalanceKey:
-        """Return the key of a balance."""
-        return cls(balance.account_number or "", balance.currency or "")
+    def of(cls, balance: AccountBalance) -> BalanceKey | None:
+        """Return the key of a balance, None without an account."""
+        return cls(balance.account_number, balance.currency or "") if balance.account_number else None
 
 
 @attrs.frozen(kw_only=True)

@@ -226,12 +226,16 @@ def _read_field(wire: str, written: Node, owner: Node, required: bool) -> Field:
     type_ = read_type(written)
     if "description" not in written.members:
         written.problem("description is missing")
+    always = bool(written.members.get("x-always"))
+    if always and (type_.kind != "string" or type_.array or required or "x-aliases" in written.members):
+        written.problem("x-always requires a string that is neither required nor has aliases")
     return Field(
         name=snake(wire),
         wire=wire,
         type=attrs.evolve(type_, secret=True) if owner.members.get("x-personal") else type_,
         description=node.string("description"),
         required=required,
+        always=always,
         provenance=provenance_of(written, owner),
         aliases=tuple(written.members.get("x-aliases", ())),
     )

@@ -28,7 +28,7 @@ _CHOICES = {
     "x-result": ("one", "many"),
     "x-keys": tuple(KEYS),
     **dict.fromkeys(
-        ("x-open-enum", "x-ignore-case", "x-paginated", "x-flatten-body", "x-shared", "x-personal"), (True,)
+        ("x-always", "x-open-enum", "x-ignore-case", "x-paginated", "x-flatten-body", "x-shared", "x-personal"), (True,)
     ),
 }
 EXTENSIONS = {

@@ -47,6 +47,8 @@ def _view(field: Field) -> dict[str, Any]:
     values of the others. An empty ``read`` or ``write`` means that the value passes unchanged.
     """
     wire, read, write = _array(field) if field.type.array else _single(field)
+    if field.always:  # absent and null are empty, and what is empty is not written: it is the default of the struct
+        read = f'{read or "v"} or ""'
     hashable = field.type.kind not in ("model", "object") and wire != "DecimalNumber"  # where True would be equal to 1
     return {
         "name": field.name,
@@ -56,6 +58,7 @@ def _view(field: Field) -> dict[str, Any]:
         "write": write,
         "aliases": [(f"{field.name}__alias{n}", alias) for n, alias in enumerate(field.aliases, 1)],
         "required": field.required,
+        "default": '""' if field.always else "None",
         "hashable": not read if field.type.array else hashable,
     }
 

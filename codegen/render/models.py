@@ -58,7 +58,7 @@ def render(spec: Spec, header: str) -> str:
         use_schema_description=True,
         use_field_description=True,
         field_include_all_keys=True,
-        field_extra_keys={"x-array", "x-secret"},
+        field_extra_keys={"x-always", "x-array", "x-secret"},
         strict_refs=True,
         allow_remote_refs=False,
         disable_timestamp=True,
@@ -129,6 +129,8 @@ def _property(field: Field, owner: str) -> dict[str, Any]:
         schema = {"type": "array", "items": schema, "x-array": True}
     if field.type.secret:
         schema["x-secret"] = True
+    if field.always:
+        schema["x-always"] = True
     meaning = docstrings.with_provenance(field.description, field.provenance, owner)
     return {**schema, "description": docstrings.fill(meaning)}
 

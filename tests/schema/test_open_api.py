@@ -161,7 +161,7 @@ def test_published_fields_are_read() -> None:
     assert price.close_price_type is models.ClosePriceType.REGULAR
     (metrics,) = decoded("market_metrics.list", '{"items":[{"implied-volatility-rank":"0.3","liquidity":"4"}]}')
     assert (metrics.implied_volatility_index_rank, metrics.liquidity_value) == (Decimal("0.3"), 4)
-    equity = decoded("instruments.equity", '{"market-time-instrument-collection":"Equity Index"}')
+    equity = decoded("instruments.equity", '{"symbol":"SPX","market-time-instrument-collection":"Equity Index"}')
     assert equity.market_time_instrument_collection == models.InstrumentCollection.EQUITY_INDEX
     (bar,) = decoded("balances.net_liq_history", '{"items":[{"time":"2026-03-02T09:30:00-05:00[America/New_York]"}]}')
     assert bar.time.utcoffset() == timedelta(hours=-5)

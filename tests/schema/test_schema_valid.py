@@ -235,7 +235,7 @@ ENUM_KEYS = {
     "x-observed",
     "x-transitions",
 }
-PROPERTY_KEYS = {"x-provenance", "x-wire", "x-aliases"}
+PROPERTY_KEYS = {"x-always", "x-provenance", "x-wire", "x-aliases"}
 FILE_KEYS = {"x-caps", "x-keys", "x-path"}
 ROOT_KEYS = {"x-every-response", "x-examples", "x-hosts", "x-links"}
 VOCABULARY = ROOT_KEYS | FILE_KEYS | OPERATION_KEYS | PARAMETER_KEYS | OBJECT_KEYS | ENUM_KEYS | PROPERTY_KEYS

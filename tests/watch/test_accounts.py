@@ -154,6 +154,13 @@ async def test_balances_are_keyed_by_currency_and_a_new_day_alone_is_no_change(
         assert isinstance(change.after, AccountBalance)
 
 
+def test_rows_without_an_account_or_a_symbol_have_no_key() -> None:
+    assert PositionKey.of(Position(symbol="AAPL")) is None
+    assert PositionKey.of(Position(account_number="A1")) is None
+    assert PositionKey.of(Position(account_number="A1", symbol="AAPL")) == ("A1", "AAPL", "")
+    assert BalanceKey.of(AccountBalance(currency="USD")) is None
+
+
 async def test_balances_in_one_object_are_read_as_well(service: Accounts, client: Client) -> None:
     service._answer = lambda request: ok(balance("A1", "10.5"))  # type: ignore[method-assign]
     service.script = [service._answer]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import attrs
@@ -21,7 +22,7 @@ from ..._open_enums import OpenStrEnum
 from ..._values import Extra
 from ..._wire import Moment, Wire
 
-__all__ = ["UNREADABLE", "Kept", "WireField", "forms", "keep", "read", "wire_fields"]
+__all__ = ["UNREADABLE", "Kept", "WireField", "always_fields", "forms", "keep", "read", "wire_fields"]
 
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
@@ -58,6 +59,7 @@ class WireField:
         child: the wire struct of a nested model, if any; ``many`` for a list of them.
         scalars: names of the scalar types that fit, such as ``str``, ``decimal`` or ``datetime``.
         array: whether it is a list of scalars.
+        always: whether every recorded answer has it, so that the model reads ``""`` without it.
         settled: whether the type alone decides that a value fits. Otherwise the model has to be built to find out.
     """
 
@@ -71,6 +73,7 @@ class WireField:
     many: bool = False
     scalars: frozenset[str] = frozenset()
     array: bool = False
+    always: bool = False
     settled: bool = False
 
     @property
@@ -107,9 +110,15 @@ def wire_fields(wire: type[Wire]) -> Mapping[str, WireField]:
             wire=wire, key=field.encode_name, attribute=field.name, target=target, type=field.type, child=child,
             alias_of=None if target == field.name else keys[target], many=child is not None and child in items,
             scalars=frozenset(scalars), array=bool(arrays) and child is None,
-            settled=settled and not arrays and len(scalars) <= 1,
+            always=field.default == "", settled=settled and not arrays and len(scalars) <= 1,
         )  # fmt: skip
     return found
+
+
+@cache
+def always_fields(wire: type[Wire]) -> tuple[tuple[WireField, Callable[[Any], str]], ...]:
+    """Return the fields that every recorded answer has, each with what reads it from a model."""
+    return tuple((field, attrgetter(field.target)) for field in wire_fields(wire).values() if field.always)
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:

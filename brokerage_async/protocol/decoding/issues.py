@@ -11,12 +11,13 @@ import attrs
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
 
-__all__ = ["IGNORED", "KEPT", "LEFT_OUT", "READ", "Issues", "describe"]
+__all__ = ["EMPTY_TEXT", "IGNORED", "KEPT", "LEFT_OUT", "READ", "Issues", "describe"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
 #: How a warning ends, which says what became of the value.
 KEPT, LEFT_OUT, IGNORED, READ = "kept as raw JSON in extra", "left out", "ignored", "read all the same"
+EMPTY_TEXT = "read as an empty string"
 
 _INDEX = re.compile(r"\[\d+\]")
 

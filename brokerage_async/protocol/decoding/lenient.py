@@ -23,10 +23,10 @@ from ..._wire import Wire
 from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
-from .fields import UNREADABLE, Kept, WireField, keep, read, wire_fields
-from .issues import KEPT, LEFT_OUT, Issues, describe
+from .fields import UNREADABLE, Kept, WireField, always_fields, keep, read, wire_fields
+from .issues import EMPTY_TEXT, KEPT, LEFT_OUT, Issues, describe
 
-__all__ = ["build_rows", "parse", "structure_one", "structure_rows", "structure_steps"]
+__all__ = ["build_rows", "parse", "report_missing", "structure_one", "structure_rows", "structure_steps"]
 
 #: Raw rows that are converted together, and those that are read value by value between two turns of an event loop.
 ROWS_PER_BATCH, ROWS_PER_STEP = 128, 16
@@ -77,7 +77,24 @@ def build_rows(plan: Plan, rows: Sequence[Any], path: str, issues: Issues) -> li
     if not plan.is_typed:
         _settle(plan, rows, path, issues)
     models: list[Any] = plan.variant.build_all(rows)
+    report_missing(plan.wire, models, path, issues)
     return models
+
+
+def report_missing(wire: type[Wire], models: Sequence[Any], path: str, issues: Issues) -> None:
+    """Report rows without a value that every recorded answer has. Raises ValueError in strict mode, as above."""
+    for key in _missing(wire, models):
+        if issues.strict:
+            raise ValueError(key)
+        issues.report(f"{path}.{key}", "missing", EMPTY_TEXT)
+
+
+def _missing(wire: type[Wire], models: Sequence[Any]) -> list[str]:
+    return [
+        field.key
+        for field, value_of in always_fields(wire)
+        if not all(map(value_of, models)) and any(not value_of(one) and field.key not in one.extra for one in models)
+    ]
 
 
 def _settle(plan: Plan, structs: Sequence[Any], path: str, issues: Issues) -> None:
@@ -221,6 +238,8 @@ def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> list[An
             object.__setattr__(model, target, value)
     if extra:
         object.__setattr__(model, "extra", Extra({**model.extra, **extra}))
+    for key in _missing(wire, [model]):
+        issues.report(f"{path}.{key}", "missing", EMPTY_TEXT)
     return [model]
 
 

@@ -15,7 +15,7 @@ from ..._wire import Wire
 from ..decoding.adaptive import variant_methods
 from ..decoding.fields import UNREADABLE, wire_fields
 from ..decoding.issues import Issues
-from ..decoding.lenient import structure_rows
+from ..decoding.lenient import report_missing, structure_rows
 from ..registry import wires
 
 __all__ = ["ColumnDecoder"]
@@ -53,6 +53,7 @@ class ColumnDecoder:
         rows = list(zip(*[iter(values)] * width, strict=False))
         try:
             models: list[Any] = self._struct.build_all(msgspec.convert(rows, self._rows))
+            report_missing(wires()[self._model], models, f"{path}[]", issues)
         except UNREADABLE:
             objects = [
                 {name: value for name, value in zip(self.columns, row, strict=True) if name not in self._ignored}

@@ -52,6 +52,7 @@ def test_load_models_follow_the_list_of_components() -> None:
         ("garden.yaml", "required: [text]", "required: [words]", "garden.yaml: $.schemas.NewLabel: required must list properties, got 'words'"),
         ("garden.yaml", "many plants.\n", "many plants.\n    x-shared: true\n", "garden.yaml: $.schemas.Bed: x-shared requires fields without aliases and mappings"),
         ("openapi.yaml", "{name: garden,", "{name: plant, description: \"Clash.\"}\n  - {name: garden,", "openapi.yaml: $: component 'Plant' has the name of the class of namespace 'plant'"),
+        ("garden.yaml", "rows: {type: integer, ", "rows: {type: integer, x-always: true, ", f"{PLANT}.properties.rows: x-always requires a string that is neither required nor has aliases"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [name, number]", f"{PLANT}: x-identity must list scalar properties, got ['name', 'number']"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [neighbours]", f"{PLANT}: x-identity must list scalar properties, got ['neighbours']"),
         ("garden.yaml", "x-identity: [name, sown]", "x-identity: [{}]", f"{PLANT}: x-identity must list scalar properties, got [{{}}]"),

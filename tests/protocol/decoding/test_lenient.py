@@ -175,7 +175,7 @@ def test_declared_wire_forms_are_not_reported(caplog: pytest.LogCaptureFixture) 
     report = codec.decode(ops.MARGIN_REQUIREMENTS, json.dumps(margin).encode(), strict=True).value
     [entry] = (report.groups or ())[1].position_entries or ()
     assert (entry.close_price, entry.fixing_price, entry.extra) == (None, Decimal("1.0"), {"close-price": "NaN"})
-    chain = {"data": {"items": [{"maturity-date": "2026-09-18 00:00:00 UTC"}]}}
+    chain = {"data": {"items": [{"symbol": "./ESU6", "maturity-date": "2026-09-18 00:00:00 UTC"}]}}
     [option] = codec.decode(ops.INSTRUMENTS_FUTURES_OPTION_CHAIN, json.dumps(chain).encode(), strict=True).value
     assert option.maturity_date == date(2026, 9, 18)
     assert option.extra == {"maturity-date": "2026-09-18 00:00:00 UTC"}
@@ -275,3 +275,32 @@ def test_a_list_with_an_item_that_does_not_fit_is_read_key_by_key_only_once(monk
     first = structure_rows(models.FutureProduct, rows, "$", issues)
     monkeypatch.delattr(lenient, "_read_raw")
     assert structure_rows(models.FutureProduct, rows, "$", issues) == first
+
+
+@for_each("raw", [{}, {"quantity": 1}, {"symbol": None, "quantity": 1}, {"symbol": "", "quantity": ["?"]}])
+@for_each("adapts", [True, False])
+def test_row_without_what_every_answer_has_reads_empty_with_a_warning(
+    raw: Any, adapts: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.clear()
+    row = {"account-number": "A1", **raw}
+    registry = DecoderRegistry(adapts=adapts)
+    [one] = structure_rows(models.Position, [row], "$", Issues("a.b", registry=registry))
+    warnings = [record.getMessage() for record in caplog.records]
+    assert (one.symbol, one.account_number) == ("", "A1")
+    assert "symbol" not in one.to_dict(wire=True)
+    assert "symbol" not in one.to_dict()
+    assert "symbol=" not in repr(one)
+    assert any("symbol: missing; read as an empty string" in warning for warning in warnings)
+    assert not any("account-number" in warning for warning in warnings)
+    with pytest.raises(errors.ResponseDecodeError, match=r"symbol: missing|quantity: expected"):
+        structure_rows(models.Position, [row], "$", Issues("a.b", strict=True, registry=DecoderRegistry()))
+
+
+def test_value_of_another_type_is_reported_alone(caplog: pytest.LogCaptureFixture) -> None:
+    row = {"account-number": "A1", "symbol": {"odd": 1}}
+    for _ in range(2):  # before and after the field was widened
+        [one] = structure_rows(models.Position, [row], "$", Issues("a.b", registry=DecoderRegistry()))
+        assert (one.symbol, one.extra) == ("", {"symbol": {"odd": 1}})
+        assert one.to_dict(wire=True)["symbol"] == {"odd": 1}
+    assert not any("missing" in record.getMessage() for record in caplog.records)

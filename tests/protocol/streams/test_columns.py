@@ -40,6 +40,15 @@ def test_decode_rows_in_another_order_than_the_fields() -> None:
     ]
 
 
+def test_decode_row_without_its_symbol_is_empty_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    assert decode(decoder(models.Quote, "eventSymbol", "bidPrice"), [None, 7]) == [models.Quote(bid_price=Decimal(7))]
+    assert [record.getMessage() for record in caplog.records] == [
+        "quotes: $.data[].eventSymbol: missing; read as an empty string"
+    ]
+    with pytest.raises(ResponseDecodeError, match=r"eventSymbol: missing; rejected in strict mode"):
+        decode(decoder(models.Quote, "bidPrice"), [7], strict=True)
+
+
 def test_decode_times_days_and_64_bit_indexes() -> None:
     candles = decoder(models.Candle, "eventSymbol", "index", "time", "eventFlags", "vwap")
     [candle] = decode(candles, ["ACME{=m}", 7659406734498201600, 1783344600000, 4, Decimal("1E+3")])
