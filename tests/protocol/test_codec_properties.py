@@ -42,6 +42,8 @@ def carried(wire: type[Wire], raw: dict[str, Any], written: dict[str, Any], path
             continue
         elif value in (0, "0") and key not in written and field.scalars in ({"int", "datetime"}, {"int", "date"}):
             continue  # in some fields 0 means no time
+        elif value == "" and field.always:
+            continue  # what every answer has is empty only where it is missing
         else:
             there = written[key if key in written else keys[field.target]]
             if field.child is None:
@@ -96,7 +98,7 @@ def decode(operation: Operation[Any], body: bytes) -> tuple[Any, list[str]]:
     """Return the value and the reported paths."""
     REGISTRY._warned.clear()
     value = codec.decode(operation, body).value
-    return value, sorted(path for _, path in REGISTRY._warned)
+    return value, sorted(path.removesuffix(" missing") for _, path in REGISTRY._warned)
 
 
 def first_problem(operation: Operation[Any], body: bytes) -> str | None:

@@ -78,7 +78,7 @@ async def test_live_options_are_delivered_at_their_expiration() -> None:
 
 
 async def test_live_answers_are_those_of_the_source_and_errors_name_it() -> None:
-    async with service() as source, paper_on(source, wait=0.5) as (paper, client):
+    async with service() as source, paper_on(source, wait=3) as (paper, client):
         account = paper.account_numbers[0]
         for _ in range(3):
             equity = await client.instruments.equity("KO")

@@ -11,13 +11,14 @@ import attrs
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
 
-__all__ = ["EMPTY_TEXT", "IGNORED", "KEPT", "LEFT_OUT", "READ", "Issues", "describe"]
+__all__ = ["IGNORED", "KEPT", "LEFT_OUT", "MISSING", "READ", "Issues", "describe"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
 #: How a warning ends, which says what became of the value.
 KEPT, LEFT_OUT, IGNORED, READ = "kept as raw JSON in extra", "left out", "ignored", "read all the same"
-EMPTY_TEXT = "read as an empty string"
+#: The reason and the outcome for a row without a value that every recorded answer has.
+MISSING = ("missing", "read as an empty string")
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -31,7 +32,7 @@ class Issues:
     registry: DecoderRegistry = REGISTRY
 
     def report(self, path: str, reason: str, outcome: str) -> None:
-        """Log one issue and its outcome, once for each operation and path without its indexes.
+        """Log one issue and its outcome, once for each operation and path without its indexes, `MISSING` apart.
 
         Raises ResponseDecodeError in strict mode, where it has no other outcome.
         """
@@ -40,7 +41,8 @@ class Issues:
                 f"{path}: {reason}; rejected in strict mode", json_path=path, operation=self.operation
             )
         pattern = _INDEX.sub("[]", path)
-        if self.registry.is_first_warning(self.operation, pattern):
+        topic = f"{pattern} {reason}" if (reason, outcome) == MISSING else pattern
+        if self.registry.is_first_warning(self.operation, topic):
             logger.warning("%s: %s: %s; %s", self.operation, pattern, reason, outcome)
 
 

@@ -24,7 +24,7 @@ from ...errors import ResponseDecodeError
 from ..registry import wires
 from .adaptive import Plan
 from .fields import UNREADABLE, Kept, WireField, always_fields, keep, read, wire_fields
-from .issues import EMPTY_TEXT, KEPT, LEFT_OUT, Issues, describe
+from .issues import KEPT, LEFT_OUT, MISSING, Issues, describe
 
 __all__ = ["build_rows", "parse", "report_missing", "structure_one", "structure_rows", "structure_steps"]
 
@@ -86,7 +86,7 @@ def report_missing(wire: type[Wire], models: Sequence[Any], path: str, issues: I
     for key in _missing(wire, models):
         if issues.strict:
             raise ValueError(key)
-        issues.report(f"{path}.{key}", "missing", EMPTY_TEXT)
+        issues.report(f"{path}.{key}", *MISSING)
 
 
 def _missing(wire: type[Wire], models: Sequence[Any]) -> list[str]:
@@ -239,7 +239,7 @@ def _structure(wire: type[Wire], row: Any, path: str, issues: Issues) -> list[An
     if extra:
         object.__setattr__(model, "extra", Extra({**model.extra, **extra}))
     for key in _missing(wire, [model]):
-        issues.report(f"{path}.{key}", "missing", EMPTY_TEXT)
+        issues.report(f"{path}.{key}", *MISSING)
     return [model]
 
 
