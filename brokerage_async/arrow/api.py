@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["joined", "require", "schema_of", "to_arrow", "to_pandas", "to_polars", "write_parquet"]
-
 EXTRAS: dict[str, tuple[str, ...]] = {
     "arrow": ("pyarrow",),
     "pandas": ("pyarrow", "pandas"),

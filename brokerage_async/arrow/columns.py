@@ -17,8 +17,6 @@ import pyarrow.compute
 from .._decimals import Decimals, decimal_text
 from .._values import readable
 
-__all__ = ["DECIMAL", "Column", "columns_of", "fitted", "has_wide_decimals", "settled", "unfitted", "widened"]
-
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
 

@@ -16,8 +16,6 @@ from ..protocol.decoding.issues import Issues, describe
 from ..protocol.registry import wires
 from .tables import UNFIT, schema_of
 
-__all__ = ["RowReader", "event_schema"]
-
 pc: Any = pyarrow.compute
 """Its functions are made at run time, so type checkers do not know them."""
 

@@ -15,8 +15,6 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
-__all__ = ["Segment", "batches_of", "gaps_in", "recorded_files", "rewrite"]
-
 GROUP = 65_536
 """Rows of a row group."""
 

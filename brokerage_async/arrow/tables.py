@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["pandas_of", "polars_of", "schema_of", "table_of", "write"]
-
-
 MAX_SHOWN = 80
 """Characters of an invalid value that an error shows."""
 

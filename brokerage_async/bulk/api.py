@@ -33,8 +33,6 @@ from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, list
 from .fetch import BulkFetch, Progress
 from .universe import UniverseFetch
 
-__all__ = ["Bulk", "BulkOptions", "Symbols"]
-
 T = TypeVar("T")
 Symbols = Iterable[str] | AsyncIterable[str]
 """Any source of symbols, of any length; it is read as the fetch proceeds."""

@@ -27,9 +27,6 @@ from ..http.concurrency import map_in_order
 from ..protocol.dedup import CompactSet
 from ..protocol.validation.rules import add_months
 
-__all__ = ["Batch", "Batcher", "over_range", "split_range", "url_length"]
-
-
 MAX_MONTHS = 9
 """Maximum span between the two dates of one request."""
 

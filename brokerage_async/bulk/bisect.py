@@ -10,8 +10,6 @@ from typing import Generic, TypeVar
 from ..protocol.retry import Fault, Processed, verdict_of
 from .batches import Batch
 
-__all__ = ["Bisection", "FailureScope", "FetchBatch", "failure_scope"]
-
 T = TypeVar("T")
 FetchBatch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
 """Requests one batch: takes a tuple of keys, returns the values by key."""

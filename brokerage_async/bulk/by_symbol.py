@@ -11,19 +11,6 @@ from ..errors import InvalidRequestError, NotFoundError
 from ..symbols import instrument_type_of
 from .bisect import FetchBatch
 
-__all__ = [
-    "L",
-    "Listed",
-    "ReadList",
-    "ReadOne",
-    "Types",
-    "by_requested",
-    "by_type",
-    "checked_types",
-    "listed",
-    "one_by_one",
-]
-
 T = TypeVar("T")
 
 Types = Mapping[str, InstrumentType | str]

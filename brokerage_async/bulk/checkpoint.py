@@ -20,8 +20,6 @@ import msgspec
 from .._values import readable
 from ..errors import ConfigurationError
 
-__all__ = ["Checkpoint"]
-
 MAX_SHOWN = 300
 """Characters of a foreign file that an error shows."""
 

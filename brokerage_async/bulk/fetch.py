@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["BulkFetch", "BulkResult", "Progress"]
-
 T = TypeVar("T")
 Progress = Callable[[int, "int | None", float], object]
 """Called with ``(keys done, total or None, elapsed seconds)``."""

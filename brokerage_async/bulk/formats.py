@@ -24,8 +24,6 @@ from ..models import converter
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["FORMATS", "Rows", "Style", "put_in_place", "replace_durably"]
-
 Rows = Callable[[], Iterable[tuple[str | None, Any]]]
 """Returns key and row (as JSON values) of all results in order, at each call. The key is None if none was requested."""
 

@@ -29,8 +29,6 @@ from .checkpoint import Checkpoint
 from .fetch import BulkFetch
 from .formats import FORMATS, Style, put_in_place
 
-__all__ = ["FileResult", "fetch_to_file", "in_thread", "incomplete", "store"]
-
 T = TypeVar("T")
 
 MAX_LISTED = 10

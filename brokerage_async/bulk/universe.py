@@ -46,8 +46,6 @@ from .to_file import in_thread, incomplete, store
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["KINDS", "MANIFEST", "PARTITION", "UniverseFetch", "UniverseResult"]
-
 KINDS: Mapping[str, type[Any]] = {
     "equities": Equity,
     "futures": Future,

@@ -19,8 +19,6 @@ from .universe import KINDS, MANIFEST, PARTITION
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["universe_diff"]
-
 COUNTED = frozenset({"days_to_expiration"})
 """Fields that change with every day, at any depth."""
 

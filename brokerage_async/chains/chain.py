@@ -20,8 +20,6 @@ from ..errors import InvalidRequestError
 from .expiration import Expiration, Strike
 from .greeks import ChainGreeks, MarketStreams, read_greeks
 
-__all__ = ["OptionChain"]
-
 STANDARD = "Standard"
 MAX_NAMED = 6
 """Candidates that a message names."""

@@ -13,8 +13,6 @@ from .._generated.models import OptionStrike as StrikeRow
 from .._terms import Amount, exact
 from ..errors import InvalidRequestError
 
-__all__ = ["Expiration", "Strike"]
-
 HUNDRED = Decimal(100)
 
 

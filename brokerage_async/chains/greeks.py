@@ -17,8 +17,6 @@ from ..errors import InvalidRequestError
 from ..protocol.streams.events import Gap, Snapshot
 from .expiration import Expiration, Strike
 
-__all__ = ["ChainGreeks", "MarketStreams", "OptionGreeks", "read_greeks"]
-
 
 class MarketEvents(Protocol):
     """Stream of market events."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ..models import AccountBalance, CustomerAccount, Position
 
-__all__ = ["accounts", "balance_table", "balances", "position_row", "positions"]
-
 FIGURES = (
     "net_liquidating_value", "cash_balance", "available_trading_funds", "equity_buying_power",
     "derivative_buying_power", "day_trading_buying_power", "cash_available_to_withdraw", "margin_equity",

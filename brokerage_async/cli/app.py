@@ -13,8 +13,6 @@ from .._version import __version__
 from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
 from .options import add
 
-__all__ = ["app"]
-
 app: typer.Typer = typer.Typer(
     name="brokerage-async",
     no_args_is_help=True,

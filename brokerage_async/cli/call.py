@@ -15,8 +15,6 @@ from .tables import raw
 if TYPE_CHECKING:
     from ..operation import Operation, Parameter
 
-__all__ = ["call", "read_arguments", "read_body"]
-
 BETTER: Mapping[str, str] = {
     "orders.submit": "orders place",
     "orders.replace": "orders replace",

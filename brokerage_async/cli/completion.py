@@ -11,8 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["SCRIPTS", "VARIABLE", "complete", "completion"]
-
 VARIABLE = "_BROKERAGE_ASYNC_COMPLETE"
 """When it is set, the console script prints the candidates for its last argument, and nothing else is done."""
 

@@ -13,8 +13,6 @@ from .options import Target
 if TYPE_CHECKING:
     from ..observers import Attempt
 
-__all__ = ["conformance", "exit_code_of"]
-
 NOT_ASKED = 2
 """Exit code if the service could not be asked."""
 

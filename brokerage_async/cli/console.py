@@ -17,11 +17,6 @@ from .terminal import printable, printable_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "INTERRUPTED", "ROWS", "complain", "confirm", "echo_json", "follow", "is_live", "run", "say", "show", "show_items",
-    "width",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 WIDE = 1_000

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..observers import Attempt
     from ..simulator import Simulator
 
-__all__ = ["demo"]
-
 PAGE_SIZE = 1_000
 PREFETCH = 4
 CHAIN_PRODUCT = "ES"

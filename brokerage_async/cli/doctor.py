@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..models import Account
 
-__all__ = ["CHECKS", "Finding", "doctor", "examine"]
-
 PATIENCE = 10.0
 """Seconds that each check may take."""
 

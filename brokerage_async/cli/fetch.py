@@ -19,8 +19,6 @@ from .service import Service, connect
 if TYPE_CHECKING:
     from ..bulk import Bulk, BulkFetch, Progress
 
-__all__ = ["FORMATS", "Kind", "group"]
-
 FORMATS = (".jsonl", ".csv", ".parquet")
 SHOWN = 10
 """Number of symbols of a kind that the final report names."""

@@ -16,8 +16,6 @@ from .tables import moment
 if TYPE_CHECKING:
     from ..journal import Halt, JournalEntry, PostgresJournal, SqliteJournal
 
-__all__ = ["halt", "resume", "status"]
-
 Scope = Annotated[str | None, typer.Option("--account", help="this account only, instead of every one")]
 Label = Annotated[str | None, typer.Option(help="orders of this strategy only, instead of every one")]
 

@@ -11,8 +11,6 @@ import typer
 if TYPE_CHECKING:
     from ..journal import PostgresJournal, SqliteJournal
 
-__all__ = ["JournalAt", "open_journal"]
-
 JournalAt = Annotated[
     str | None,
     typer.Option(

@@ -16,8 +16,6 @@ from ..errors import ErrorDetail, InvalidRequestError, ResponseDecodeError
 from ..models import converter
 from ..protocol.validation.requests import with_article
 
-__all__ = ["read_exactly", "read_model", "read_source"]
-
 T = TypeVar("T")
 MAX_CHARACTERS = 1_000_000
 """More than any request body; a device or a data file given by mistake ends here."""

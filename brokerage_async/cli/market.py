@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..models import InstrumentSearchHit, MarketDataSnapshot, NestedFuturesOptionChain, NestedOptionChain
 
-__all__ = ["chain", "quote", "search"]
-
 STRIKES_SHOWN = 10
 
 

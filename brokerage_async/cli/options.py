@@ -9,11 +9,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = [
-    "Account", "Accounts", "AsJson", "Customer", "Lines", "Output", "Simulated", "Target", "Yes", "add", "command_of",
-    "day", "values_of",
-]  # fmt: skip
-
 Account = Annotated[
     str | None,
     typer.Option(help="account number [env var: BROKERAGE_ACCOUNT]; on the simulator its first one by default"),

@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PlacedOrderResponse, PreflightMessage
     from ..order_entry import Cancellations, OrderChange, Placement
 
-__all__ = [
-    "cancellations_json", "cancellations_table", "change_json", "change_lines", "legs_of", "messages", "order_style",
-    "order_table", "placement_json",
-    "placement_table", "preview_table", "price_of", "ticket_line",
-]  # fmt: skip
-
 
 def placement_json(placement: Placement) -> dict[str, Any]:
     """Return a placement as JSON values."""

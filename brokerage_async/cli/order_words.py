@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 
     from ..models import NewComplexOrder, NewOrder, Order, OrderEdit
 
-__all__ = [
-    "Until", "Words", "exclude", "read_bracket", "read_edit", "read_file", "read_number", "read_ticket",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 ACTIONS = ("buy", "sell", "buy-to-open", "buy-to-close", "sell-to-open", "sell-to-close")

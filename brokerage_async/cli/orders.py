@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ..models import NewOrder, Order, OrderEdit, PlacedOrderResponse
     from ..order_entry import OrderChange, OrderEntry, Placement
 
-__all__ = ["group"]
-
 HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
 

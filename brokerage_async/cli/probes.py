@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..order_entry import OrderEntry
 
-__all__ = ["PROBES", "examine", "unasked"]
-
 Probe = Callable[[Witness], Awaitable[Answer | str | None]]
 
 VERSION = OPERATIONS["orders.list"].version or ""

@@ -9,8 +9,6 @@ from rich.text import Text
 
 from .terminal import printable
 
-__all__ = ["PlainConsole", "err", "out"]
-
 
 class PlainConsole(Console):
     """Console for strings of others: none of them is markup, or reaches the terminal as a control sequence."""

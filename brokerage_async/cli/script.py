@@ -7,8 +7,6 @@ import os
 import sys
 from types import TracebackType
 
-__all__ = ["start"]
-
 
 def start() -> None:
     """Set up streams and logging, and run the command. Say what to install when the extra is missing."""

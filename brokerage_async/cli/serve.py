@@ -15,8 +15,6 @@ import typer
 from .console import echo_json, say
 from .options import add, command_of
 
-__all__ = ["group"]
-
 TIMEOUT = 30.0
 """Seconds in which a running simulator has to answer."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..client import Client
     from ..simulator import Simulator
 
-__all__ = ["Service", "check_environment", "connect"]
-
 PREFIX = "BROKERAGE_"
 REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
 KNOWN = (

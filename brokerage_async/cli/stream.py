@@ -14,8 +14,6 @@ from .options import Accounts, Lines, Simulated, add
 from .service import connect
 from .tables import raw
 
-__all__ = ["group"]
-
 HIDDEN = frozenset({"event_symbol", "event_time", "event_flags", "index", "sequence", "time_nano_part", "extra"})
 """Fields of market events that only programs need."""
 

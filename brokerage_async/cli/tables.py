@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-__all__ = ["moment", "money", "plain", "raw", "table_of"]
-
 PADDING = 3
 """Characters that a column needs beside its cells."""
 

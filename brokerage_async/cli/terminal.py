@@ -7,8 +7,6 @@ import logging
 import re
 import unicodedata
 
-__all__ = ["PlainFormatter", "printable", "printable_json"]
-
 OBEYED = re.compile(r"[^\t\n -~]")
 """Candidates; whether a character is shown after all is asked one by one."""
 

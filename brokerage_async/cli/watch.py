@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..models import AccountBalance, MarketSession, Order, Position, QuoteAlert
     from ..watch import Change
 
-__all__ = ["group"]
-
 Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
 Push = Annotated[bool, typer.Option("--push", help="poll at once after an event of the account stream")]
 

@@ -20,20 +20,6 @@ from ..protocol.request import ACCEPT_VERSION
 if TYPE_CHECKING:
     from ..client import Client
 
-__all__ = [
-    "BUY",
-    "CLOSE",
-    "LIMIT",
-    "LOSS",
-    "MARGIN",
-    "PROFIT",
-    "Answer",
-    "NotAskedError",
-    "Row",
-    "Witness",
-    "outcome_of",
-]
-
 T = TypeVar("T")
 Terms = dict[str, object]
 

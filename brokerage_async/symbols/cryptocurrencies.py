@@ -9,8 +9,6 @@ import attrs
 from ..errors import ErrorDetail, InvalidRequestError
 from .parts import checked
 
-__all__ = ["CryptocurrencySymbol", "parse_cryptocurrency", "parse_cryptocurrency_streamer"]
-
 COIN = re.compile(r"[A-Z0-9]{1,10}")
 PAIR = re.compile(r"(?P<coin>[A-Z0-9]{1,10})/USD")
 STREAMER = re.compile(r"(?P<coin>[A-Z0-9]{1,10})/USD:(?P<venue>[A-Z0-9]{1,10})")

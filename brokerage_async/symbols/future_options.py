@@ -19,8 +19,6 @@ from ..errors import ErrorDetail, InvalidRequestError
 from .futures import FutureSymbol, contract_problems, exchange_suffix
 from .parts import CENTURY, MONTH_CODES, checked, contract_year, day_of, plain
 
-__all__ = ["FutureOptionStreamer", "FutureOptionSymbol", "parse_future_option", "parse_future_option_streamer"]
-
 STRIKE = r"(?P<strike>[0-9]{1,8}(?:\.[0-9]{1,8})?)"
 CONTRACT = rf"(?P<root>[A-Z0-9]{{1,6}})(?P<month>[{MONTH_CODES}])"
 OPTION = re.compile(

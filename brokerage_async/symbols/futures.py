@@ -18,8 +18,6 @@ import attrs
 from ..errors import ErrorDetail, InvalidRequestError
 from .parts import CENTURY, MONTH_CODES, checked, contract_year
 
-__all__ = ["FutureSymbol", "contract_problems", "exchange_suffix", "parse_future", "parse_future_streamer"]
-
 CODE = re.compile(r"[A-Z0-9]{1,6}")
 FUTURE = re.compile(rf"/(?P<product>[A-Z0-9]{{1,6}})(?P<month>[{MONTH_CODES}])(?P<year>[0-9])")
 STREAMER = re.compile(

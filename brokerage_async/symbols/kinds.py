@@ -5,8 +5,6 @@ from __future__ import annotations
 from .options import OCC
 from .parts import checked
 
-__all__ = ["instrument_type_of"]
-
 
 def instrument_type_of(symbol: str) -> str:
     """Return the kind of instrument that the form of a symbol implies.

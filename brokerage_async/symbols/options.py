@@ -24,8 +24,6 @@ from .._decimals import read_decimal
 from ..errors import ErrorDetail, InvalidRequestError
 from .parts import CENTURY, checked, day_of, plain
 
-__all__ = ["OptionSymbol", "occ_symbol", "parse_occ", "parse_option_streamer"]
-
 ROOT = re.compile(r"[A-Z0-9./]{1,6}")
 OCC = re.compile(r"(?P<root>[A-Z0-9./]{1,6}) *(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{8})")
 STREAMER = re.compile(

@@ -7,8 +7,6 @@ from decimal import Decimal
 
 from ..errors import InvalidRequestError
 
-__all__ = ["CENTURY", "MONTH_CODES", "checked", "contract_year", "day_of", "plain"]
-
 CENTURY = 2000
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the contract months, January to December."""
