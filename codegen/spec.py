@@ -178,6 +178,7 @@ class RecordedBehaviour:
     source: str
     test: str
     switch: bool = True
+    unasked: str = ""
     facts: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["BEHAVIOURS", "SWITCHES"]
+__all__ = ["BEHAVIOURS", "SWITCHES", "UNASKED"]
 
 BEHAVIOURS: Mapping[str, str] = {
     "customer_is_me": "`me` is the one published customer identifier. The simulator answers a number with 404, which is a guess.",
@@ -141,3 +141,68 @@ SWITCHES = BEHAVIOURS.keys() - {
     "unknown_streamer_symbols",
 }
 """Those that the simulator can do without."""
+
+UNASKED: Mapping[str, str] = {
+    "external_identifier_echoed": "it takes --orders, in the sandbox",
+    "exchange_identifier_is_never_sent": "it concerns the client alone",
+    "orders_pass_in_flight": "it shows when an order works, fills or is changed",
+    "no_change_before_live": "it shows when an order works, fills or is changed",
+    "replacements_wait_for_the_cancel": "it shows when an order works, fills or is changed",
+    "fills_after_cancel_requests": "it shows when an order works, fills or is changed",
+    "cancels_confirmed_late": "it shows when an order works, fills or is changed",
+    "filled_with_fills_to_come": "it shows when an order works, fills or is changed",
+    "fills_are_busted": "it shows when an order works, fills or is changed",
+    "live_orders_can_be_rejected": "it shows when an order works, fills or is changed",
+    "administrators_remove_orders": "it shows when an order works, fills or is changed",
+    "orders_can_be_dead": "it shows when an order works, fills or is changed",
+    "sandbox_sessions_go_offline": "it shows when an order works, fills or is changed",
+    "edits_take_no_legs": "it shows when an order works, fills or is changed",
+    "submits_held_for_long": "it shows when an order works, fills or is changed",
+    "versions_in_production_only": "it concerns the client alone",
+    "live_lists_keep_working_orders": "it shows when an order works, fills or is changed",
+    "order_searches_count_eastern_days": "it shows by an order of an evening",
+    "options_deliver": "it shows when an order works, fills or is changed",
+    "rates_of_operations": "asking would load the service or block a login",
+    "bare_429": "asking would load the service or block a login",
+    "failed_logins_block": "asking would load the service or block a login",
+    "off_tick_rejected_at_routing": "it shows when an order works, fills or is changed",
+    "overnight_orders_work_at_night": "it shows at night",
+    "cryptocurrency_orders_have_one_leg": "all orders for cryptocurrencies are refused",
+    "oco_orders_have_two_components": "another rule refuses such an order first",
+    "backtests_have_bounds": "it is part of the schema, with which the answers are compared",
+    "invented_preflight_codes": "it concerns the client alone",
+    "edited_orders_are_bare": "it shows when an order works, fills or is changed",
+    "sandbox_has_no_market_data": "it concerns the client alone",
+    "sandbox_is_reset_daily": "it shows when an order works, fills or is changed",
+    "sandbox_fills_by_market_simulators": "it shows when an order works, fills or is changed",
+    "some_401s_need_the_user": "asking would load the service or block a login",
+    "closing_fees_are_an_object": "it is part of the schema, with which the answers are compared",
+    "liquidity_allocations_have_a_maximum": "it is part of the schema, with which the answers are compared",
+    "prices_have_fields_of_the_day": "it is part of the schema, with which the answers are compared",
+    "indices_have_a_collection": "it is part of the schema, with which the answers are compared",
+    "deleted_watchlists_are_returned": "it changes something",
+    "backtests_have_logs": "it is part of the schema, with which the answers are compared",
+    "some_times_name_their_zone": "it is part of the schema, with which the answers are compared",
+    "some_operations_end": "it is part of the schema, with which the answers are compared",
+    "transactions_have_types": "it is part of the schema, with which the answers are compared",
+    "dxlink_error_informs": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_keepalive": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_order_of_setup": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_refused_token_closes": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_aggregation": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_full_fields": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_unknown_is_an_error": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_sessions_cap": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_subscriptions_cap": "it shows on a stream, and the command asks over HTTP only",
+    "account_stream_unknown_domain": "it shows on a stream, and the command asks over HTTP only",
+    "account_stream_missing_value": "it shows on a stream, and the command asks over HTTP only",
+    "account_stream_answer_without_value": "it shows on a stream, and the command asks over HTTP only",
+    "dxlink_index_events": "it shows on a stream, and the command asks over HTTP only",
+    "candle_history_contract": "it shows on a stream, and the command asks over HTTP only",
+    "mute_streams": "it shows on a stream, and the command asks over HTTP only",
+    "lost_events": "it shows on a stream, and the command asks over HTTP only",
+    "account_stream_tokens": "it shows on a stream, and the command asks over HTTP only",
+    "quote_token_address": "it shows on a stream, and the command asks over HTTP only",
+    "unknown_streamer_symbols": "it shows on a stream, and the command asks over HTTP only",
+}
+"""Why `conformance` cannot ask a service about an entry."""

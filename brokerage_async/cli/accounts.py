@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import echo_json, show, show_items
+from .console import echo_json, show_items
+from .lazy import models
 from .options import Customer, Output, Target
 from .service import connect
-from .tables import moment, money, plain, raw, table_of
+from .tables import moment, money, plain, raw
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from rich.table import Table
-
-    from ..models import AccountBalance, CustomerAccount, Position
 
 FIGURES = (
     "net_liquidating_value", "cash_balance", "available_trading_funds", "equity_buying_power",
@@ -33,13 +31,15 @@ OCCASIONAL = (
 )  # fmt: skip
 """Figures that are shown unless they are 0."""
 
+NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
+"""Headings of the numbers of a position."""
+
 
 async def accounts(customer: Customer = "me", *, output: Output) -> None:
     """List the accounts of a customer."""
-    from ..models import Account
 
-    def row(owned: CustomerAccount) -> dict[str, str]:
-        account = owned.account or Account()
+    def row(owned: models.CustomerAccount) -> dict[str, str]:
+        account = owned.account or models.Account()
         cells = (
             account.account_number, account.nickname, account.account_type_name, account.margin_or_cash,
             owned.authority_level, account.opened_at and account.opened_at.date(), account.is_closed and "closed",
@@ -62,16 +62,12 @@ async def positions(
     async with connect(simulated=target.simulated) as service:
         account = service.account(target.account)
         found = await service.client.positions.list(
-            account, include_marks=True, include_closed_positions=True if closed else None
+            account, include_marks=True, include_closed_positions=closed or None
         )
     show_items(
         found, position_row, f"Positions of {account}", as_json=target.as_json, empty=f"{account} has no positions.",
         numbers=NUMBERS, whole=("symbol",), dispensable=("type", "today", "opened at"),
     )  # fmt: skip
-
-
-NUMBERS = ("quantity", "opened at", "mark", "value", "gain", "today")
-"""Headings of the numbers of a position."""
 
 
 async def balances(target: Target) -> None:
@@ -83,10 +79,12 @@ async def balances(target: Target) -> None:
         echo_json(raw(found))
         return
     for balance in found:
-        show(balance_table(balance, account))
+        currency = balance.currency or "USD"
+        rows = [{"figure": name, currency: amount} for name, amount in figures(balance)]
+        show_items(rows, dict, f"Balance of {account}", numbers=(currency,))
 
 
-def position_row(position: Position) -> dict[str, str]:
+def position_row(position: models.Position) -> dict[str, str]:
     """Return the cells of a position. Short quantities and values, and losses, are negative."""
     short = position.quantity_direction == "Short"
     quantity = -position.quantity if short and position.quantity is not None else position.quantity
@@ -107,14 +105,7 @@ def position_row(position: Position) -> dict[str, str]:
     }
 
 
-def balance_table(balance: AccountBalance, account: str) -> Table:
-    """Build a table of the figures of a balance."""
-    currency = balance.currency or "USD"
-    rows = ({"figure": name, currency: amount} for name, amount in figures(balance))
-    return table_of(rows, f"Balance of {account}", numbers=(currency,))
-
-
-def figures(balance: AccountBalance) -> Iterator[tuple[str, str]]:
+def figures(balance: models.AccountBalance) -> Iterator[tuple[str, str]]:
     """Yield names and amounts. An amount with an effect beside it is followed by that."""
     for name in (*FIGURES, *OCCASIONAL):
         amount: Decimal | None = getattr(balance, name)

@@ -43,7 +43,7 @@ def root(
     if verbose:
         import logging
 
-        from .terminal import PlainFormatter
+        from .console import PlainFormatter
 
         for handler in logging.getLogger().handlers:
             handler.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))

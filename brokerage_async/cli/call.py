@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .console import confirm, echo_json, say
+from .lazy import errors
 from .options import Simulated, Yes
 from .service import connect
 from .tables import raw
@@ -54,30 +55,27 @@ async def call(
     Parameters are given as `--name value`, repeated for lists: `--symbols AAPL --symbols MSFT`. An operation that
     changes something asks first. Orders are placed with `brokerage-async orders`, which journals them.
     """
-    from ..errors import InvalidRequestError
-    from ..operation import BoundCall, Effect, Shape
-
     if wants_help and operation in (None, "list"):
         typer.echo(context.get_help())
         return
     if operation is None:
         context.fail("Missing argument 'OPERATION'.")
     if wants_help or operation == "list":
-        describe([operation] if wants_help else context.args)
+        _describe([operation] if wants_help else context.args)
         return
-    found = find(operation)
+    from ..operation import BoundCall, Effect, Shape
+
+    found = _find(operation)
     path, query = read_arguments(found, context.args)
     content = read_body(found, body)
     if content is None and found.body_required:
-        raise InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=found.name)
+        raise errors.InvalidRequestError("a body is required: --body JSON, @FILE or -", operation=found.name)
     bound = BoundCall(found, path=path, query=query, body=content)
     async with connect(simulated=simulated) as service:
         if found.effect is Effect.MUTATE and not yes:
             if better := BETTER.get(found.name):
-                sent_so = (
-                    f"{found.name} is sent as it is; `brokerage-async {better}` previews it and finds its outcome."
-                )
-                say(sent_so, err=True)
+                advice = f"`brokerage-async {better}` previews it and finds its outcome."
+                say(f"{found.name} is sent as it is; {advice}", err=True)
             account = f", account {path['account_number']}" if "account_number" in path else ""
             confirm(f"Send {found.name} to {service}{account}? (--yes does not ask)")
         result: Any
@@ -88,21 +86,21 @@ async def call(
     echo_json(raw(result))
 
 
-def describe(names: list[str]) -> None:
+def _describe(names: list[str]) -> None:
     """List all operations, or describe the named ones."""
     import inspect
 
     from .._generated import endpoints
 
     for name in names:
-        operation = find(name)
+        operation = _find(name)
         namespace, _, method = operation.name.partition(".")
         group = getattr(endpoints, "".join(word.capitalize() for word in namespace.split("_")))
         flags: list[str] = []
         for each in operation.parameters:
             takes = each.kind if each.choices is None else "|".join(str(choice.value) for choice in each.choices)
             notes = ["optional"] * (not each.required) + ["may be repeated"] * each.array
-            flags.append(f"--{flag(each)} {takes}" + (f" ({', '.join(notes)})" if notes else ""))
+            flags.append(f"--{_flag(each)} {takes}" + (f" ({', '.join(notes)})" if notes else ""))
         flags += [f"--body JSON of a {operation.body.__name__}"] if operation.body else []
         typer.echo("\n  ".join([operation.name, *flags]))
         typer.echo(f"\n{inspect.getdoc(getattr(group, method))}\n")
@@ -111,52 +109,48 @@ def describe(names: list[str]) -> None:
             typer.echo(f"{known.name:42} {known.provenance:10} {known.method:6} {known.path}")
 
 
-def find(name: str) -> Operation[Any]:
+def _find(name: str) -> Operation[Any]:
     """Return the operation of a name."""
     import difflib
-
-    from ..errors import InvalidRequestError
 
     known = operations()
     if name not in known:
         close = difflib.get_close_matches(name, known, 1) or [each for each in known if name in each.split(".")]
         meant = f"did you mean {' or '.join(close[:3])}? " if close else ""
-        raise InvalidRequestError(f"unknown operation {name!r}; {meant}`brokerage-async call list` lists all")
+        raise errors.InvalidRequestError(f"unknown operation {name!r}; {meant}`brokerage-async call list` lists all")
     return known[name]
 
 
 def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dict[str, object], dict[str, object]]:
     """Read path and query values by wire name from ``--name value`` and ``--name=value``."""
-    from ..errors import ErrorDetail, InvalidRequestError
-
-    by_flag = {flag(parameter): parameter for parameter in operation.parameters}
+    by_flag = {_flag(parameter): parameter for parameter in operation.parameters}
     values: dict[str, list[object]] = {}
-    problems: list[ErrorDetail] = []
+    problems: list[errors.ErrorDetail] = []
     rest = iter(arguments)
     for argument in rest:
         if not argument.startswith("--"):
-            problems.append(ErrorDetail("unexpected", "must follow a --name", argument))
+            problems.append(errors.ErrorDetail("unexpected", "must follow a --name", argument))
             continue
         name, equals, given = argument[2:].partition("=")
         text, name = given if equals else next(rest, None), name.replace("_", "-")
         if text is None:
-            problems.append(ErrorDetail("missing", "needs a value", argument))
+            problems.append(errors.ErrorDetail("missing", "needs a value", argument))
         elif name not in by_flag:
             known = ", ".join(f"--{each}" for each in by_flag) or "none"
             said = f"unknown parameter of {operation.name}; known: {known}"
-            problems.append(ErrorDetail("unknown", said, f"--{name}"))
+            problems.append(errors.ErrorDetail("unknown", said, f"--{name}"))
         else:
             kind, wire = by_flag[name].kind, by_flag[name].wire
             try:
-                values.setdefault(wire, []).append(read_value(kind, text))
+                values.setdefault(wire, []).append(_read_value(kind, text))
             except (KeyError, ValueError):
-                problems.append(ErrorDetail("type", f"must be of kind {kind}, got {text!r}", f"--{name}"))
+                problems.append(errors.ErrorDetail("type", f"must be of kind {kind}, got {text!r}", f"--{name}"))
     for name, parameter in by_flag.items():
         if parameter.required and parameter.wire not in values and not problems:
             hint = f"is required; `brokerage-async call list {operation.name}` lists all parameters"
-            problems.append(ErrorDetail("missing", hint, f"--{name}"))
+            problems.append(errors.ErrorDetail("missing", hint, f"--{name}"))
     if problems:
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             "invalid arguments (nothing was sent)", operation=operation.name, errors=tuple(problems)
         )
     located: dict[str, dict[str, object]] = {"path": {}, "query": {}}
@@ -166,46 +160,40 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
     return located["path"], located["query"]
 
 
-def flag(parameter: Parameter) -> str:
-    """Return the name of a parameter on the command line."""
+def _flag(parameter: Parameter) -> str:
     return parameter.name.replace("_", "-")
 
 
-def read_value(kind: str, text: str) -> object:
+def _read_value(kind: str, text: str) -> object:
     """Read a value of a kind. Raise ValueError or KeyError where it is not one."""
     import datetime
 
     from .._decimals import read_decimal
     from .._values import read_integer
 
-    match kind:
-        case "integer":
-            return read_integer(text)
-        case "boolean":
-            return {"true": True, "false": False}[text.lower()]
-        case "decimal":
-            return read_decimal(text)
-        case "date":
-            return datetime.date.fromisoformat(text)
-        case "date-time":
-            return datetime.datetime.fromisoformat(text)
-    return text
+    readers: dict[str, Callable[[str], object]] = {
+        "integer": read_integer,
+        "boolean": lambda word: {"true": True, "false": False}[word.lower()],
+        "decimal": read_decimal,
+        "date": datetime.date.fromisoformat,
+        "date-time": datetime.datetime.fromisoformat,
+    }
+    return readers.get(kind, str)(text)
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:
     """Read the request model of an operation from JSON, a file, or standard input."""
-    from ..errors import InvalidRequestError
     from .json_input import read_exactly, read_model, read_source
 
     if body is None:
         return None
     if operation.body is None:
-        raise InvalidRequestError("must not have a body", operation=operation.name)
+        raise errors.InvalidRequestError("must not have a body", operation=operation.name)
     try:
         content = read_source(body.removeprefix("@")) if body[:1] == "@" or body == "-" else body
         document = read_exactly(content)
     except ValueError as problem:
         hint = "" if body[:1] in ("@", "-", "{", "[") else " (for a file, pass @FILE)"
-        raise InvalidRequestError(f"cannot read the body: {problem}{hint}", operation=operation.name) from None
+        raise errors.InvalidRequestError(f"cannot read the body: {problem}{hint}", operation=operation.name) from None
     model: object = read_model(document, operation.body, operation=operation.name)
     return model

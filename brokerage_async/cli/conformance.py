@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .console import complain, echo_json
+from .lazy import errors
 from .options import Target
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ async def conformance(
     symbol or amount. Exit code: 0 nothing differs, 1 something does, 2 the service was not asked.
     """
     from ..config import Limits
-    from ..errors import BrokerageError, ConfigurationError
     from .console import show_items
     from .probes import examine
     from .service import connect
@@ -44,11 +44,11 @@ async def conformance(
         async with connect(simulated=target.simulated, environment=played, **options) as service:
             client = service.client
             if orders and client.environment.is_production:
-                raise ConfigurationError("--orders places an order, and is refused outside of the sandbox")
+                raise errors.ConfigurationError("--orders places an order, and is refused outside of the sandbox")
             await client.authorize()
             report = await examine(client, account, orders=orders)
             environment_name = client.environment.name
-    except (BrokerageError, OSError) as error:
+    except (errors.BrokerageError, OSError) as error:
         complain(error, style="red")
         raise typer.Exit(NOT_ASKED) from None
     if target.as_json:

@@ -1,21 +1,27 @@
-"""Printing, prompts, and running a command to its end, shared by all commands.
+"""Printing, prompts, and running a command to its end: strings of the service are shown, never obeyed.
 
 Modules of commands import it for ``--help`` as well, so whatever takes time to import is imported inside.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import os
+import re
 import sys
+import unicodedata
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from .terminal import printable, printable_json
+from .lazy import asyncio, errors
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from .options import Lines
 
 T = TypeVar("T")
 
@@ -28,6 +34,36 @@ INTERRUPTED = 130
 ROWS = 30
 """Most rows of a live table."""
 
+OBEYED = re.compile(r"[^\t\n -~]")
+"""Candidates; whether a character is shown after all is asked one by one."""
+
+
+def printable(content: str) -> str:
+    """Return ``content`` with everything written out that a terminal would obey instead of show.
+
+    These are control characters and escape sequences, and invisible characters such as those that turn the direction
+    of writing around. Line breaks and tabs stay.
+    """
+    if content.isprintable():
+        return content
+    return OBEYED.sub(lambda m: m[0] if _is_shown(m[0]) else m[0].encode("unicode_escape").decode(), content)
+
+
+def printable_json(content: str) -> str:
+    r"""Return the same JSON with such characters written as ``\uXXXX``."""
+    return OBEYED.sub(lambda match: match[0] if _is_shown(match[0]) else json.dumps(match[0])[1:-1], content)
+
+
+def _is_shown(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+class PlainFormatter(logging.Formatter):
+    """Formatter of log records for a terminal, tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:  # noqa: D102
+        return printable(super().format(record))
+
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     """Run a command to its end.
@@ -35,19 +71,15 @@ def run(main: Coroutine[Any, Any, None]) -> None:
     One of our errors, or of the system's, becomes one message on stderr and exit code 1. Ctrl-C leaves cleanly with
     130, after the client has been closed.
     """
-    import asyncio
-
-    from ..errors import BrokerageError, RequestNotSentError
-
     try:
         asyncio.run(main)
     except BrokenPipeError:
         raise  # the reader of our output has had enough, which is not an error
-    except (BrokerageError, OSError) as error:
+    except (errors.BrokerageError, OSError) as error:
         complain(error, style="red")
         address = os.environ.get("BROKERAGE_BASE_URL")
-        cause = error if isinstance(error, RequestNotSentError) else error.__cause__
-        if address and (isinstance(cause, RequestNotSentError) or "base_url" in str(error)):
+        cause = error if isinstance(error, errors.RequestNotSentError) else error.__cause__
+        if address and (isinstance(cause, errors.RequestNotSentError) or "base_url" in str(error)):
             say(f"Is BROKERAGE_BASE_URL right ({address}), and the network up?", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
@@ -81,6 +113,13 @@ def confirm(question: str) -> None:
     if not agreed:
         say("Nothing was sent.")
         raise typer.Exit(1)
+
+
+def echo_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print a value as JSON on stdout: in ASCII where stdout takes no UTF-8, and without control characters."""
+    encoding = getattr(sys.stdout, "encoding", None) or ""
+    ascii_only = not encoding.lower().startswith("utf")
+    typer.echo(printable_json(json.dumps(value, indent=indent, ensure_ascii=ascii_only, default=str)))
 
 
 def width() -> int:
@@ -121,11 +160,11 @@ def show_items(
         say(empty)
 
 
-def is_live(*, as_json: bool) -> bool:
+def is_live(lines: Lines) -> bool:
     """Return whether `follow` draws a table."""
     from .screen import out
 
-    return out.is_terminal and not as_json
+    return out.is_terminal and not lines.as_json
 
 
 async def follow(
@@ -133,9 +172,8 @@ async def follow(
     items: AsyncIterable[T],
     row: Callable[[T], tuple[object, dict[str, str], str | None]],
     record: Callable[[T], dict[str, Any]],
+    lines: Lines,
     *,
-    as_json: bool,
-    count: int | None,
     in_order: bool = False,
     **layout: Any,
 ) -> None:
@@ -147,8 +185,7 @@ async def follow(
         row: returns the key of an item, its cells by heading, and their style. The table shows the keys that came last,
             each with all the cells that it got.
         record: returns an item as JSON values.
-        as_json: print lines of JSON.
-        count: leave after this number of items.
+        lines: options of the command.
         in_order: sort the rows by their keys, instead of by time.
         layout: options of `table_of`.
     """
@@ -169,12 +206,12 @@ async def follow(
             box=box.SIMPLE_HEAD, **layout,
         )  # fmt: skip
 
-    live = is_live(as_json=as_json)
+    live = is_live(lines)
     drawn = Live(get_renderable=table, console=out, refresh_per_second=8, vertical_overflow="crop") if live else None
     with drawn or nullcontext():
         seen = 0
         async for item in items:
-            if as_json:
+            if lines.as_json:
                 echo_json(record(item), indent=None)
             else:
                 key, cells, style = row(item)
@@ -185,15 +222,5 @@ async def follow(
                 if not live:
                     say("  ".join(filter(None, cells.values())).replace("\n", ", "))
             seen += 1
-            if seen == count:
+            if seen == lines.count:
                 return
-
-
-def echo_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print a value as JSON on stdout: in ASCII where stdout takes no UTF-8, and without control characters."""
-    import json
-
-    encoding = getattr(sys.stdout, "encoding", None) or ""
-    ascii_only = not encoding.lower().startswith("utf")
-    written = json.dumps(value, indent=indent, ensure_ascii=ascii_only, default=str)
-    typer.echo(printable_json(written))

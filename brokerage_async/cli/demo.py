@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .console import say, show
+from .lazy import clients, journals, simulators, tickets
 from .order_tables import order_style, preview_table
 from .service import connect
 from .tables import table_of
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from ..client import Client
     from ..observers import Attempt
-    from ..simulator import Simulator
+
 
 PAGE_SIZE = 1_000
 PREFETCH = 4
@@ -105,13 +105,10 @@ class Report:
         return table_of(self.steps, "Steps", numbers=("items", "requests", "seconds"), whole=("step",), caption=said)
 
 
-async def trade(client: Client, simulator: Simulator, report: Report) -> None:
+async def trade(client: clients.Client, simulator: simulators.Simulator, report: Report) -> None:
     """Preview an order, place it once under an external identifier, and watch it to its end."""
-    from ..journal import MemoryJournal
-    from ..tickets import buy_to_open, market
-
     account = simulator.account_numbers[0]
-    ticket = market(buy_to_open("AAPL", 100))
+    ticket = tickets.market(tickets.buy_to_open("AAPL", 100))
     with report.step("order dry-run") as row:
         preview = await client.orders.dry_run(account, ticket)
         row.update(what=f"{len(preview.warnings or ())} warnings", items=1)
@@ -119,7 +116,7 @@ async def trade(client: Client, simulator: Simulator, report: Report) -> None:
     for warning in preview.warnings or ():
         say(f"warning: {warning.message or warning.code}", style="yellow")
     with report.step("order placed") as row:
-        entry = client.order_entry(MemoryJournal())  # on the simulator nothing is worth recovering
+        entry = client.order_entry(journals.MemoryJournal())  # on the simulator nothing is worth recovering
         placement = await entry.place(account, ticket, allow_warnings=True)
         row.update(what=f"{placement.outcome}", items=1)
     if placement.order is None or placement.order.id is None:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from .console import echo_json, say
+from .lazy import asyncio, clients, errors, journals, models, tickets
 from .options import AsJson
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ..client import Client
-    from ..models import Account
 
 PATIENCE = 10.0
 """Seconds that each check may take."""
@@ -50,21 +49,21 @@ class Patient:
     """A configuration, and what the checks have learned about it so far."""
 
     def __init__(self) -> None:
-        self.client: Client | None = None
+        self.client: clients.Client | None = None
         self.is_service = False
         self.date: datetime | None = None
         self.authorized = False
-        self.accounts: list[Account] = []
+        self.accounts: list[models.Account] = []
 
     @property
-    def reachable(self) -> Client:
+    def reachable(self) -> clients.Client:
         """The client, if the variables name a service."""
         if self.client is None:
             raise UncheckedError("the variables name no service")
         return self.client
 
     @property
-    def ready(self) -> Client:
+    def ready(self) -> clients.Client:
         """The client, if it has a token."""
         if not self.authorized:
             raise UncheckedError("there is no token")
@@ -80,14 +79,12 @@ class Patient:
 
 async def variables(patient: Patient) -> Finding:
     """Read the environment variables, and make a client."""
-    from ..client import Client
-    from ..errors import ConfigurationError
     from .service import check_environment
 
     try:
         check_environment()
-        patient.client = Client.from_env(deadline=PATIENCE)
-    except ConfigurationError as error:
+        patient.client = clients.Client.from_env(deadline=PATIENCE)
+    except errors.ConfigurationError as error:
         problems = "; ".join(f"{each.domain}: {each.message}" for each in error.errors) or str(error)
         return Finding("mend", problems, "set these variables, see docs/start.md")
     where = patient.client.environment
@@ -101,24 +98,17 @@ async def address(patient: Patient) -> Finding:
     """Send one request without a token. Every service refuses it, and its refusal tells who answers."""
     from datetime import UTC, datetime
 
-    from ..errors import BrokerageError
     from ..protocol.request import Request
     from ..protocol.response import sent_at
 
     base, session = patient.reachable.environment.base_url, patient.reachable.session
     url, headers = f"{base}/customers/me", dict(session.options.headers)
-    request = Request(method="GET", url=url, headers=headers, timeout=PATIENCE)
-    try:
-        answer = await session.engine.transport.send(request)
-    except BrokerageError as error:
-        return Finding("mend", str(error), "check BROKERAGE_BASE_URL, the network, and BROKERAGE_PROXY")
+    answer = await session.engine.transport.send(Request(method="GET", url=url, headers=headers, timeout=PATIENCE))
     if answer.status == 407:
         return Finding("mend", "the proxy asks for a user name and password (407)", "put them into BROKERAGE_PROXY")
     if answer.status < 400 or b'"error"' not in answer.body:  # it gets no credentials
-        remedy = "this is another server: check the host, port and path of BROKERAGE_BASE_URL"
-        return Finding(
-            "mend", f"{base} answers {answer.status}, unlike the service without a token (401, JSON)", remedy
-        )
+        found = f"{base} answers {answer.status}, unlike the service without a token (401, JSON)"
+        return Finding("mend", found, "this is another server: check the host, port and path of BROKERAGE_BASE_URL")
     patient.is_service = True
     sent = sent_at(answer, None)
     patient.date = None if sent is None else datetime.fromtimestamp(sent, UTC)
@@ -168,16 +158,14 @@ async def token(patient: Patient) -> Finding:
 
     What the token may do shows in a read and in the dry-run of an order, which routes nothing.
     """
-    from .. import tickets
     from ..auth.manager import TokenManager
-    from ..errors import BrokerageError, PermissionDeniedError, TokenError
 
     client = patient.reachable
     if not patient.is_service:
         raise UncheckedError("the service did not answer")
     try:
         await client.authorize()
-    except TokenError as error:
+    except errors.TokenError as error:
         if error.transient:
             return Finding("mend", str(error), "try again in a minute")
         advice = f"make a grant in {client.environment.name}: one of the other environment means nothing there"
@@ -188,35 +176,33 @@ async def token(patient: Patient) -> Finding:
     granted = "granted" if left is None else f"granted for {left / 60:.0f} min"
     try:
         patient.accounts = [each.account for each in await client.accounts.list("me") if each.account is not None]
-    except PermissionDeniedError as error:
+    except errors.PermissionDeniedError as error:
         return Finding("mend", f"{granted}, but may not read: {error}", "make a grant with the scope read")
-    except BrokerageError:
+    except errors.BrokerageError:
         return Finding("ok", granted)  # the check of the version or of the accounts says more
     if (number := patient.account_number) is None:
         return Finding("ok", f"{granted}, may read")
     try:
         await client.orders.dry_run(number, tickets.limit(tickets.buy_to_open("SPY", 1), price="0.01"))
-    except PermissionDeniedError:
+    except errors.PermissionDeniedError:
         return Finding("note", f"{granted}, may read", "to trade, make a grant with the scope trade")
-    except BrokerageError:
+    except errors.BrokerageError:
         pass  # refused as an order: the token was good enough to ask
     return Finding("ok", f"{granted}, may read and trade")
 
 
 async def version(patient: Patient) -> Finding:
     """Ask for the interface version that calls ask for."""
-    from ..errors import PermissionDeniedError, VersionNotSupportedError
-
     client = patient.ready
     asked = os.environ.get("BROKERAGE_ACCEPT_VERSION")
     try:
         await client.accounts.list("me")
         if (number := patient.account_number) is not None:
             await client.orders.live("me", [number])
-    except VersionNotSupportedError:
+    except errors.VersionNotSupportedError:
         remedy = "unset BROKERAGE_ACCEPT_VERSION" if asked else "update this library, or set BROKERAGE_ACCEPT_VERSION"
         return Finding("mend", f"the service does not serve version {asked or 'of this library'}", remedy)
-    except PermissionDeniedError as error:
+    except errors.PermissionDeniedError as error:
         return Finding("mend", str(error), "make a grant with the scope read")
     if asked:
         return Finding("note", f"{asked}, set by hand", "without the variable each operation asks for its own")
@@ -241,10 +227,7 @@ async def accounts(patient: Patient) -> Finding:
 
 async def streams(patient: Patient) -> Finding:
     """Subscribe to both streams, and leave them."""
-    import asyncio
     from contextlib import aclosing
-
-    from ..errors import BrokerageError
 
     client, number = patient.ready, patient.account_number
     problems, opened, asked = list[str](), list[str](), dict[str, Callable[[], Any]]()
@@ -258,7 +241,7 @@ async def streams(patient: Patient) -> Finding:
                 await stream.ready()
         except TimeoutError:
             problems.append(f"{name}: no answer within {PATIENCE:.0f} s")
-        except BrokerageError as error:
+        except errors.BrokerageError as error:
             problems.append(f"{name}: {error}")
         else:
             opened.append(name)
@@ -272,24 +255,17 @@ async def streams(patient: Patient) -> Finding:
 
 async def journal(patient: Patient) -> Finding:
     """Open the journal of the order commands, if it exists, and count the orders of unknown outcome in it."""
-    import asyncio
-
-    from ..errors import BrokerageError
-    from ..journal import EntryState
-    from .journals import open_journal
+    from .service import open_journal
 
     environment = None if patient.client is None else patient.client.environment.name
-    try:
-        opened = open_journal(None)
-        path = getattr(opened, "path", None)
-        if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
-            return Finding("mend", f"{path} cannot be written", "set BROKERAGE_JOURNAL to a file of this user")
-        if path is not None and not path.exists():
-            return Finding("ok", f"{path} is made by the first order")
-        async with asyncio.timeout(PATIENCE), opened:
-            entries = await opened.entries(environment, state=EntryState.OPEN)
-    except (BrokerageError, OSError) as error:
-        return Finding("mend", str(error) or "no answer", "check BROKERAGE_JOURNAL, and that its database is up")
+    opened = open_journal(None)
+    path = getattr(opened, "path", None)
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        return Finding("mend", f"{path} cannot be written", "set BROKERAGE_JOURNAL to a file of this user")
+    if path is not None and not path.exists():
+        return Finding("ok", f"{path} is made by the first order")
+    async with asyncio.timeout(PATIENCE), opened:
+        entries = await opened.entries(environment, state=journals.EntryState.OPEN)
     name = opened if path is None else path
     if entries:
         count = "1 order" if len(entries) == 1 else f"{len(entries)} orders"
@@ -299,46 +275,48 @@ async def journal(patient: Patient) -> Finding:
 
 async def redis(patient: Patient) -> Finding:
     """Ask the engine of a fleet, if there is one."""
-    from ..errors import BrokerageError
-
     url = os.environ.get("REDIS_URL")
     if not url:
         return Finding("ok", "not used (REDIS_URL is not set)")
-    try:
-        from ..fleet import Fleet
+    from ..fleet import Fleet
 
-        async with Fleet(url, timeout=2.0) as fleet:
-            status = await fleet.status()
-    except (BrokerageError, ImportError) as error:
-        return Finding("mend", str(error), "check REDIS_URL; pip install 'brokerage-async[redis]'")
+    async with Fleet(url, timeout=2.0) as fleet:
+        status = await fleet.status()
     if status.engine.is_away:
         return Finding("mend", f"the engine does not answer: {status.engine.reason}", "start it, or check REDIS_URL")
     return Finding("ok", "the engine answers")
 
 
-CHECKS: dict[str, Callable[[Patient], Awaitable[Finding]]] = {
-    "variables": variables, "address": address, "TLS and proxy": network, "clock": clock, "token": token,
-    "version": version, "accounts": accounts, "streams": streams, "journal": journal, "Redis": redis,
-}  # fmt: skip
-"""What is checked, in this order."""
+CHECKS: dict[str, tuple[Callable[[Patient], Awaitable[Finding]], str]] = {
+    "variables": (variables, ""),
+    "address": (address, "check BROKERAGE_BASE_URL, the network, and BROKERAGE_PROXY"),
+    "TLS and proxy": (network, ""),
+    "clock": (clock, ""),
+    "token": (token, ""),
+    "version": (version, ""),
+    "accounts": (accounts, ""),
+    "streams": (streams, ""),
+    "journal": (journal, "check BROKERAGE_JOURNAL, and that its database is up"),
+    "Redis": (redis, "check REDIS_URL; pip install 'brokerage-async[redis]'"),
+}
+"""What is checked, in this order, and what to do about an error that the check does not explain itself."""
 
 
 async def examine() -> dict[str, Finding]:
     """Make every check, and return what each found by its name."""
     from contextlib import AsyncExitStack
 
-    from ..errors import BrokerageError
-
     findings, patient = dict[str, Finding](), Patient()
     async with AsyncExitStack() as stack:
-        for name, check in CHECKS.items():
+        for name, (check, remedy) in CHECKS.items():
             had = patient.client
             try:
                 findings[name] = await check(patient)
             except UncheckedError as missing:
                 findings[name] = Finding("not checked", str(missing))
-            except (BrokerageError, OSError) as error:
-                findings[name] = Finding("mend", f"{type(error).__name__}: {error}")
+            except (errors.BrokerageError, OSError, ImportError) as error:
+                found = str(error) or "no answer"
+                findings[name] = Finding("mend", found if remedy else f"{type(error).__name__}: {error}", remedy)
             if patient.client is not had and patient.client is not None:
                 await stack.enter_async_context(patient.client)
     return findings

@@ -8,16 +8,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .console import echo_json, say, show_items
+from .lazy import bulk, errors
 from .options import AsJson, Simulated, add, command_of, day
 from .service import Service, connect
-
-if TYPE_CHECKING:
-    from ..bulk import Bulk, BulkFetch, Progress
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 SHOWN = 10
@@ -63,36 +61,34 @@ async def fetch(
     and it goes on where it stopped. If symbols fail, the file is not written, and the next run requests only those.
     """
     from ..arrow import require
-    from ..bulk import fetch_to_file
-    from ..errors import ConfigurationError, IncompleteFetchError
 
     if out.suffix not in FORMATS:
         raise typer.BadParameter(f"the name must end in {', '.join(FORMATS)}", param_hint="--out")
     if (start_date is None) is (kind is Kind.EARNINGS):
-        said = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
-        raise typer.BadParameter(said, param_hint="--start-date")
+        wrong = "earnings need their first day" if start_date is None else f"goes with earnings only, not with {kind}"
+        raise typer.BadParameter(wrong, param_hint="--start-date")
     if out.suffix == ".parquet":
         try:
             require("arrow")
-        except ConfigurationError as missing:
+        except errors.ConfigurationError as missing:
             raise typer.BadParameter(str(missing), param_hint="--out") from None
-    wanted = read_symbols(symbols)
-    with progress_bar(kind, len(wanted)) as show:
-        options: dict[str, Any] = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
-        options = {name: value for name, value in options.items() if value is not None}
+    wanted = _read_symbols(symbols)
+    with _progress_bar(kind, len(wanted)) as show:
+        given = {"on_progress": show, "concurrency": concurrency, "batch_size": batch_size}
+        options = {name: value for name, value in given.items() if value is not None}
         async with connect(simulated=simulated) as service:
-            started = begin(bulk_of(service), kind, wanted, start_date, **options)
+            started = begin(_bulk_of(service), kind, wanted, start_date, **options)
             try:
-                result = await fetch_to_file(started, out, raw=raw, restart=restart, skip_failed=skip_failed)
-            except IncompleteFetchError as error:
-                complain_of(error.failed)
+                result = await bulk.fetch_to_file(started, out, raw=raw, restart=restart, skip_failed=skip_failed)
+            except errors.IncompleteFetchError as error:
+                _complain_of(error.failed)
                 say(f"{out} was not written: run the same command again to retry, or pass --skip-failed", err=True)
                 raise typer.Exit(1) from None
     say(f"{result.path}: {result.found} of {len(wanted)} symbols found", err=True)
     if result.resumed:
         say(f"continued: {result.resumed} symbols came from an interrupted run", err=True)
-    list_missing("unknown to the service", result.missing)
-    complain_of(result.failed)
+    _list_missing("unknown to the service", result.missing)
+    _complain_of(result.failed)
 
 
 async def universe(
@@ -107,15 +103,17 @@ async def universe(
 
     Run the same command again after an interruption, and it goes on where it stopped. A complete partition stays.
     """
-    underlyings = None if symbols is None else read_symbols(symbols)
-    with progress_bar("universe", None) as show:
+    underlyings = None if symbols is None else _read_symbols(symbols)
+    with _progress_bar("universe", None) as show:
         async with connect(simulated=simulated) as service:
-            result = await bulk_of(service).universe(out, kinds=kind or None, underlyings=underlyings, on_progress=show)
+            result = await _bulk_of(service).universe(
+                out, kinds=kind or None, underlyings=underlyings, on_progress=show
+            )
     say(f"{result.path}: {', '.join(f'{count} {name}' for name, count in result.counts.items())}", err=True)
     if result.resumed:
         say(f"continued: {result.resumed} lists and chains came from an interrupted run", err=True)
-    list_missing("without options", result.missing)
-    complain_of(result.failed)
+    _list_missing("without options", result.missing)
+    _complain_of(result.failed)
 
 
 async def diff(
@@ -124,9 +122,7 @@ async def diff(
     as_json: AsJson = False,
 ) -> None:
     """Show what was listed, delisted and changed between two partitions of `fetch universe`."""
-    from ..bulk import universe_diff
-
-    rows = universe_diff(before, after).to_pylist()
+    rows = bulk.universe_diff(before, after).to_pylist()
     cells = ({name: value or "" for name, value in row.items()} for row in rows)
     if as_json:
         echo_json(rows)
@@ -145,18 +141,16 @@ add(group, universe, short_help="Fetch every instrument into the partition of to
 add(group, diff, short_help="Show what changed between two partitions.")
 
 
-def bulk_of(service: Service) -> Bulk:
+def _bulk_of(service: Service) -> bulk.Bulk:
     """Return the bulk fetches of a service. All embedded simulators are the same one, whatever their ports."""
-    from ..bulk import Bulk
-
     if service.simulator is None:
         return service.client.bulk
-    return Bulk(service.client, service="the simulator", session=service.client.session)
+    return bulk.Bulk(service.client, service="the simulator", session=service.client.session)
 
 
 @contextlib.contextmanager
-def progress_bar(name: str, total: int | None) -> Iterator[Progress]:
-    """Show a bar on the terminal, and yield the function that advances it."""
+def _progress_bar(name: str, total: int | None) -> Iterator[bulk.Progress]:
+    """Show a bar, and yield the function that advances it."""
     from rich import progress
 
     from .screen import err
@@ -170,24 +164,20 @@ def progress_bar(name: str, total: int | None) -> Iterator[Progress]:
         yield lambda done, known, _: bar.update(task, completed=done, total=known)
 
 
-def list_missing(reason: str, missing: Sequence[str]) -> None:
-    """Name the first symbols that are missing."""
+def _list_missing(reason: str, missing: Sequence[str]) -> None:
     if missing:
         rest = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         say(f"{reason}: {', '.join(missing[:SHOWN])}{rest}", err=True)
 
 
-def read_symbols(name: str) -> list[str]:
+def _read_symbols(name: str) -> list[str]:
     """Read symbols from a file or standard input, without duplicates."""
-    if name == "-":
-        lines = sys.stdin.read().splitlines()
-    else:
-        try:
-            lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
-        except OSError as error:
-            raise typer.BadParameter(f"{error.strerror}: {name}", param_hint="--symbols") from None
-        except UnicodeDecodeError:
-            raise typer.BadParameter(f"not a text file in UTF-8: {name}", param_hint="--symbols") from None
+    try:
+        lines = (sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")).splitlines()
+    except OSError as error:
+        raise typer.BadParameter(f"{error.strerror}: {name}", param_hint="--symbols") from None
+    except UnicodeDecodeError:
+        raise typer.BadParameter(f"not a text file in UTF-8: {name}", param_hint="--symbols") from None
     return [symbol for symbol in dict.fromkeys(line.strip() for line in lines) if symbol]
 
 
@@ -203,16 +193,17 @@ METHODS: Mapping[Kind, tuple[str, Mapping[str, object]]] = {
 """Methods of `Bulk` whose names differ from their kinds; expired instruments are requested with the others."""
 
 
-def begin(bulk: Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any) -> BulkFetch[Any]:
+def begin(
+    source: bulk.Bulk, kind: Kind, symbols: list[str], start_date: datetime | None, **options: Any
+) -> bulk.BulkFetch[Any]:
     """Return the fetch of a kind of data, which has not started."""
     name, more = METHODS.get(kind, (kind.value.replace("-", "_"), {}))
     days = () if start_date is None else (start_date.date(),)
-    fetch: BulkFetch[Any] = getattr(bulk, name)(symbols, *days, **more, **options)
+    fetch: bulk.BulkFetch[Any] = getattr(source, name)(symbols, *days, **more, **options)
     return fetch
 
 
-def complain_of(failed: Mapping[str, object]) -> None:
-    """Report the first failed symbols, each with its error."""
+def _complain_of(failed: Mapping[str, object]) -> None:
     for symbol in list(failed)[:SHOWN]:
         say(f"failed: {symbol}: {failed[symbol]}", err=True)
     if len(failed) > SHOWN:

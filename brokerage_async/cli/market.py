@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import complain, echo_json, say, show_items
+from .lazy import attrs, chains, clients, errors, models
 from .options import Output, day, values_of
 from .service import connect
 from .tables import moment, plain, raw
@@ -16,9 +17,6 @@ from .tables import moment, plain, raw
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from ..chains import Expiration, Strike
-    from ..client import Client
-    from ..models import InstrumentSearchHit, MarketDataSnapshot, NestedFuturesOptionChain, NestedOptionChain
 
 STRIKES_SHOWN = 10
 
@@ -65,7 +63,7 @@ async def search(
     async with connect(simulated=output.simulated) as service:
         found = await service.client.search.instruments(query=words, types=instrument_type or None, limit=limit)
 
-    def row(hit: InstrumentSearchHit) -> dict[str, str]:
+    def row(hit: models.InstrumentSearchHit) -> dict[str, str]:
         kind, exchange, description = str(hit.instrument_type or ""), hit.exchange or "", hit.description or ""
         return {"symbol": hit.symbol or "", "type": kind, "exchange": exchange, "description": description}
 
@@ -75,7 +73,7 @@ async def search(
     )  # fmt: skip
 
 
-def quote_row(symbol: str, prices: MarketDataSnapshot) -> dict[str, str]:
+def quote_row(symbol: str, prices: models.MarketDataSnapshot) -> dict[str, str]:
     """Return the cells of an instrument's prices. The change is that since the previous close."""
     last, before = price_of([prices]), prices.prev_close
     change = None if last is None or before is None else last - before
@@ -92,7 +90,7 @@ def quote_row(symbol: str, prices: MarketDataSnapshot) -> dict[str, str]:
     }
 
 
-def price_of(rows: Iterable[MarketDataSnapshot]) -> Decimal | None:
+def price_of(rows: Iterable[models.MarketDataSnapshot]) -> Decimal | None:
     """Return the last price, or the nearest substitute, of the first row that has one."""
     for row in rows:
         for price in (row.last, row.mark, row.mid, row.close, row.prev_close):
@@ -115,7 +113,6 @@ async def chain(
     output: Output,
 ) -> None:
     """Show the expirations of an underlying, or with --on, --near or --days the strikes around the money of one."""
-    from ..chains import OptionChain
     from .order_words import exclude, read_number
 
     price = None if around is None else read_number("--around", around)
@@ -125,9 +122,9 @@ async def chain(
     kind = {"root": root, "settlement": settlement, "cycle": cycle}
     async with connect(simulated=output.simulated) as service:
         nested, future = await read_chain(service.client, symbol)
-        listed = OptionChain.of(nested)
+        listed = chains.OptionChain.of(nested)
         if future is not None:
-            listed = OptionChain(tuple(each for each in listed.expirations if each.underlying == future))
+            listed = chains.OptionChain(tuple(each for each in listed.expirations if each.underlying == future))
         if chosen:
             expiration = listed.expiration(near=near and near.date(), on=on and on.date(), days=days, **kind)
             if price is None:
@@ -144,7 +141,7 @@ async def chain(
             ]
             headings = ("expiration", "days", "root", "cycle", "settlement", "underlying", "strikes")
 
-            def row(each: Expiration) -> dict[str, str]:
+            def row(each: chains.Expiration) -> dict[str, str]:
                 days = "" if each.days is None else str(each.days)
                 named = (each.root, each.cycle, each.settlement, each.underlying)
                 return dict(zip(headings, (str(each.day), days, *named, str(len(each.strikes))), strict=True))
@@ -156,19 +153,19 @@ async def chain(
 
 
 async def show_strikes(
-    client: Client, expiration: Expiration, strikes: Sequence[Strike], price: Decimal, *, as_json: bool
+    client: clients.Client,
+    expiration: chains.Expiration,
+    strikes: Sequence[chains.Strike],
+    price: Decimal,
+    *,
+    as_json: bool,
 ) -> None:
     """Show strikes with the prices of their options, or without and why, where the service serves no prices."""
-    import attrs
-
-    from ..errors import APIError, ConfigurationError
-    from ..models import MarketDataSnapshot
-
-    empty, rows = MarketDataSnapshot(), tuple(strike.row for strike in strikes)
-    prices: Mapping[str, MarketDataSnapshot] = {}
+    empty, rows = models.MarketDataSnapshot(), tuple(strike.row for strike in strikes)
+    prices: Mapping[str, models.MarketDataSnapshot] = {}
     try:
         prices = (await client.bulk.market_data([each for row in rows for each in (row.call, row.put) if each])).found
-    except (APIError, ConfigurationError) as error:
+    except (errors.APIError, errors.ConfigurationError) as error:
         complain(error)
     if as_json:
         echo_json({
@@ -180,7 +177,7 @@ async def show_strikes(
         })  # fmt: skip
         return
 
-    def cells(strike: Strike) -> dict[str, str]:
+    def cells(strike: chains.Strike) -> dict[str, str]:
         call, put = strike.row.call or "", strike.row.put or ""
         of_call, of_put = prices.get(call, empty), prices.get(put, empty)
         return {
@@ -197,40 +194,37 @@ async def show_strikes(
 
 
 async def read_chain(
-    client: Client, symbol: str
-) -> tuple[NestedFuturesOptionChain | list[NestedOptionChain], str | None]:
+    client: clients.Client, symbol: str
+) -> tuple[models.NestedFuturesOptionChain | list[models.NestedOptionChain], str | None]:
     """Return the chain of a symbol, and the future that is asked for, if any.
 
     ``/ES`` is a futures product, and ``/ESZ6`` one future of it. Other symbols are underlyings of equity options.
     """
-    from ..errors import InvalidRequestError
-    from ..symbols import parse_future
-
     if not symbol.startswith("/"):
         return await client.option_chains.nested(symbol), None
     try:
+        from ..symbols import parse_future
+
         product = parse_future(symbol, on=client.watch.now().date()).product
-    except InvalidRequestError:
+    except errors.InvalidRequestError:
         return await client.option_chains.nested_futures(symbol[1:]), None
     return await client.option_chains.nested_futures(product), symbol
 
 
-async def price_of_underlying(client: Client, expiration: Expiration) -> Decimal:
+async def price_of_underlying(client: clients.Client, expiration: chains.Expiration) -> Decimal:
     """Return the price of the underlying, which may be an index.
 
     Raises:
         InvalidRequestError: the service gives none.
     """
-    from ..errors import APIError, ConfigurationError, InvalidRequestError
-
     symbol = expiration.underlying
     read = client.market_data.by_type
     price = None
     try:
         future = symbol.startswith("/")
         price = price_of(await (read(future=[symbol]) if future else read(equity=[symbol], index=[symbol])))
-    except (APIError, ConfigurationError) as error:
+    except (errors.APIError, errors.ConfigurationError) as error:
         complain(error)
     if price is None:
-        raise InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
+        raise errors.InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
     return price

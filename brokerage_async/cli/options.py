@@ -9,6 +9,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from .lazy import models
+
 Account = Annotated[
     str | None,
     typer.Option(help="account number [env var: BROKERAGE_ACCOUNT]; on the simulator its first one by default"),
@@ -33,8 +35,6 @@ def values_of(enumeration: str) -> Callable[[], list[str]]:
     """Return what completes an option that takes a value of an enumeration of the models."""
 
     def values() -> list[str]:
-        from .. import models
-
         return [each.value for each in getattr(models, enumeration)]
 
     return values

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from .lazy import models, order_entry
 from .tables import money, plain, raw, table_of
 
 if TYPE_CHECKING:
@@ -13,49 +15,37 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..models import NewOrder, NewOrderLeg, Order, OrderEdit, OrderLeg, PlacedOrderResponse, PreflightMessage
-    from ..order_entry import Cancellations, OrderChange, Placement
+
+def fields_json(thing: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a result as JSON values, under their names as the wire writes them."""
+    values = {name.replace("_", "-"): getattr(thing, name) for name in names}
+    return {name: each.isoformat() if isinstance(each, datetime) else raw(each) for name, each in values.items()}
 
 
-def placement_json(placement: Placement) -> dict[str, Any]:
+def placement_json(placement: order_entry.Placement) -> dict[str, Any]:
     """Return a placement as JSON values."""
-    return {
-        "outcome": placement.outcome.value,
-        "account-number": placement.account_number,
-        "external-identifier": placement.external_identifier,
-        "attempts": placement.attempts,
-        "opened-at": placement.opened_at.isoformat() if placement.opened_at else None,
-        "note": placement.note,
-        "order": raw(placement.order),
-        "complex-order": raw(placement.complex_order),
-        "warnings": [raw(warning) for warning in placement.warnings],
-        "body": json.loads(placement.body) if placement.body else None,
-    }
+    found = fields_json(
+        placement, "outcome", "account_number", "external_identifier", "attempts", "opened_at", "note", "order",
+        "complex_order", "warnings",
+    )  # fmt: skip
+    return found | {"body": json.loads(placement.body) if placement.body else None}
 
 
-def change_json(change: OrderChange) -> dict[str, Any]:
+def change_json(change: order_entry.OrderChange) -> dict[str, Any]:
     """Return the outcome of a change as JSON values."""
-    return {
-        "outcome": change.outcome.value,
-        "order": raw(change.order),
-        "fills": [raw(fill) for fill in change.fills],
-        "error": str(change.error) if change.error else None,
-    }
+    return fields_json(change, "outcome", "order", "fills") | {"error": str(change.error) if change.error else None}
 
 
-def cancellations_json(result: Cancellations) -> dict[str, Any]:
+def cancellations_json(result: order_entry.Cancellations) -> dict[str, Any]:
     """Return what became of many orders as JSON values."""
     return {
         "proven": result.is_proven,
-        "orders": {
-            number: {"outcome": row.outcome.value, "fills": [raw(fill) for fill in row.fills]}
-            for number, row in result.items()
-        },
+        "orders": {number: fields_json(row, "outcome", "fills") for number, row in result.items()},
         "closing": [placement_json(placement) for placement in result.closing],
     }
 
 
-def cancellations_table(result: Cancellations) -> Table:
+def cancellations_table(result: order_entry.Cancellations) -> Table:
     """Build a table of what became of many orders."""
     rows = (
         {
@@ -69,7 +59,7 @@ def cancellations_table(result: Cancellations) -> Table:
     return table_of(rows, "Orders", folded=("legs", "fills"))
 
 
-def change_lines(change: OrderChange) -> list[str]:
+def change_lines(change: order_entry.OrderChange) -> list[str]:
     """Return the outcome of a change, the fills of the order, and whether it still works after a refusal."""
     from ..protocol.order_status import TERMINAL
 
@@ -83,7 +73,11 @@ def change_lines(change: OrderChange) -> list[str]:
     return [*lines, f"filled: {', '.join(fills)}"] if fills else lines
 
 
-def ticket_line(account: str, order: NewOrder | OrderEdit, legs: Sequence[NewOrderLeg | OrderLeg]) -> str:
+def ticket_line(
+    account: str,
+    order: models.NewOrder | models.OrderEdit,
+    legs: Sequence[models.NewOrderLeg | models.OrderLeg],
+) -> str:
     """Return an order, or the new terms of one, in one line."""
     what = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in legs)
     prices = (
@@ -96,7 +90,7 @@ def ticket_line(account: str, order: NewOrder | OrderEdit, legs: Sequence[NewOrd
     return f"{account}: {what}; {' '.join([str(order.order_type), *terms])}, {until}"
 
 
-def preview_table(preview: PlacedOrderResponse) -> Table:
+def preview_table(preview: models.PlacedOrderResponse) -> Table:
     """Build a table of the buying power and fees of a dry-run, in dollars."""
     figures = {
         "change in buying power": "change_in_buying_power", "buying power now": "current_buying_power",
@@ -113,16 +107,16 @@ def preview_table(preview: PlacedOrderResponse) -> Table:
     return table_of(rows, "Dry-run", headings=("in dollars", "amount", "effect"), numbers=("amount",))
 
 
-def messages(kind: str, found: Iterable[PreflightMessage] | None) -> list[str]:
+def messages(kind: str, found: Iterable[models.PreflightMessage] | None) -> list[str]:
     """Return a line for each error or warning of a dry-run."""
     return [f"{kind}: {message.message or message.code} ({message.code})" for message in found or ()]
 
 
-def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
+def order_table(orders: Iterable[models.Order], width: int | None = None) -> Table:
     """Build a table of orders. Columns that do not fit into ``width`` are omitted and named below."""
     headings = ("id", "received (UTC)", "status", "what", "type", "price", "filled", "external identifier")
 
-    def row(order: Order) -> dict[str, str]:
+    def row(order: models.Order) -> dict[str, str]:
         received = f"{order.received_at:%Y-%m-%d %H:%M:%S}" if order.received_at else ""
         price = plain(order.stop_trigger if order.price is None else order.price)
         status, kind = str(order.status or ""), str(order.order_type or "")
@@ -138,12 +132,12 @@ def order_table(orders: Iterable[Order], width: int | None = None) -> Table:
 STYLES: Mapping[str, str] = {"Filled": "green", "Rejected": "red", "Cancelled": "dim", "Expired": "dim"}
 
 
-def order_style(order: Order) -> str:
+def order_style(order: models.Order) -> str:
     """Return the colour of an order's status on a terminal."""
     return STYLES.get(str(order.status), "")
 
 
-def placement_table(placements: Iterable[Placement], title: str = "Open entries of the journal") -> Table:
+def placement_table(placements: Iterable[order_entry.Placement], title: str = "Open entries of the journal") -> Table:
     """Build a table of placements, by default of recovered ones."""
     rows = (
         {
@@ -159,15 +153,15 @@ def placement_table(placements: Iterable[Placement], title: str = "Open entries 
     return table_of(rows, title)
 
 
-def legs_of(order: Order, separator: str = ", ") -> str:
+def legs_of(order: models.Order, separator: str = ", ") -> str:
     """Return the legs of an order, by default in one line."""
     return separator.join(f"{leg.action} {plain(leg.quantity)} {leg.symbol}" for leg in order.legs or ())
 
 
-def price_of(order: Order) -> str:
+def price_of(order: models.Order) -> str:
     """Return the net price per unit of the fills so far, or else the limit price. A spread's with its effect."""
     legs = order.legs or ()
-    net = net_fill_price(legs)
+    net = _net_fill_price(legs)
     amount = order.price if net is None else abs(net)
     effect = order.price_effect if net is None else "Debit" if net > 0 else "Credit" if net < 0 else ""
     return f"{plain(amount)} {(effect or '') if len(legs) > 1 else ''}".strip() if amount is not None else ""
@@ -177,7 +171,7 @@ PLACES = 4
 """Decimal places that an average price is shown with."""
 
 
-def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
+def _net_fill_price(legs: Sequence[models.OrderLeg]) -> Decimal | None:
     """Return what one unit has cost on average, negative for a credit. None unless every leg has fills."""
     from decimal import Decimal
 
@@ -199,7 +193,7 @@ def net_fill_price(legs: Sequence[OrderLeg]) -> Decimal | None:
     return None if not legs else round(net, PLACES) if isinstance(exponent, int) and exponent < -PLACES else net
 
 
-def filled(order: Order) -> str:
+def filled(order: models.Order) -> str:
     """Return the filled part of the first leg, such as 6/10."""
     for leg in order.legs or ():
         if leg.quantity is not None and leg.remaining_quantity is not None:

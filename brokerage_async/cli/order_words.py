@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from .lazy import errors, models, tickets
 from .options import day, values_of
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from ..models import NewComplexOrder, NewOrder, Order, OrderEdit
 
 T = TypeVar("T")
 
@@ -54,23 +54,19 @@ class Words:
     )
 
 
-def read_ticket(words: Words, value: str | None = None) -> NewOrder:
+def read_ticket(words: Words, value: str | None = None) -> models.NewOrder:
     """Return the order that the words describe, or the one in their file. No word is ignored.
 
     Raises:
         InvalidRequestError: words are missing, or do not go together.
     """
-    from .. import tickets
-    from ..errors import InvalidRequestError
-    from ..models import NewOrder, TimeInForce
-
     action, symbol, quantity, until = words.action, words.symbol, words.quantity, words.until
     prices: dict[str, object] = {"--limit": words.limit, "--stop": words.stop}
     terms = prices | {"--market": words.market or None, "--until": until}
     if words.order is not None:
         what = {"ACTION": action, "SYMBOL": symbol, "QUANTITY": quantity, "--value": value, "--tif": words.tif}
         exclude("--order", what | terms)
-        return read_file(words.order, NewOrder)
+        return read_file(words.order, models.NewOrder)
     if value is not None:
         exclude("--value", terms)
     elif words.limit is None and words.stop is None:
@@ -78,9 +74,9 @@ def read_ticket(words: Words, value: str | None = None) -> NewOrder:
     elif words.market:
         exclude("--market", prices)
     if action not in ACTIONS or symbol is None:
-        raise InvalidRequestError(f"an order needs one of {', '.join(ACTIONS)}, then a symbol")
+        raise errors.InvalidRequestError(f"an order needs one of {', '.join(ACTIONS)}, then a symbol")
     leg = getattr(tickets, action.replace("-", "_"))(symbol, quantity)
-    force = TimeInForce(words.tif or "Day")
+    force = models.TimeInForce(words.tif or "Day")
     if value is not None:
         return tickets.notional(leg, value=value, time_in_force=force)
     duration: dict[str, Any] = {"time_in_force": force, "until": until.date() if until else None}
@@ -94,17 +90,14 @@ def read_ticket(words: Words, value: str | None = None) -> NewOrder:
 
 
 def read_bracket(
-    entry: NewOrder, *, profit: str, loss: str, loss_limit: str | None = None, tif: str = "GTC"
-) -> NewComplexOrder:
+    entry: models.NewOrder, *, profit: str, loss: str, loss_limit: str | None = None, tif: str = "GTC"
+) -> models.NewComplexOrder:
     """Return a bracket around an entry.
 
     Raises:
         InvalidRequestError: the exits do not fit the entry.
     """
-    from .. import tickets
-    from ..models import TimeInForce
-
-    legs, force = tickets.closing_legs(entry), TimeInForce(tif)
+    legs, force = tickets.closing_legs(entry), models.TimeInForce(tif)
     take = tickets.limit(*legs, price=profit, time_in_force=force)
     if loss_limit is None:
         leave = tickets.stop(*legs, trigger=loss, time_in_force=force)
@@ -114,42 +107,39 @@ def read_bracket(
 
 
 def read_edit(
-    order: Order,
+    order: models.Order,
     *,
     limit: str | None = None,
     stop: str | None = None,
     tif: str | None = None,
     until: datetime | None = None,
     source: str | None = None,
-) -> OrderEdit:
+) -> models.OrderEdit:
     """Return the terms of a working order with those changed that are given, or the ones in the file ``source``.
 
     Raises:
         InvalidRequestError: no term is given, they do not go together, or the order has no such term.
     """
-    from ..errors import InvalidRequestError
-    from ..models import OrderEdit, TimeInForce
-
     given = {"--limit": limit, "--stop": stop, "--tif": tif, "--until": until}
     if source is not None:
         exclude("--order", given)
-        return read_file(source, OrderEdit)
+        return read_file(source, models.OrderEdit)
     if not any(value is not None for value in given.values()):
-        raise InvalidRequestError(f"a replacement needs new terms: {', '.join(given)}, or --order FILE")
+        raise errors.InvalidRequestError(f"a replacement needs new terms: {', '.join(given)}, or --order FILE")
     if until is not None:
         exclude("--until", {"--tif": tif})
     duration = tif if until is None else "GTD"
     prices = {"--limit": (limit, order.price), "--stop": (stop, order.stop_trigger)}
     for option, (new, present) in prices.items():
         if new is not None and present is None:  # it would become an order of another type, which needs all terms
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"{option} does not go with order {order.id}, a {order.order_type} order; give all terms with --order"
             )
-    return OrderEdit.of(
+    return models.OrderEdit.of(
         order,
         price=None if limit is None else read_number("--limit", limit),
         stop_trigger=None if stop is None else read_number("--stop", stop),
-        time_in_force=None if duration is None else TimeInForce(duration),
+        time_in_force=None if duration is None else models.TimeInForce(duration),
         gtc_date=None if until is None else until.date(),
     )
 
@@ -157,20 +147,17 @@ def read_edit(
 def read_number(option: str, given: str) -> Decimal:
     """Read the plain number that an option takes."""
     from .._decimals import read_decimal
-    from ..errors import InvalidRequestError
 
     try:
         return read_decimal(given)
     except ValueError:
-        raise InvalidRequestError(f"{option} must be a plain number such as 187.50, got {given!r}") from None
+        raise errors.InvalidRequestError(f"{option} must be a plain number such as 187.50, got {given!r}") from None
 
 
 def exclude(what: str, others: Mapping[str, object]) -> None:
     """Refuse words that would otherwise be ignored."""
-    from ..errors import InvalidRequestError
-
     if given := [name for name, value in others.items() if value is not None]:
-        raise InvalidRequestError(f"{what} does not go together with {', '.join(given)}")
+        raise errors.InvalidRequestError(f"{what} does not go together with {', '.join(given)}")
 
 
 def read_file(source: str, model: type[T]) -> T:
@@ -179,15 +166,14 @@ def read_file(source: str, model: type[T]) -> T:
     Raises:
         InvalidRequestError: the file cannot be read, or does not hold exactly one such model.
     """
-    from ..errors import InvalidRequestError
     from ..protocol.validation.requests import problems_of
     from .json_input import read_exactly, read_model, read_source
 
     try:
         document = read_exactly(read_source(source))
     except ValueError as problem:
-        raise InvalidRequestError(f"cannot read the order from {source}: {problem}") from None
+        raise errors.InvalidRequestError(f"cannot read the order from {source}: {problem}") from None
     made = read_model(document, model)
     if problems := problems_of(made):
-        raise InvalidRequestError(f"the order from {source} is not a valid {model.__name__}", errors=problems)
+        raise errors.InvalidRequestError(f"the order from {source} is not a valid {model.__name__}", errors=problems)
     return made

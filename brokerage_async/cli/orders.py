@@ -1,25 +1,25 @@
-"""``brokerage-async orders``: check, place, replace, cancel and list orders, and recover after a crash."""
+"""``brokerage-async orders``: check, place, replace, cancel and list orders, recover after a crash, and halt."""
 
 from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from . import halts
 from .console import confirm, echo_json, say, show, width
-from .journals import JournalAt, open_journal
-from .options import Target, Yes, add, day, values_of
+from .lazy import asyncio, attrs, errors, journals, models, order_entry
+from .options import AsJson, Target, Yes, add, day, values_of
 from .order_tables import (
     cancellations_json,
     cancellations_table,
     change_json,
     change_lines,
+    fields_json,
     messages,
     order_table,
     placement_json,
@@ -28,12 +28,8 @@ from .order_tables import (
     ticket_line,
 )
 from .order_words import Until, Words, read_bracket, read_edit, read_ticket
-from .service import Service, connect
-from .tables import raw
-
-if TYPE_CHECKING:
-    from ..models import NewOrder, Order, OrderEdit, PlacedOrderResponse
-    from ..order_entry import OrderChange, OrderEntry, Placement
+from .service import JournalAt, Service, connect, open_journal
+from .tables import moment, raw
 
 HISTORY = timedelta(days=401)
 """Age of the oldest orders among which an order is looked up."""
@@ -42,6 +38,8 @@ HISTORY = timedelta(days=401)
 Value = Annotated[str | None, typer.Option("--value", help="dollars to spend or raise, instead of a quantity")]
 AllowWarnings = Annotated[bool, typer.Option("--allow-warnings", help="submit despite warnings")]
 OrderId = Annotated[str, typer.Argument(help="identifier of the order")]
+Scope = Annotated[str | None, typer.Option("--account", help="this account only, instead of every one")]
+Label = Annotated[str | None, typer.Option(help="orders of this strategy only, instead of every one")]
 
 
 @dataclass(frozen=True)
@@ -59,25 +57,20 @@ class Sending:
 async def dry_run(value: Value = None, *, words: Words, target: Target) -> None:
     """Check an order without placing it, and show its effects."""
     ticket = read_ticket(words, value)
-    async with trading(target) as desk:
+    async with _trading(target) as desk:
         preview = await desk.service.client.orders.dry_run(desk.account, ticket)
     if target.as_json:
         echo_json(raw(preview))
     else:
-        show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
+        _show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
     if preview.errors:
         raise typer.Exit(1)
 
 
 async def place(value: Value = None, *, words: Words, sending: Sending, target: Target) -> None:
     """Place an order at most once: show its effects, ask, submit, and report the outcome."""
-    ticket = read_priced(words, sending, value)
-    async with trading(target, sending.journal) as desk:
-        if not sending.yes:
-            preview = await desk.service.client.orders.dry_run(desk.account, ticket)
-            show_preview([ticket_line(desk.account, ticket, ticket.legs)], preview)
-            desk.ask("Place this order?")
-        await submit(desk.entry.place, desk, ticket, sending, target)
+    ticket = _read_priced(words, sending, value)
+    await _send(ticket, {"": ticket}, sending, target)
 
 
 async def bracket(
@@ -96,15 +89,10 @@ async def bracket(
 
     The fill of the entry releases both exits, and the fill of one exit cancels the other. ACTION opens the position.
     """
-    entry = read_priced(words, sending)
+    entry = _read_priced(words, sending)
     ticket = read_bracket(entry, profit=profit, loss=loss, loss_limit=loss_limit, tif=exit_tif)
-    async with trading(target, sending.journal) as desk:
-        if not sending.yes:
-            preview = await desk.service.client.complex_orders.dry_run(desk.account, ticket)
-            components = zip(("entry", "profit", "loss"), (entry, *ticket.orders), strict=True)
-            show_preview([f"{word} {ticket_line(desk.account, each, each.legs)}" for word, each in components], preview)
-            desk.ask("Place this bracket?")
-        await submit(desk.entry.place_complex, desk, ticket, sending, target)
+    parts = dict(zip(("entry ", "profit ", "loss "), (entry, *ticket.orders), strict=True))
+    await _send(ticket, parts, sending, target)
 
 
 async def replace(
@@ -128,16 +116,16 @@ async def replace(
 
     Terms that are not given stay as they are.
     """
-    async with trading(target, journal) as desk:
-        working = await find_order(desk, order_id)
+    async with _trading(target, journal) as desk:
+        working = await _find_order(desk, order_id)
         edit = read_edit(working, limit=limit, stop=stop, tif=tif, until=until, source=order)
         if not yes:
-            preview = await preview_edit(desk, order_id, edit)
-            show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
+            preview = await _preview_edit(desk, order_id, edit)
+            _show_preview([ticket_line(desk.account, edit, working.legs or ())], preview)
             desk.ask(f"Replace order {order_id} by this one?")
-        with noting_interrupts(f"the replacement of order {order_id} may have been sent"):
+        with _noting_interrupts(f"the replacement of order {order_id} may have been sent"):
             change = await desk.entry.replace(desk.account, order_id, edit, allow_warnings=allow_warnings)
-    show_change(change, as_json=target.as_json)
+    _show_change(change, as_json=target.as_json)
 
 
 async def cancel(
@@ -151,12 +139,12 @@ async def cancel(
 
     An order that is not live yet is asked for again, for up to two minutes. Until it is over it can still be filled.
     """
-    async with trading(target) as desk:
+    async with _trading(target) as desk:
         if not yes:
             desk.ask(f"Cancel order {order_id}?")
-        with noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
+        with _noting_interrupts(f"the cancellation of order {order_id} may have been sent"):
             change = await desk.entry.cancel(desk.account, order_id, wait=wait)
-    show_change(change, as_json=target.as_json)
+    _show_change(change, as_json=target.as_json)
 
 
 async def cancel_all(
@@ -170,10 +158,10 @@ async def cancel_all(
 
     The exit code is 1 if an order may still work, or a position has no closing order.
     """
-    async with trading(target, journal) as desk:
+    async with _trading(target, journal) as desk:
         if not yes:
             desk.ask(f"Cancel all orders{' and close all positions' * flatten}?")
-        with noting_interrupts("cancellations may have been sent: run it again"):
+        with _noting_interrupts("cancellations may have been sent: run it again"):
             result = await desk.entry.cancel_all(desk.account, flatten=flatten)
     if target.as_json:
         echo_json(cancellations_json(result))
@@ -206,7 +194,7 @@ async def list_orders(
 
 async def recover(journal: JournalAt = None, *, target: Target) -> None:
     """Find the outcomes of orders that are still open in the journal. Nothing is sent again."""
-    async with trading(target, journal, default_account="") as desk:
+    async with _trading(target, journal, of_account=False) as desk:
         placements = await desk.entry.recover(report=lambda text: say(text, err=True))
     if target.as_json:
         echo_json([placement_json(placement) for placement in placements])
@@ -216,6 +204,44 @@ async def recover(journal: JournalAt = None, *, target: Target) -> None:
         say("No order is open.")
     if any(placement.outcome == "unknown" for placement in placements):
         raise typer.Exit(1)
+
+
+async def halt(
+    reason: Annotated[str, typer.Argument(help="the reason, for those who see orders stopped")],
+    account: Scope = None,
+    label: Label = None,
+    journal: JournalAt = None,
+    as_json: AsJson = False,
+) -> None:
+    """Stop every new order on a journal, in all processes, and show the orders that are open. Asks nothing.
+
+    Cancellations still go out. An order that is open was recorded before: it may still be sent.
+    """
+    async with contextlib.aclosing(open_journal(journal)) as switch:
+        entries = await switch.halt(reason, **_scope_of(account, label))
+        halts = await switch.halts()
+    _show_halts(halts, entries, as_json=as_json)
+
+
+async def resume(
+    account: Scope = None, label: Label = None, journal: JournalAt = None, as_json: AsJson = False
+) -> None:
+    """Lift the halt of exactly this account and label, and show those that remain."""
+    async with contextlib.aclosing(open_journal(journal)) as switch:
+        lifted = await switch.resume(**_scope_of(account, label))
+        halts = await switch.halts()
+    if not lifted:
+        say("no halt of this account and label was in effect", style="yellow", err=True)
+    _show_halts(halts, None, as_json=as_json)
+    if not lifted:
+        raise typer.Exit(1)
+
+
+async def status(journal: JournalAt = None, as_json: AsJson = False) -> None:
+    """Show the halts of a journal and its open entries."""
+    async with contextlib.aclosing(open_journal(journal)) as switch:
+        halts, entries = await switch.halts(), await switch.entries(state=journals.EntryState.OPEN)
+    _show_halts(halts, entries, as_json=as_json)
 
 
 group: typer.Typer = typer.Typer(
@@ -229,9 +255,9 @@ add(group, cancel, short_help="Ask for the cancellation of an order.")
 add(group, cancel_all, "cancel-all", short_help="Cancel all orders of an account, after asking.")
 add(group, list_orders, "list", short_help="List the orders of an account, newest first.")
 add(group, recover, short_help="Find the outcomes of unfinished orders.")
-add(group, halts.halt, short_help="Stop every new order, in all processes.")
-add(group, halts.resume, short_help="Lift a halt.")
-add(group, halts.status, short_help="Show the halts and the open entries of a journal.")
+add(group, halt, short_help="Stop every new order, in all processes.")
+add(group, resume, short_help="Lift a halt.")
+add(group, status, short_help="Show the halts and the open entries of a journal.")
 
 
 @dataclass(frozen=True)
@@ -240,7 +266,7 @@ class Desk:
 
     service: Service
     account: str
-    entry: OrderEntry
+    entry: order_entry.OrderEntry
 
     def ask(self, question: str) -> None:
         """Ask before money moves, naming environment, address and account."""
@@ -248,24 +274,16 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def trading(
-    target: Target, journal: str | None = None, *, default_account: str | None = None
-) -> AsyncIterator[Desk]:
+async def _trading(target: Target, journal: str | None = None, *, of_account: bool = True) -> AsyncIterator[Desk]:
     """Connect to the service, with an account and a journal. A simulator has one in memory unless it is named."""
-    from ..journal import MemoryJournal
-    from ..order_entry import OrderEntry
-
     async with connect(simulated=target.simulated) as service:
-        account = target.account or default_account
-        account = service.account(account) if account is None else account
-        opened = MemoryJournal() if journal is None and target.simulated else open_journal(journal)
-        try:
-            yield Desk(service, account, OrderEntry(service.client, opened))
-        finally:
-            await opened.aclose()
+        account = service.account(target.account) if of_account else ""
+        in_memory = journal is None and target.simulated
+        async with contextlib.aclosing(journals.MemoryJournal() if in_memory else open_journal(journal)) as opened:
+            yield Desk(service, account, order_entry.OrderEntry(service.client, opened))
 
 
-def read_priced(words: Words, sending: Sending, value: str | None = None) -> NewOrder:
+def _read_priced(words: Words, sending: Sending, value: str | None = None) -> models.NewOrder:
     """Return the order of the words, with an external identifier: preview and order carry the same one.
 
     An order without any price is a market order, which is asked about unless that was requested.
@@ -273,78 +291,30 @@ def read_priced(words: Words, sending: Sending, value: str | None = None) -> New
     Raises:
         InvalidRequestError: it was not requested, and ``--yes`` leaves no question.
     """
-    import attrs
-
-    from ..errors import InvalidRequestError
-
     order = read_ticket(words, value)
     if not words.market and words.order is None and order.order_type == "Market":
         if sending.yes:
-            raise InvalidRequestError("an order without a price needs --market, --limit, --stop or --value")
+            raise errors.InvalidRequestError("an order without a price needs --market, --limit, --stop or --value")
         confirm("No price is given. Is this to be a market order? (--market does not ask)")
     name = sending.external_identifier or order.external_identifier or str(uuid.uuid4())
     return attrs.evolve(order, external_identifier=name)
 
 
-async def find_order(desk: Desk, order_id: str) -> Order:
-    """Return an order of the account, from today's list or from the last 400 days.
-
-    Raises:
-        InvalidRequestError: the order was not found.
-    """
-    from ..errors import InvalidRequestError
-
-    client, account = desk.service.client, desk.account
-    async for order in client.orders.list_live(account):
-        if order.id == order_id:
-            return order
-    async for order in client.orders.list(account, start_date=client.watch.now().date() - HISTORY):
-        if order.id == order_id:
-            return order
-    raise InvalidRequestError(f"account {account} has no order {order_id}")
-
-
-async def preview_edit(desk: Desk, order_id: str, edit: OrderEdit) -> PlacedOrderResponse:
-    """Dry-run a replacement. Wait for an order that is still on its way to the exchange, for half a minute at most."""
-    import asyncio
-
-    from ..errors import OrderNotCancellableError
-    from ..models import OrderEditDryRun
-    from ..protocol.order_status import TERMINAL
-
-    orders, checked = desk.service.client.orders, OrderEditDryRun.of(edit)
-    for pause in (0.5, 1, 2, 4, 8, 16):
-        try:
-            return await orders.edit_dry_run(desk.account, order_id, checked)
-        except OrderNotCancellableError:
-            status = (await find_order(desk, order_id)).status
-            if status in TERMINAL:
-                raise
-            say(f"order {order_id} is {status}, and cannot be changed yet: waiting", err=True)
-            await asyncio.sleep(pause)
-    return await orders.edit_dry_run(desk.account, order_id, checked)
-
-
-def show_preview(lines: list[str], preview: PlacedOrderResponse) -> None:
-    """Print an order and its dry-run."""
-    for line in lines:
-        say(line)
-    show(preview_table(preview))
-    for line in messages("error", preview.errors):
-        say(line, style="red")
-    for line in messages("warning", preview.warnings):
-        say(line, style="yellow")
-
-
-async def submit(
-    entry: Callable[..., Awaitable[Placement]], desk: Desk, ticket: object, sending: Sending, target: Target
-) -> None:
-    """Submit an order and print its outcome. Leave with exit code 1 unless it was placed."""
-    with noting_interrupts():
-        placement = await entry(
-            desk.account, ticket, allow_warnings=sending.allow_warnings, resubmit=sending.resubmit,
-            visibility_delay=sending.visibility_delay,
-        )  # fmt: skip
+async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending, target: Target) -> None:
+    """Preview an order of one or several parts, ask, submit it, and print the outcome. Exit code 1 unless placed."""
+    is_complex = len(parts) > 1
+    async with _trading(target, sending.journal) as desk:
+        if not sending.yes:
+            client = desk.service.client
+            preview = await (client.complex_orders if is_complex else client.orders).dry_run(desk.account, ticket)
+            lines = [f"{word}{ticket_line(desk.account, each, each.legs)}" for word, each in parts.items()]
+            _show_preview(lines, preview)
+            desk.ask(f"Place this {'bracket' if is_complex else 'order'}?")
+        with _noting_interrupts():
+            placement = await (desk.entry.place_complex if is_complex else desk.entry.place)(
+                desk.account, ticket, allow_warnings=sending.allow_warnings, resubmit=sending.resubmit,
+                visibility_delay=sending.visibility_delay,
+            )  # fmt: skip
     if target.as_json:
         echo_json(placement_json(placement))
     else:
@@ -361,7 +331,51 @@ async def submit(
         raise typer.Exit(1)
 
 
-def show_change(change: OrderChange, *, as_json: bool) -> None:
+async def _find_order(desk: Desk, order_id: str) -> models.Order:
+    """Return an order of the account, from today's list or from the last 400 days.
+
+    Raises:
+        InvalidRequestError: the order was not found.
+    """
+    client, account = desk.service.client, desk.account
+    async for order in client.orders.list_live(account):
+        if order.id == order_id:
+            return order
+    async for order in client.orders.list(account, start_date=client.watch.now().date() - HISTORY):
+        if order.id == order_id:
+            return order
+    raise errors.InvalidRequestError(f"account {account} has no order {order_id}")
+
+
+async def _preview_edit(desk: Desk, order_id: str, edit: models.OrderEdit) -> models.PlacedOrderResponse:
+    """Dry-run a replacement. Wait for an order that is still on its way to the exchange, for half a minute at most."""
+    from ..protocol.order_status import TERMINAL
+
+    orders, checked = desk.service.client.orders, models.OrderEditDryRun.of(edit)
+    for pause in (0.5, 1, 2, 4, 8, 16):
+        try:
+            return await orders.edit_dry_run(desk.account, order_id, checked)
+        except errors.OrderNotCancellableError:
+            status = (await _find_order(desk, order_id)).status
+            if status in TERMINAL:
+                raise
+            say(f"order {order_id} is {status}, and cannot be changed yet: waiting", err=True)
+            await asyncio.sleep(pause)
+    return await orders.edit_dry_run(desk.account, order_id, checked)
+
+
+def _show_preview(lines: list[str], preview: models.PlacedOrderResponse) -> None:
+    """Print an order and its dry-run."""
+    for line in lines:
+        say(line)
+    show(preview_table(preview))
+    for line in messages("error", preview.errors):
+        say(line, style="red")
+    for line in messages("warning", preview.warnings):
+        say(line, style="yellow")
+
+
+def _show_change(change: order_entry.OrderChange, *, as_json: bool) -> None:
     """Print the outcome of a change. Leave with exit code 1 unless it was applied."""
     if as_json:
         echo_json(change_json(change))
@@ -375,13 +389,51 @@ def show_change(change: OrderChange, *, as_json: bool) -> None:
 
 
 @contextlib.contextmanager
-def noting_interrupts(otherwise: str | None = None) -> Iterator[None]:
+def _noting_interrupts(otherwise: str | None = None) -> Iterator[None]:
     """On Ctrl-C, print the notes of the exception before leaving, or ``otherwise`` if it has none."""
-    import asyncio
-
     try:
         yield
     except asyncio.CancelledError as cancelled:
         for note in getattr(cancelled, "__notes__", filter(None, [otherwise])):
             say(note, style="red", err=True)
         raise
+
+
+def _scope_of(account: str | None, label: str | None) -> dict[str, str | None]:
+    """Return the scope of a halt. A name that is empty, as an unset variable of a shell is, must not stand for all.
+
+    Raises:
+        ConfigurationError: a name is empty.
+    """
+    for name, given in (("--account", account), ("--label", label)):
+        if given == "":
+            raise errors.ConfigurationError(f"{name} must not be empty: leave it out to mean every one")
+    return {"account_number": account, "label": label}
+
+
+def _show_halts(halts: list[journals.Halt], entries: list[journals.JournalEntry] | None, *, as_json: bool) -> None:
+    """Print the halts in effect, and the open entries if they were read."""
+    if as_json:
+        state = {"halts": [fields_json(each, "account_number", "label", "reason", "halted_at") for each in halts]}
+        if entries is not None:
+            state["open"] = [
+                fields_json(each.key, "account_number", "external_identifier")
+                | fields_json(each, "label", "replaces", "attempts", "opened_at")
+                | {"replaces": each.replaces or None}
+                for each in entries
+            ]
+        echo_json(state)
+        return
+    for each in halts:
+        scope = [f"account {each.account_number}"] if each.account_number else []
+        scope += [f"label {each.label}"] if each.label else []
+        what = " and ".join(scope) or "all orders"
+        say(f"halted since {moment(each.halted_at)}: {what} ({each.reason})", style="red")
+    if not halts:
+        say("orders are not halted")
+    for entry in entries or ():
+        since, account = moment(entry.opened_at), entry.key.account_number
+        what = f"replacement of order {entry.replaces}" if entry.replaces else f"order {entry.key.external_identifier}"
+        say(f"open since {since}: {what} of account {account}, attempt {entry.attempts}")
+    if entries == []:
+        say("no order is open")

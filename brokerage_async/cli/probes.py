@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .._generated.behaviours import BEHAVIOURS
+from .._generated.behaviours import BEHAVIOURS, UNASKED
 from .._generated.models import InstrumentType, PreflightCode, QuantityDirection
 from .._generated.operations import OPERATIONS
 from ..errors import BrokerageError, OrderOutcomeUnknownError
@@ -49,48 +49,6 @@ UNRELATED = frozenset(
 
 CLOSED = frozenset({PreflightCode.TIF_NEXT_VALID_SESSION.value, PreflightCode.TIF_NEXT_VALID_SESSSION.value})
 
-_STREAM = "it shows on a stream, and the command asks over HTTP only"
-_REASONS: Mapping[str, Sequence[str]] = {
-    "it shows when an order works, fills or is changed": (
-        "off_tick_rejected_at_routing", "live_lists_keep_working_orders", "edited_orders_are_bare",
-        "edits_take_no_legs", "sandbox_fills_by_market_simulators", "sandbox_is_reset_daily",
-        "administrators_remove_orders", "cancels_confirmed_late", "filled_with_fills_to_come",
-        "fills_after_cancel_requests", "live_orders_can_be_rejected", "no_change_before_live", "orders_can_be_dead",
-        "orders_pass_in_flight", "replacements_wait_for_the_cancel", "sandbox_sessions_go_offline",
-        "submits_held_for_long", "options_deliver", "fills_are_busted",
-    ),
-    "it shows by an order of an evening": ("order_searches_count_eastern_days",),
-    "it shows at night": ("overnight_orders_work_at_night",),
-    "another rule refuses such an order first": ("oco_orders_have_two_components",),
-    "all orders for cryptocurrencies are refused": ("cryptocurrency_orders_have_one_leg",),
-    "it changes something": ("deleted_watchlists_are_returned",),
-    "asking would load the service or block a login": (
-        "rates_of_operations", "bare_429", "failed_logins_block", "some_401s_need_the_user",
-    ),
-    "it concerns the client alone": (
-        "versions_in_production_only", "sandbox_has_no_market_data", "invented_preflight_codes",
-        "exchange_identifier_is_never_sent",
-    ),
-    "it is part of the schema, with which the answers are compared": (
-        "closing_fees_are_an_object", "liquidity_allocations_have_a_maximum", "prices_have_fields_of_the_day",
-        "indices_have_a_collection", "backtests_have_logs", "some_times_name_their_zone", "some_operations_end",
-        "transactions_have_types", "backtests_have_bounds",
-    ),
-    "it takes --orders, in the sandbox": ("external_identifier_echoed",),
-    _STREAM: (
-        "account_stream_unknown_domain", "account_stream_missing_value", "account_stream_answer_without_value",
-        "account_stream_tokens", "candle_history_contract", "mute_streams", "lost_events", "quote_token_address",
-        "unknown_streamer_symbols",
-    ),
-}  # fmt: skip
-
-
-def unasked(name: str) -> str:
-    """Return why an entry of the list has no probe."""
-    if name.startswith("dxlink_"):
-        return _STREAM
-    return next((reason for reason, names in _REASONS.items() if name in names), "it has no probe")
-
 
 async def examine(client: Client, account: str | None = None, *, orders: bool = False) -> dict[str, Any]:
     """Ask the service of a client and return the report: findings, states of operations and behaviours, versions asked.
@@ -108,7 +66,9 @@ async def examine(client: Client, account: str | None = None, *, orders: bool = 
         probes["external_identifier_echoed"] = external_identifier_echoed
     answers = {name: await outcome_of(witness.ask(name)) for name in OPERATIONS}
     seen = {
-        name: await outcome_of(probes[name](witness)) if name in probes else NotAskedError(unasked(name))
+        name: await outcome_of(probes[name](witness))
+        if name in probes
+        else NotAskedError(UNASKED.get(name, "it has no probe"))
         for name in BEHAVIOURS
     }
     described = [(each.operation, each.body) for each in witness.answers if each.operation is not None]

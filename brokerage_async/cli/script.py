@@ -27,7 +27,7 @@ def start() -> None:
         return
     import logging
 
-    from .terminal import PlainFormatter
+    from .console import PlainFormatter
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # characters that a terminal cannot show must not end a command
@@ -45,6 +45,6 @@ def print_traceback(kind: type[BaseException], error: BaseException, where: Trac
     """Print an unexpected exception, which may quote the service."""
     import traceback
 
-    from .terminal import printable
+    from .console import printable
 
     sys.stderr.write(printable("".join(traceback.format_exception(kind, error, where))))

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from .console import echo_json, say
+from .lazy import asyncio, clients, errors, simulators
 from .options import add, command_of
 
 TIMEOUT = 30.0
@@ -140,27 +141,22 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
     Raises:
         ConfigurationError: an option is invalid, or the address is not available.
     """
-    import asyncio
     from contextlib import AsyncExitStack
 
-    from ..client import Client
-    from ..errors import ConfigurationError
-    from ..simulator import LiveQuotes, Simulator
-
-    reader: Client | None = None
+    reader: clients.Client | None = None
     try:
         if live:
             if speed != 1.0:
-                raise ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
-            reader = Client.from_env(read_only=True)
-            options["prices"] = LiveQuotes(reader)
-        simulator = Simulator(**options)
+                raise errors.ConfigurationError("--speed must be 1 with --live: the prices come at their own pace")
+            reader = clients.Client.from_env(read_only=True)
+            options["prices"] = simulators.LiveQuotes(reader)
+        simulator = simulators.Simulator(**options)
         simulator.clock.speed = speed
         for fault in faults:
             method, path, name = fault.split() if " " in fault.strip() else ("*", ".*", fault)
             simulator.faults.add(method, path, name, None)
     except ValueError as error:
-        raise ConfigurationError(str(error)) from None
+        raise errors.ConfigurationError(str(error)) from None
     async with AsyncExitStack() as stack:
         if reader is not None:
             await stack.enter_async_context(reader)
@@ -169,7 +165,7 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
         try:
             await stack.enter_async_context(simulator)
         except OSError as error:
-            raise ConfigurationError(
+            raise errors.ConfigurationError(
                 f"cannot listen there: {error.strerror}; choose another --host or --port (0: any free port)"
             ) from None
         for name, value in simulator.environ.items():
@@ -195,11 +191,9 @@ def steer(name: str, given: list[str]) -> Any:
     import urllib.error
     import urllib.request
 
-    from ..errors import ConfigurationError
-
     address, token = (os.environ.get(f"BROKERAGE_CONTROL_{part}", "") for part in ("URL", "TOKEN"))
     if not re.fullmatch(r"http://127\.0\.0\.1:\d+", address) or not token:
-        raise ConfigurationError(
+        raise errors.ConfigurationError(
             "BROKERAGE_CONTROL_URL and BROKERAGE_CONTROL_TOKEN must name a running simulator: they are among the lines "
             "that `brokerage-async simulator` prints"
         )
@@ -214,9 +208,9 @@ def steer(name: str, given: list[str]) -> Any:
     except urllib.error.HTTPError as error:
         with error:
             message = json.load(error)["error"]["message"]
-        raise ConfigurationError(f"{name}: {message}") from None
+        raise errors.ConfigurationError(f"{name}: {message}") from None
     except OSError as error:
-        raise ConfigurationError(f"no simulator answers at {address}: {error}") from None
+        raise errors.ConfigurationError(f"no simulator answers at {address}: {error}") from None
 
 
 def request_of(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
@@ -225,27 +219,24 @@ def request_of(name: str, given: list[str]) -> tuple[str, str, bytes | None]:
 
     import msgspec
 
-    from ..errors import ConfigurationError
-    from ..simulator import CONTROL_ROUTES
-
-    routes = {route.name.replace("_", "-"): route for route in CONTROL_ROUTES}
+    routes = {route.name.replace("_", "-"): route for route in simulators.CONTROL_ROUTES}
     route = routes.get(name)
     if route is None:
-        raise ConfigurationError(f"unknown operation {name}; use one of {', '.join(routes)}")
+        raise errors.ConfigurationError(f"unknown operation {name}; use one of {', '.join(routes)}")
     pairs = (item.partition("=") for item in given)
     values = {key: value for key, _, value in pairs}
     needed = re.findall(r"\{(\w+)\}", route.path)
     missing = [each for each in needed if each not in values]
     if missing or not all("=" in item for item in given):
         wanted = ", ".join(f"{each}=..." for each in missing) or "key=value arguments"
-        raise ConfigurationError(f"{name} needs {wanted}, got {' '.join(given) or 'none'}")
+        raise errors.ConfigurationError(f"{name} needs {wanted}, got {' '.join(given) or 'none'}")
     path = route.path.format(**{each: quote(values.pop(each), safe="") for each in needed})
     if route.body is None:
         if values:
-            raise ConfigurationError(f"{name} does not take {', '.join(values)}")
+            raise errors.ConfigurationError(f"{name} does not take {', '.join(values)}")
         return route.method, path, None
     fields = {key: None if value == "null" else value for key, value in values.items()}
     try:
         return route.method, path, msgspec.json.encode(msgspec.convert(fields, route.body, strict=False))
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"{name}: {error}") from None
+        raise errors.ConfigurationError(f"{name}: {error}") from None

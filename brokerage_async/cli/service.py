@@ -1,4 +1,4 @@
-"""Service of a command: the one that the environment names, or a requested simulator."""
+"""What a command works on: the service that the environment names or a requested simulator, and a journal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
 
 from .console import say
-
-if TYPE_CHECKING:
-    from ..client import Client
-    from ..simulator import Simulator
+from .lazy import clients, errors, journals, simulators
 
 PREFIX = "BROKERAGE_"
 REQUIRED = ("BROKERAGE_BASE_URL", "BROKERAGE_CLIENT_SECRET", "BROKERAGE_REFRESH_TOKEN")
@@ -28,6 +28,14 @@ ALIKE = 0.75
 """Likeness from which an unknown variable is taken for a misspelt one."""
 
 
+JournalAt = Annotated[
+    str | None,
+    typer.Option(
+        "--journal", help="file, or postgresql:// address, that orders are journaled in [env var: BROKERAGE_JOURNAL]"
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Service:
     """A service and a client of it.
@@ -37,8 +45,8 @@ class Service:
         simulator: the embedded simulator behind it, None for a real service.
     """
 
-    client: Client
-    simulator: Simulator | None = None
+    client: clients.Client
+    simulator: simulators.Simulator | None = None
 
     def __str__(self) -> str:
         environment = self.client.environment
@@ -50,13 +58,11 @@ class Service:
         Raises:
             ConfigurationError: a real service, and no account is named.
         """
-        from ..errors import ConfigurationError
-
         if given is None:
             simulated = None if self.simulator is None else self.simulator.account_numbers[0]
             given = simulated or os.environ.get("BROKERAGE_ACCOUNT")
         if not given:
-            raise ConfigurationError("an account must be named: pass --account, or set BROKERAGE_ACCOUNT")
+            raise errors.ConfigurationError("an account must be named: pass --account, or set BROKERAGE_ACCOUNT")
         return given
 
 
@@ -75,9 +81,10 @@ async def connect(
         ConfigurationError: the environment does not name a service.
     """
     if simulated:
-        from ..simulator import Simulator
-
-        async with Simulator(environment=environment) as simulator, simulator.client(**options) as client:
+        async with (
+            simulators.Simulator(environment=environment) as simulator,
+            simulator.client(**options) as client,
+        ):
             say(
                 f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
                 style="yellow",
@@ -85,10 +92,9 @@ async def connect(
             )
             yield Service(client, simulator)
         return
-    from ..client import Client
 
     check_environment()
-    async with Client.from_env(**options) as client:
+    async with clients.Client.from_env(**options) as client:
         yield Service(client)
 
 
@@ -99,20 +105,33 @@ def check_environment() -> None:
         ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.
     """
     from ..config.settings import NEITHER
-    from ..errors import ConfigurationError, ErrorDetail
 
     missing = [name for name in REQUIRED if not os.environ.get(name)]
     if os.environ.get("BROKERAGE_ENVIRONMENT") and "BROKERAGE_BASE_URL" in missing:
         missing.remove("BROKERAGE_BASE_URL")  # the published address of that environment
     reasons = {"BROKERAGE_BASE_URL": NEITHER}
-    problems = [ErrorDetail("missing", reasons.get(name, "is required"), name) for name in missing]
+    problems = [errors.ErrorDetail("missing", reasons.get(name, "is required"), name) for name in missing]
     for name in sorted(os.environ.keys() - KNOWN):
         is_ours = name.upper().startswith(PREFIX)
         if meant := difflib.get_close_matches(name.upper(), KNOWN, 1, ALIKE if is_ours else 0.9):
-            problems.append(ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant[0]}", name))
+            problems.append(
+                errors.ErrorDetail("unknown", f"unknown variable, probably a typing error for {meant[0]}", name)
+            )
         elif is_ours:
             say(f"{name}: unknown variable, without effect", style="yellow", err=True)
     if problems:
-        raise ConfigurationError(
+        raise errors.ConfigurationError(
             "the environment does not name a service: set these variables, or pass --simulator", errors=tuple(problems)
         )
+
+
+def open_journal(given: str | None) -> journals.SqliteJournal | journals.PostgresJournal:
+    """Return the journal that was named, from the environment, or by default in a file of this user."""
+    place = given or os.environ.get("BROKERAGE_JOURNAL")
+    if place and place.startswith(("postgres://", "postgresql://")):
+        return journals.PostgresJournal(place)
+    if place:
+        return journals.SqliteJournal(place)
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "brokerage-async"
+    folder.mkdir(parents=True, exist_ok=True)
+    return journals.SqliteJournal(folder / "orders.journal")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .console import follow, is_live
+from .lazy import attrs, streams
 from .options import Accounts, Lines, Simulated, add
 from .service import connect
 from .tables import raw
@@ -45,9 +46,9 @@ async def quotes(
         service.client.stream.quotes(symbols, event or ["Quote"], period=period) as stream,
     ):
         headings: dict[str, str] = {}
-        row = partial(figures_of, headings) if is_live(as_json=lines.as_json) else row_of
+        row = partial(figures_of, headings) if is_live(lines) else row_of
         await follow(
-            "Market", stream, row, record_of, as_json=lines.as_json, count=lines.count, in_order=True,
+            "Market", stream, row, record_of, lines, in_order=True,
             numbers=headings, whole=("symbol",),
         )  # fmt: skip
 
@@ -63,7 +64,7 @@ async def account(
         connect(simulated=lines.simulated) as service,
         service.client.stream.account(account or [service.account(None)], alerts=alerts) as stream,
     ):
-        await follow("Account", stream, row_of, record_of, as_json=lines.as_json, count=lines.count, in_order=True)
+        await follow("Account", stream, row_of, record_of, lines, in_order=True)
 
 
 async def record(
@@ -95,23 +96,19 @@ add(group, record)
 
 def row_of(event: Any) -> tuple[tuple[str, str], dict[str, str], None]:
     """Return the row of an event: its type, the thing it is about, and its values."""
-    import attrs
-
-    from ..stream import AccountEvent, Gap, Snapshot, UnknownEvent
-
     kind, of, shown = type(event).__name__, "", ""
     match event:
-        case Gap():
+        case streams.Gap():
             shown = f"{event.reason}; events may be missing"
-        case Snapshot():
+        case streams.Snapshot():
             kind, of, shown = event.type.__name__, event.symbol, f"{len(event.events)} rows"
-        case AccountEvent():
+        case streams.AccountEvent():
             data = event.data
             kind = event.type
             of = str(getattr(data, "symbol", None) or getattr(data, "id", None) or event.account_number or "")
             figures = (getattr(data, field, None) for field in ("status", "quantity", "cash_balance"))
             shown = "  ".join(str(figure) for figure in figures if figure is not None)
-        case UnknownEvent():
+        case streams.UnknownEvent():
             kind = event.type
         case _:
             values = ((field.name, getattr(event, field.name)) for field in attrs.fields(type(event)))
@@ -127,8 +124,6 @@ def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, 
         headings: event type by heading. A heading that another type has taken gets the type before it.
         event: the event.
     """
-    import attrs
-
     (kind, of), cells, _ = row_of(event)
     if not hasattr(event, "event_symbol"):
         return of or kind, {"symbol": of or kind, "note": cells["values"]}, None
@@ -145,18 +140,16 @@ def figures_of(headings: dict[str, str], event: Any) -> tuple[object, dict[str, 
 
 def record_of(event: Any) -> dict[str, Any]:
     """Return an event as JSON values."""
-    from ..stream import AccountEvent, Gap, Snapshot, UnknownEvent
-
     match event:
-        case Gap():
+        case streams.Gap():
             since = None if event.since is None else event.since.isoformat()
             return {"type": "Gap", "since": since, "reason": event.reason}
-        case Snapshot():
+        case streams.Snapshot():
             return {"type": "Snapshot", "symbol": event.symbol, "events": raw(list(event.events))}
-        case AccountEvent():
+        case streams.AccountEvent():
             at = None if event.timestamp is None else event.timestamp.isoformat()
             data = event.data if isinstance(event.data, dict | None) else raw(event.data)
             return {"type": str(event.type), "timestamp": at, "data": data}
-        case UnknownEvent():
+        case streams.UnknownEvent():
             return {"type": str(event.type), "fields": dict(event.fields)}
     return {"type": type(event).__name__, **raw(event)}

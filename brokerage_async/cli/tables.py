@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .lazy import models
+
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
@@ -80,9 +82,7 @@ def table_of(
 
 def raw(model: Any) -> Any:
     """Return a model, or a list of them, as JSON values. None stays None."""
-    from ..models import converter
-
-    return None if model is None else converter.unstructure(model)
+    return None if model is None else models.converter.unstructure(model)
 
 
 def plain(amount: Decimal | None) -> str:

@@ -12,13 +12,13 @@ import typer
 
 from .accounts import NUMBERS, position_row
 from .console import complain, follow
+from .lazy import models
 from .options import Accounts, Customer, Lines, add, values_of
 from .order_tables import legs_of, price_of
 from .service import connect
 from .tables import moment, money, raw
 
 if TYPE_CHECKING:
-    from ..models import AccountBalance, MarketSession, Order, Position, QuoteAlert
     from ..watch import Change
 
 Interval = Annotated[float, typer.Option(min=0.0, help="seconds between polls")]
@@ -65,7 +65,7 @@ async def positions(
     """Follow the positions of accounts."""
     headings = ("symbol", "quantity", "opened at", *(("mark", "value", "gain") if marks else ()))
 
-    def cells(position: Position) -> dict[str, object]:
+    def cells(position: models.Position) -> dict[str, object]:
         row = position_row(position)
         return {"account": position.account_number, **{heading: row[heading] for heading in headings}}
 
@@ -90,7 +90,7 @@ async def alerts(interval: Interval = 5.0, push: Push = False, *, watching: Watc
     async with connect(simulated=watching.simulated) as service:
         watcher = service.client.watch.quote_alerts(interval=interval, push=push, **watching.how)
 
-        def cells(alert: QuoteAlert) -> dict[str, object]:
+        def cells(alert: models.QuoteAlert) -> dict[str, object]:
             condition = f"{alert.field} {alert.operator} {alert.threshold}"
             return {"alert": alert.alert_external_id, "symbol": alert.symbol, "condition": condition}
 
@@ -109,7 +109,7 @@ async def market(
     async with connect(simulated=watching.simulated) as service:
         watcher = service.client.watch.market(collection, extended=extended, **watching.how)
 
-        def cells(session: MarketSession) -> dict[str, object]:
+        def cells(session: models.MarketSession) -> dict[str, object]:
             return {"day": session.session_date, "opens": session.open_at, "closes": session.close_at}
 
         await show(watcher, f"Sessions of {collection}", cells, watching)
@@ -144,7 +144,7 @@ async def show(
 
     async with aclosing(watcher) as changes:
         await follow(
-            title, changes, row, record, as_json=lines.as_json, count=lines.count,
+            title, changes, row, record, lines,
             numbers=NUMBERS, whole=("at", "order", "status", "price", "symbol"), dispensable=dispensable,
         )  # fmt: skip
 
@@ -156,12 +156,12 @@ def written(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def order_cells(order: Order) -> dict[str, object]:
+def order_cells(order: models.Order) -> dict[str, object]:
     """Return the cells of an order."""
     return {"order": order.id, "status": order.status, "what": legs_of(order, "\n"), "price": price_of(order)}
 
 
-def balance_cells(balance: AccountBalance) -> dict[str, object]:
+def balance_cells(balance: models.AccountBalance) -> dict[str, object]:
     """Return the cells of a balance. BP is the buying power."""
     return {
         "account": balance.account_number,

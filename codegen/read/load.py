@@ -23,7 +23,7 @@ ENVELOPES = ("ItemEnvelope", "ListEnvelope", "PageEnvelope", "ItemList", "ErrorE
 
 #: Grades, keys and ids of the entries of recorded behaviour.
 GRADES = ("documented", "recorded", "published", "client", "invented")
-_KEYS = ("statement", "grade", "source", "switch", "facts", "test")
+_KEYS = ("statement", "grade", "source", "switch", "facts", "test", "unasked")
 _ID = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 #: Phases of a status in ``x-transitions``.
@@ -261,5 +261,6 @@ def _read_behaviour(name: str, node: Node) -> RecordedBehaviour:
         source=node.string("source"),
         test=node.string("test"),
         switch=node.members.get("switch", True) is True,
+        unasked=node.string("unasked"),
         facts=tuple(map(str, node.members.get("facts", ()))),
     )

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async import Client, tickets
-from brokerage_async.cli.accounts import balance_table, figures, position_row
+from brokerage_async.cli.accounts import figures, position_row
 from brokerage_async.models import AccountBalance, Position, PriceEffect, QuantityDirection
 from brokerage_async.simulator import Simulator
 
@@ -106,4 +106,3 @@ def test_figures_show_zero_only_where_it_matters_and_effects_beside_amounts() ->
         long_equity_value=Decimal(0),
     )  # fmt: skip
     assert dict(figures(balance)) == {"cash balance": "0.00", "pending cash": "1.50 Debit", "updated at": ""}
-    assert [column.header for column in balance_table(balance, "A1").columns] == ["figure", "USD"]

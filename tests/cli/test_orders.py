@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from brokerage_async.cli.app import app
 from brokerage_async.cli.console import INTERRUPTED
-from brokerage_async.cli.journals import open_journal
+from brokerage_async.cli.service import open_journal
 from brokerage_async.journal import EntryKey, SqliteJournal
 from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response

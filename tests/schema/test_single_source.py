@@ -27,9 +27,7 @@ ALLOWED = {
     "brokerage_async/http/pager.py": {"page-offset", "per-page"},  # keys of pagination
     "brokerage_async/bulk/universe.py": {"option-products"},  # of a row in a checkpoint, which is not decoded for it
     # JSON of the console.
-    "brokerage_async/cli/halts.py": {"account-number", "external-identifier", "halted-at", "opened-at"},
     "brokerage_async/cli/market.py": {"underlying-symbol", "root-symbol"},
-    "brokerage_async/cli/order_tables.py": {"account-number", "complex-order", "external-identifier", "opened-at"},
     "brokerage_async/protocol/streams/events.py": {"account-number"},  # of an event whose type the schema lacks
     "brokerage_async/simulator/streams/server.py": {"expires-at"},  # has another form there than in answers
     "brokerage_async/simulator/api/margin.py": {"account-number"},  # in an error message
