@@ -5,12 +5,11 @@ symbols exactly as requested.
 """
 
 from .api import Bulk, BulkOptions, Symbols
-from .batches import over_range, split_range
-from .bisect import FailureScope, FetchBatch, failure_scope
+from .batches import FailureScope, FetchBatch, failure_scope
+from .by_symbol import over_range, split_range
 from .fetch import BulkFetch, BulkResult, Progress
 from .to_file import FileResult, fetch_to_file
-from .universe import UniverseFetch, UniverseResult
-from .universe_diff import universe_diff
+from .universe import UniverseFetch, UniverseResult, universe_diff
 
 __all__ = [
     "Bulk",

@@ -28,8 +28,8 @@ from .._generated.models import (
 )
 from ..errors import InvalidRequestError
 from ..http.session import BrokerageSession
-from .batches import over_range
-from .by_symbol import L, ReadList, ReadOne, Types, by_type, checked_types, listed, one_by_one
+from .batches import FetchBatch
+from .by_symbol import Types, by_type, checked_types, listed, one_by_one, over_range
 from .fetch import BulkFetch, Progress
 from .universe import UniverseFetch
 
@@ -93,32 +93,22 @@ class Bulk:
             # A page as large as the batch: a full page is the last one, with or without a pagination block.
             return self._api.instruments.equities(symbols=batch, per_page=len(batch)).collect(max_items=len(batch))
 
-        return self._list("equities()", symbols, read, Equity, **options)
+        return self._fetch("equities()", symbols, listed(read), Equity, **options)
 
     def equity_options(
-        self,
-        symbols: Symbols,
-        *,
-        with_expired: bool | None = None,
-        **options: Unpack[BulkOptions],
+        self, symbols: Symbols, *, with_expired: bool | None = None, **options: Unpack[BulkOptions]
     ) -> BulkFetch[EquityOption]:
         """Fetch equity options by OCC symbol, such as ``AAPL  260612C00110000``.
 
         Expired ones are included only ``with_expired``.
         """
         _check_choice("with_expired", with_expired)
-
-        def read(batch: tuple[str, ...]) -> Awaitable[list[EquityOption]]:
-            return self._api.instruments.equity_options(symbols=batch, with_expired=with_expired)
-
-        return self._list(_call("equity_options", with_expired=with_expired), symbols, read, EquityOption, **options)
+        read = self._api.instruments.equity_options
+        fetch = listed(lambda batch: read(symbols=batch, with_expired=with_expired))
+        return self._fetch(_call("equity_options", with_expired=with_expired), symbols, fetch, EquityOption, **options)
 
     def futures(
-        self,
-        symbols: Symbols,
-        *,
-        only_active_futures: bool | None = None,
-        **options: Unpack[BulkOptions],
+        self, symbols: Symbols, *, only_active_futures: bool | None = None, **options: Unpack[BulkOptions]
     ) -> BulkFetch[Future]:
         """Fetch futures by symbol, such as ``/ESZ6`` or ``ESZ6``.
 
@@ -132,23 +122,23 @@ class Bulk:
             )
             return pages.collect(max_items=len(batch))
 
-        return self._list(_call("futures", only_active_futures=only_active_futures), symbols, read, Future, **options)
+        name = _call("futures", only_active_futures=only_active_futures)
+        return self._fetch(name, symbols, listed(read), Future, **options)
 
     def future_options(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[FutureOption]:
         """Fetch futures options by symbol, such as ``./ESZ6 EW3U6 260918P9100``."""
-        return self._each("future_options()", symbols, self._api.instruments.future_option, FutureOption, **options)
+        fetch = one_by_one(self._api.instruments.future_option)
+        return self._fetch("future_options()", symbols, fetch, FutureOption, 1, **options)
 
     def cryptocurrencies(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Cryptocurrency]:
         """Fetch cryptocurrencies by pair, such as ``BTC/USD``."""
-
-        def read(batch: tuple[str, ...]) -> Awaitable[list[Cryptocurrency]]:
-            return self._api.instruments.cryptocurrencies(symbols=batch)
-
-        return self._list("cryptocurrencies()", symbols, read, Cryptocurrency, **options)
+        fetch = listed(lambda batch: self._api.instruments.cryptocurrencies(symbols=batch))
+        return self._fetch("cryptocurrencies()", symbols, fetch, Cryptocurrency, **options)
 
     def warrants(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[Warrant]:
         """Fetch warrants by symbol."""
-        return self._each("warrants()", symbols, self._api.instruments.warrant, Warrant, **options)
+        fetch = one_by_one(self._api.instruments.warrant)
+        return self._fetch("warrants()", symbols, fetch, Warrant, 1, **options)
 
     def market_data(
         self,
@@ -165,37 +155,26 @@ class Bulk:
         Production only, and for funded accounts.
         """
         _check_choice("include_instrument", include_instrument)
-        own_types = checked_types(types)
-
-        def read(batch: tuple[str, ...]) -> Awaitable[list[MarketDataSnapshot]]:
-            groups = by_type(batch, own_types)
-            return self._api.market_data.by_type(**groups, include_instrument=include_instrument)
-
-        return self._list(
-            _call("market_data", types=own_types or None, include_instrument=include_instrument),
-            symbols,
-            read,
-            MarketDataSnapshot,
-            MAX_PRICED,
-            **options,
-        )
+        own, read = checked_types(types), self._api.market_data.by_type
+        fetch = listed(lambda batch: read(**by_type(batch, own), include_instrument=include_instrument))
+        name = _call("market_data", types=own or None, include_instrument=include_instrument)
+        return self._fetch(name, symbols, fetch, MarketDataSnapshot, MAX_PRICED, **options)
 
     def market_metrics(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[UnderlyingMetrics]:
         """Fetch volatility, liquidity and earnings of underlyings, up to 100 in one request.
 
         Production only.
         """
-        read = self._api.market_metrics.list
-        return self._list("market_metrics()", symbols, read, UnderlyingMetrics, MAX_PRICED, **options)
+        fetch = listed(self._api.market_metrics.list)
+        return self._fetch("market_metrics()", symbols, fetch, UnderlyingMetrics, MAX_PRICED, **options)
 
     def equity_option_chains(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[EquityOption]]:
         """Fetch all options on each underlying, such as ``SPX``.
 
         A chain may hold thousands of options, so the default concurrency is low.
         """
-        return self._each(
-            "equity_option_chains()", symbols, self._api.option_chains.flat, EquityOption, **(CHAINS | options)
-        )
+        fetch = one_by_one(self._api.option_chains.flat)
+        return self._fetch("equity_option_chains()", symbols, fetch, EquityOption, 1, **(CHAINS | options))
 
     def nested_option_chains(
         self, symbols: Symbols, **options: Unpack[BulkOptions]
@@ -204,9 +183,8 @@ class Bulk:
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        return self._each(
-            "nested_option_chains()", symbols, self._api.option_chains.nested, NestedOptionChain, **(CHAINS | options)
-        )
+        fetch = one_by_one(self._api.option_chains.nested)
+        return self._fetch("nested_option_chains()", symbols, fetch, NestedOptionChain, 1, **(CHAINS | options))
 
     def futures_option_chains(
         self, product_codes: Symbols, **options: Unpack[BulkOptions]
@@ -215,13 +193,8 @@ class Bulk:
 
         A chain may hold 20,000 options and take tens of megabytes, so the default concurrency is low.
         """
-        return self._each(
-            "futures_option_chains()",
-            product_codes,
-            self._api.instruments.futures_option_chain,
-            FutureOption,
-            **(CHAINS | options),
-        )
+        fetch = one_by_one(self._api.instruments.futures_option_chain)
+        return self._fetch("futures_option_chains()", product_codes, fetch, FutureOption, 1, **(CHAINS | options))
 
     def nested_futures_option_chains(
         self, product_codes: Symbols, **options: Unpack[BulkOptions]
@@ -230,41 +203,26 @@ class Bulk:
 
         `chains.OptionChain.of` selects expirations and strikes from a value.
         """
-        return self._each(
-            "nested_futures_option_chains()",
-            product_codes,
-            self._api.option_chains.nested_futures,
-            NestedFuturesOptionChain,
-            **(CHAINS | options),
-        )
+        fetch, model = one_by_one(self._api.option_chains.nested_futures), NestedFuturesOptionChain
+        return self._fetch("nested_futures_option_chains()", product_codes, fetch, model, 1, **(CHAINS | options))
 
     def dividends(self, symbols: Symbols, **options: Unpack[BulkOptions]) -> BulkFetch[list[Dividend]]:
         """Fetch the past dividends of each symbol."""
-        return self._each("dividends()", symbols, self._api.market_metrics.dividends, Dividend, **options)
+        return self._fetch(
+            "dividends()", symbols, one_by_one(self._api.market_metrics.dividends), Dividend, 1, **options
+        )
 
     def earnings_reports(
-        self,
-        symbols: Symbols,
-        start_date: date,
-        *,
-        end_date: date | None = None,
-        **options: Unpack[BulkOptions],
+        self, symbols: Symbols, start_date: date, *, end_date: date | None = None, **options: Unpack[BulkOptions]
     ) -> BulkFetch[list[EarningsReport]]:
         """Fetch the earnings reports of each symbol, until today by default."""
         check_date("start_date", start_date)
         if end_date is not None:
             check_date("end_date", end_date)
-
-        def fetch_one(symbol: str) -> Awaitable[list[EarningsReport]]:
-            return self._api.market_metrics.earnings_reports(symbol, start_date, end_date=end_date)
-
-        return self._each(
-            _call("earnings_reports", start_date=start_date, end_date=end_date),
-            symbols,
-            fetch_one,
-            EarningsReport,
-            **options,
-        )
+        read = self._api.market_metrics.earnings_reports
+        fetch = one_by_one(lambda symbol: read(symbol, start_date, end_date=end_date))
+        name = _call("earnings_reports", start_date=start_date, end_date=end_date)
+        return self._fetch(name, symbols, fetch, EarningsReport, 1, **options)
 
     def universe(
         self,
@@ -313,49 +271,30 @@ class Bulk:
 
         They are fetched nine months at a time.
         """
+        read = self._api.market_time.sessions
+        return await over_range(
+            lambda start, end: read(end, from_date=start, instrument_collection=instrument_collection),
+            from_date, to_date, concurrency=concurrency,
+        )  # fmt: skip
 
-        def fetch_range(start: date, end: date) -> Awaitable[list[MarketSession]]:
-            return self._api.market_time.sessions(end, from_date=start, instrument_collection=instrument_collection)
-
-        return await over_range(fetch_range, from_date, to_date, concurrency=concurrency)
-
-    def _list(
+    def _fetch(
         self,
         name: str,
         symbols: Symbols,
-        read: ReadList[L],
-        model: type[L],
+        fetch: FetchBatch[T],
+        model: type[object],
         limit: int | None = None,
         /,
         *,
         concurrency: int = 8,
         batch_size: int = 100,
         on_progress: Progress | None = None,
-    ) -> BulkFetch[L]:
-        """Fetch from a list that is filtered by symbols, and may take a ``limit`` of them."""
+    ) -> BulkFetch[T]:
+        """Return a fetch in batches of at most ``limit`` symbols."""
         if limit is not None:
             batch_size = min(check_count("batch_size", batch_size), limit)
         return BulkFetch(
-            symbols, listed(read), concurrency=concurrency, batch_size=batch_size, on_progress=on_progress,
-            model=model, name=f"{name} of {self._service}",
-        )  # fmt: skip
-
-    def _each(
-        self,
-        name: str,
-        symbols: Symbols,
-        read: ReadOne[T],
-        model: type[object],
-        /,
-        *,
-        concurrency: int = 8,
-        batch_size: int = 1,
-        on_progress: Progress | None = None,
-    ) -> BulkFetch[T]:
-        """Fetch from an endpoint for one symbol."""
-        check_count("batch_size", batch_size)
-        return BulkFetch(
-            symbols, one_by_one(read), concurrency=concurrency, batch_size=1, on_progress=on_progress,
+            symbols, fetch, concurrency=concurrency, batch_size=batch_size, on_progress=on_progress,
             model=model, name=f"{name} of {self._service}",
         )  # fmt: skip
 

@@ -1,7 +1,9 @@
-"""Batches of a bulk fetch: every key once, as many per request as fit. And a period of time in ranges of dates."""
+"""Batches of a bulk fetch: every key once, as many per request as fit, and failing batches bisected."""
 
 from __future__ import annotations
 
+import asyncio
+import enum
 import itertools
 from collections.abc import (
     AsyncGenerator,
@@ -11,68 +13,30 @@ from collections.abc import (
     Collection,
     Container,
     Iterable,
+    Mapping,
     Sequence,
     Sized,
 )
 from contextlib import aclosing
-from datetime import date, timedelta
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import attrs
 
-from .._arguments import check_count, check_date
 from ..errors import InvalidRequestError
-from ..http.concurrency import map_in_order
 from ..protocol.dedup import CompactSet
-from ..protocol.validation.rules import add_months
-
-MAX_MONTHS = 9
-"""Maximum span between the two dates of one request."""
-
-
-def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
-    """Split a range into the fewest consecutive ranges shorter than ``months``.
-
-    Both ends of every range are included.
-
-    Raises:
-        InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
-        ConfigurationError: ``months`` is less than 1.
-    """
-    check_date("from_date", from_date)
-    check_date("to_date", to_date)
-    if to_date < from_date:
-        raise InvalidRequestError(f"to_date must not be before from_date, got {from_date} to {to_date}")
-    check_count("months", months)
-    parts = []
-    while from_date < (following := add_months(from_date, months)) <= to_date:
-        parts.append((from_date, following - timedelta(days=1)))
-        from_date = following
-    return [*parts, (from_date, to_date)]
-
-
-async def over_range(
-    fetch: Callable[[date, date], Awaitable[Iterable[T]]],
-    from_date: date,
-    to_date: date,
-    *,
-    months: int = MAX_MONTHS,
-    concurrency: int = 8,
-) -> list[T]:
-    """Return the joined results of ``fetch`` over a range of any length.
-
-    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates.
-
-    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
-    """
-    check_count("concurrency", concurrency)
-    parts = split_range(from_date, to_date, months=months)
-    found = await map_in_order(lambda part: fetch(*part), parts, concurrency=concurrency)
-    return [item for part in found for item in part]
-
+from ..protocol.retry import Fault, Processed, verdict_of
 
 T = TypeVar("T")
+FetchBatch = Callable[[tuple[str, ...]], Awaitable[Mapping[str, T]]]
+"""Requests one batch: takes a tuple of keys, returns the values by key."""
+
+MAX_CONSECUTIVE_AMBIGUOUS = 64
+"""Minimum number of ambiguous failures in a row, with no success between them, that ends a fetch. Large batches allow
+more: bisecting one down to its first key alone fails once at every step."""
+
+MAX_THROTTLE_PAUSE = 60.0
+"""Maximum seconds of a pause after a 429, whatever its ``Retry-After`` says."""
 
 
 @attrs.define
@@ -201,3 +165,99 @@ async def _chunks(source: Iterable[str] | AsyncIterable[str], size: int) -> Asyn
         rest = iter(source)
         while keys := list(itertools.islice(rest, size)):
             yield keys
+
+
+class FailureScope(enum.Enum):
+    """What a failed batch says about its keys, and therefore how the fetch continues."""
+
+    KEYS = "at least one key is at fault: bisect the batch"
+    AMBIGUOUS = "a key or the service is at fault: bisect the batch as long as other requests succeed"
+    DENIED = "a key or the whole fetch is denied: bisect the batch, and end the fetch if no request succeeds"
+    THROTTLED = "no key is at fault and waiting helps: request the same batch again"
+    FETCH = "no request can succeed: end the fetch"
+
+
+def failure_scope(error: Exception) -> FailureScope:
+    """Classify an error of this library. Any other exception ends the fetch."""
+    verdict = verdict_of(error)
+    match verdict.fault:
+        case Fault.REQUEST:
+            return FailureScope.KEYS
+        case Fault.ACCESS:
+            return FailureScope.DENIED
+        case Fault.RATE:
+            return FailureScope.THROTTLED
+        case Fault.SERVICE | Fault.NETWORK if verdict.processed is not Processed.NO:
+            return FailureScope.KEYS if verdict.processed is Processed.YES else FailureScope.AMBIGUOUS
+    return FailureScope.FETCH
+
+
+class Bisection(Generic[T]):
+    """Resolves the batches of one fetch, splitting those that fail.
+
+    Args:
+        fetch: requests one batch.
+        scope: classifies an error of ``fetch``.
+        concurrency: maximum number of batches in flight.
+        max_size: maximum number of keys in a batch.
+    """
+
+    def __init__(
+        self,
+        fetch: FetchBatch[T],
+        scope: Callable[[Exception], FailureScope],
+        *,
+        concurrency: int,
+        max_size: int,
+    ) -> None:
+        self._fetch = fetch
+        self._scope = scope
+        self._ambiguous = 0
+        self._denied: Exception | None = None
+        self._succeeded = False
+        self._max_ambiguous = max(MAX_CONSECUTIVE_AMBIGUOUS, 2 * concurrency * max_size.bit_length())
+
+    async def resolve(self, batch: Batch[T]) -> Batch[T]:
+        """Request a batch, and bisect it until every key is resolved: found, missing or failed.
+
+        Raises the errors that end the fetch, and the last of too many ambiguous failures in a row.
+        """
+        parts = [batch.keys]
+        while parts:
+            keys = parts.pop()
+            try:
+                answer = await self._fetch(keys)
+            except Exception as error:
+                scope = self._count(error)
+                if scope is FailureScope.FETCH or self._ambiguous >= self._max_ambiguous:
+                    raise
+                if scope is FailureScope.THROTTLED:
+                    await asyncio.sleep(min(getattr(error, "retry_after", None) or 1.0, MAX_THROTTLE_PAUSE))
+                    parts.append(keys)
+                elif len(keys) == 1:
+                    batch.failed[keys[0]] = error
+                else:
+                    middle = len(keys) // 2
+                    parts += [keys[middle:], keys[:middle]]
+            else:
+                self._ambiguous, self._succeeded = 0, True
+                found = {key: answer[key] for key in keys if key in answer}
+                batch.found |= found
+                batch.missing += [key for key in keys if key not in found]
+        return batch
+
+    def raise_if_denied(self) -> None:
+        """Raise the last denial if no request has succeeded: then it was the fetch that was denied, not the keys."""
+        if self._denied is not None and not self._succeeded:
+            raise self._denied
+
+    def _count(self, error: Exception) -> FailureScope:
+        """Classify an error, and count it if it is ambiguous."""
+        scope = self._scope(error)
+        if scope is FailureScope.DENIED:
+            self._denied = error
+        if scope is FailureScope.KEYS:
+            self._ambiguous = 0
+        elif scope is not FailureScope.DENIED or not self._succeeded:
+            self._ambiguous += 1
+        return scope

@@ -1,15 +1,19 @@
-"""Adapters from endpoints to batches: lists filtered by symbol, endpoints for one symbol, and prices by type."""
+"""Adapters from endpoints to batches: lists filtered by symbol, single symbols, prices by type, ranges of dates."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Protocol, TypeVar
 
+from .._arguments import check_count, check_date
 from .._generated.models import InstrumentType
 from .._generated.operations import MARKET_DATA_BY_TYPE
 from ..errors import InvalidRequestError, NotFoundError
+from ..http.concurrency import map_in_order
+from ..protocol.validation.rules import add_months
 from ..symbols import instrument_type_of
-from .bisect import FetchBatch
+from .batches import FetchBatch
 
 T = TypeVar("T")
 
@@ -110,3 +114,48 @@ def checked_types(types: Types) -> dict[str, str]:
 
 def _folded(symbol: str) -> str:
     return "".join(symbol.split()).upper().removeprefix("/")
+
+
+MAX_MONTHS = 9
+"""Maximum span between the two dates of one request."""
+
+
+def split_range(from_date: date, to_date: date, *, months: int = MAX_MONTHS) -> list[tuple[date, date]]:
+    """Split a range into the fewest consecutive ranges shorter than ``months``.
+
+    Both ends of every range are included.
+
+    Raises:
+        InvalidRequestError: ``to_date`` is before ``from_date``, or one of them is not a date.
+        ConfigurationError: ``months`` is less than 1.
+    """
+    check_date("from_date", from_date)
+    check_date("to_date", to_date)
+    if to_date < from_date:
+        raise InvalidRequestError(f"to_date must not be before from_date, got {from_date} to {to_date}")
+    check_count("months", months)
+    parts = []
+    while from_date < (following := add_months(from_date, months)) <= to_date:
+        parts.append((from_date, following - timedelta(days=1)))
+        from_date = following
+    return [*parts, (from_date, to_date)]
+
+
+async def over_range(
+    fetch: Callable[[date, date], Awaitable[Iterable[T]]],
+    from_date: date,
+    to_date: date,
+    *,
+    months: int = MAX_MONTHS,
+    concurrency: int = 8,
+) -> list[T]:
+    """Return the joined results of ``fetch`` over a range of any length.
+
+    ``fetch(from_date, to_date)`` is called for each part. The results keep the order of the dates.
+
+    At most ``concurrency`` parts are in flight. When one of them fails, the others are cancelled and its error raised.
+    """
+    check_count("concurrency", concurrency)
+    parts = split_range(from_date, to_date, months=months)
+    found = await map_in_order(lambda part: fetch(*part), parts, concurrency=concurrency)
+    return [item for part in found for item in part]

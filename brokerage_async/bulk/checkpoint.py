@@ -1,7 +1,7 @@
-"""Checkpoint on disk that lets an interrupted or killed fetch continue.
+"""Files of a fetch: a checkpoint that lets a killed one continue, and results that are put in place at once.
 
-The file is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is null
-for an unknown key. The file only grows. The next run truncates an unfinished or damaged line and what follows it. Only
+A checkpoint is lines of JSON: a header that names the fetch, then ``[key, rows]`` for each finished key; ``rows`` is
+null for an unknown key. It only grows. The next run truncates an unfinished or damaged line and what follows it. Only
 one run at a time may have the file open.
 """
 
@@ -167,6 +167,40 @@ def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
     except (msgspec.DecodeError, ValueError, AttributeError):
         differing = []
     return "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
+
+
+def put_in_place(path: Path, write: Callable[[Path], object]) -> None:
+    """Let ``write`` make a file, and put it in place. A reader sees the old file or the whole new one.
+
+    Raises:
+        ConfigurationError: the file cannot be written, or its format cannot hold a value. The old file is kept.
+    """
+    aside = path.with_name(f".{path.name}.tmp")
+    try:
+        write(aside)
+        replace_durably(path, aside)
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def replace_durably(path: Path, aside: Path) -> None:
+    """Rename ``aside`` to ``path``, through to the disk."""
+    if aside.is_file():
+        _sync(aside)
+    aside.replace(path)
+    if sys.platform != "win32":
+        _sync(path.parent)  # before what it was made from is removed
+
+
+def _sync(path: Path) -> None:
+    """Write a file or a folder through to the disk."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 _LOCKED_BYTE = 1 << 30

@@ -1,7 +1,7 @@
 """Many keys in few requests: the engine of ``client.bulk``, for any coroutine function ``fetch(batch) -> values``.
 
 Keys are cut into batches (``batches``), a bounded number of batches is in flight (``http.concurrency``), and each is
-resolved down to single keys if necessary (``bisect``).
+resolved down to single keys if necessary.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from .._decimals import Decimals
 from ..arrow import to_arrow, to_pandas, to_polars
 from ..errors import ConfigurationError
 from ..http.concurrency import ConcurrentMap
-from .batches import Batch, Batcher, url_length
-from .bisect import Bisection, FailureScope, FetchBatch, failure_scope
+from .batches import Batch, Batcher, Bisection, FailureScope, FetchBatch, failure_scope, url_length
 
 if TYPE_CHECKING:
     import pandas

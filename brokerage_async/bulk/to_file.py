@@ -1,35 +1,48 @@
 """Bulk fetches into files: whole or absent, and continued after any interruption.
 
 Fetched rows are kept in ``FILE.partial`` (see `checkpoint`) until every key is resolved. Then ``FILE`` is written aside
-and put in place at once (see `formats`), and ``FILE.partial`` is removed.
+and put in place at once, and ``FILE.partial`` is removed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import csv
 import hashlib
+import io
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import attrs
 
 from .._arguments import check_flag
-from .._decimals import Decimals
+from .._decimals import Decimals, decimal_text
 from .._generated.models import NestedFuturesOptionChain, NestedOptionChain
-from ..arrow import require
+from ..arrow import require, schema_of, to_arrow, write_parquet
 from ..errors import ConfigurationError, ErrorDetail, IncompleteFetchError
 from ..http.pager import MAX_READINGS, OffsetPager
 from ..models import converter
 from ..operation import Pager
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, encode, put_in_place
 from .fetch import BulkFetch
-from .formats import FORMATS, Style, put_in_place
+
+if TYPE_CHECKING:
+    import pyarrow
 
 T = TypeVar("T")
+
+Rows = Callable[[], Iterable[tuple[str | None, Any]]]
+"""Returns key and row (as JSON values) of all results in order, at each call. The key is None if none was requested."""
+
+GROUP = 10_000
+"""Rows per group of a Parquet file, and rows held in memory."""
 
 MAX_LISTED = 10
 """Number of failed keys that an error lists."""
@@ -39,6 +52,99 @@ MAX_INLINE = 200
 
 DEEP = (NestedOptionChain, NestedFuturesOptionChain)
 """Rows that may hold thousands of strikes."""
+
+
+@attrs.frozen(kw_only=True)
+class Style:
+    """Choices of the caller.
+
+    Attributes:
+        raw: leave strings in CSV unmarked, also those that a spreadsheet would run as formulas.
+        decimals: how Parquet holds decimals.
+        keyed: begin each row with its ``key``.
+    """
+
+    raw: bool = False
+    decimals: Decimals = "exact"
+    keyed: bool = True
+
+
+def write_jsonl(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
+    """Write each row as a JSON object in the form of the wire, with ``key`` before its fields."""
+    with path.open("wb") as file:
+        for key, row in rows():
+            keyed = {"key": key} | row | {"key": key} if style.keyed else row
+            file.write(encode(keyed) + b"\n")
+
+
+FORMULA_OPENERS = tuple("=+-@\t\r\n＝＋－＠'")
+"""Beginnings of a cell that a spreadsheet may run as a formula, and the quote, so that marking can be undone."""
+
+
+def mark_formula(cell: str) -> str:
+    """Put a quote before a string that a spreadsheet would run. Remove one leading quote to get the string back."""
+    return f"'{cell}" if cell.startswith(FORMULA_OPENERS) else str(cell)
+
+
+class _UnixLines(io.TextIOWrapper):
+    """File whose lines end in LF, whatever terminator they are written with."""
+
+    def write(self, line: str) -> int:
+        return super().write(line.removesuffix("\r\n") + "\n")
+
+
+def write_csv(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
+    """Write ``key`` and the fields of the model, with strings marked that a spreadsheet would run as formulas."""
+    write_str = str if style.raw else mark_formula
+    names = [field.name for field in attrs.fields(model)]
+    with _UnixLines(path.open("wb"), encoding="utf-8", newline="") as file:
+        # csv quotes only line breaks that occur in its terminator: a bare CR would begin a new row.
+        writer = csv.writer(file, lineterminator="\r\n")
+        writer.writerow(["key", *names] if style.keyed else names)
+        for key, row in rows():
+            item = converter.structure(row, model)
+            cells = [*([key] if style.keyed else []), *(getattr(item, name) for name in names)]
+            writer.writerow([write_str(cell) if isinstance(cell, str) else _cell(cell) for cell in cells])
+
+
+def write_columns(path: Path, rows: Rows, model: type[Any], style: Style) -> None:
+    """Write ``key`` and the fields of the model, typed. Needs pyarrow.
+
+    Raises:
+        ConfigurationError: a number is too large for any column.
+    """
+
+    def tables() -> Iterator[pyarrow.Table]:
+        rest = iter(rows())
+        while group := list(islice(rest, GROUP)):
+            keys, raw = zip(*group, strict=True)
+            items = converter.structure(list(raw), list[model])  # type: ignore[valid-type]
+            yield to_arrow(items, model, keys=list(keys) if style.keyed else None, decimals=style.decimals)
+
+    write_parquet(path, schema_of(model, key=style.keyed, decimals=style.decimals), tables(), tables())
+
+
+FORMATS: Mapping[str, Callable[[Path, Rows, type[Any], Style], None]] = {
+    ".jsonl": write_jsonl,
+    ".csv": write_csv,
+    ".parquet": write_columns,
+}
+
+
+def _cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return decimal_text(value)
+        case date():  # date-times too
+            return value.isoformat()
+        case int():
+            return str(value)
+        case _:
+            return encode(converter.unstructure(value)).decode() if value else ""
 
 
 class _StoppedError(Exception):

@@ -1,4 +1,4 @@
-"""Every instrument of the service in one Parquet partition a day: ``client.bulk.universe``.
+"""Every instrument of the service in one Parquet partition a day, and the difference of two partitions.
 
 A partition is a folder ``day=2026-06-12`` with ``universe.parquet`` and ``manifest.json``. Until it is complete, its
 folder and the `Checkpoint` of its rows begin with a dot.
@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -22,6 +23,7 @@ from zoneinfo import ZoneInfo
 import attrs
 
 from .._arguments import check_function, running_loop
+from .._decimals import decimal_text
 from .._generated.endpoints import Endpoints
 from .._generated.models import (
     Cryptocurrency,
@@ -34,13 +36,13 @@ from .._generated.models import (
 )
 from ..arrow import joined, require, schema_of, to_arrow, write_parquet
 from ..errors import ConfigurationError
+from ..http.pager import OffsetPager
 from ..http.session import BrokerageSession
 from ..models import converter
 from ..operation import PUBLISHED_RATES
 from .by_symbol import one_by_one
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, encode, put_in_place, replace_durably
 from .fetch import BulkFetch, Progress
-from .formats import put_in_place, replace_durably
 from .to_file import in_thread, incomplete, store
 
 if TYPE_CHECKING:
@@ -59,6 +61,14 @@ KINDS: Mapping[str, type[Any]] = {
 
 CHAINS = {"equity_options": "equities", "future_options": "future_products"}
 """Kinds that are fetched chain by chain, and the list of their underlyings."""
+
+COUNTED = frozenset({"days_to_expiration"})
+"""Fields that change with every day, at any depth."""
+
+UNDERLYING = {"equity_options": ("underlying_symbol", ""), "future_options": ("product_code", "/")}
+"""Column and prefix of the underlyings, as `Bulk.universe` takes them."""
+
+Change = tuple[str, str, str, str | None, str | None, str | None]
 
 PARTITION, MANIFEST = "universe.parquet", "manifest.json"
 NEW_YORK = ZoneInfo("America/New_York")
@@ -195,20 +205,15 @@ class UniverseFetch:
 
     def _chains(self, checkpoint: Checkpoint) -> list[str]:
         """Return the keys of the chains. Those of futures alternate with the others, whose rate is another one."""
-        if self._underlyings is not None:
-            keys = [_key_of(symbol) for symbol in self._underlyings]
-        else:
-            shares = self._rows(checkpoint, "equity_options")
-            products = self._rows(checkpoint, "future_options")
-            keys = [_key_of(row["symbol"]) for row in shares if row.get("symbol")]
-            keys += [_key_of(f"/{row['code']}") for row in products if row.get("option-products") and row.get("code")]
-        of_futures = [key for key in keys if key.startswith("future_options") and "future_options" in self._kinds]
-        others = [key for key in keys if key.startswith("equity_options") and "equity_options" in self._kinds]
-        return [key for pair in itertools.zip_longest(others, of_futures) for key in pair if key]
-
-    def _rows(self, checkpoint: Checkpoint, kind: str) -> list[Any]:
-        """Return the rows of the list of underlyings of a kind."""
-        return checkpoint.rows(CHAINS[kind]) if kind in self._kinds else []
+        symbols = self._underlyings
+        if symbols is None:
+            rows = {kind: checkpoint.rows(listed) for kind, listed in CHAINS.items() if kind in self._kinds}
+            optionable = [row for row in rows.get("future_options", ()) if row.get("option-products")]
+            shares = [row["symbol"] for row in rows.get("equity_options", ()) if row.get("symbol")]
+            symbols = (*shares, *(f"/{row['code']}" for row in optionable if row.get("code")))
+        keys = {kind: [key for key in map(_key_of, symbols) if key.startswith(kind)] for kind in CHAINS}
+        wanted = [keys[kind] for kind in CHAINS if kind in self._kinds]
+        return [key for pair in itertools.zip_longest(*wanted) for key in pair if key]
 
     async def _store(
         self,
@@ -230,18 +235,8 @@ class UniverseFetch:
         return fetch.failed
 
     async def _list(self, kind: str) -> list[Any]:
-        instruments = self._api.instruments
-        match kind:
-            case "equities":
-                return await instruments.equities().prefetch(2).collect()
-            case "futures":
-                return await instruments.futures().collect()
-            case "future_products":
-                return await instruments.future_products().collect()
-            case "cryptocurrencies":
-                return await instruments.cryptocurrencies()
-            case _:
-                return await instruments.warrants()
+        read: Any = getattr(self._api.instruments, kind)()
+        return await (read.prefetch(2).collect() if isinstance(read, OffsetPager) else read)
 
     async def _chain(self, key: str) -> list[Any]:
         kind, _, symbol = key.partition(" ")
@@ -331,3 +326,120 @@ def _write(path: Path, checkpoint: Checkpoint, keys: Sequence[str]) -> dict[str,
     path.parent.mkdir(exist_ok=True)
     put_in_place(path, lambda aside: write_parquet(aside, schema, measured(), ordered(), encode=True))
     return counts
+
+
+def universe_diff(before: str | os.PathLike[str], after: str | os.PathLike[str]) -> pyarrow.Table:
+    """Compare two partitions of `Bulk.universe`, row by row and field by field.
+
+    The table has the columns ``kind``, ``symbol``, ``change`` (``listed``, ``delisted`` or ``changed``), ``field``,
+    ``before`` and ``after``, all strings, sorted by symbol: one row for each instrument that was listed or delisted,
+    and one for each field that changed. Values are written as digits without trailing zeros, ISO 8601, ``true`` or
+    ``false``, and JSON for nested ones. Null where there is none. Numbers that are equal are not a change, whatever
+    their scale, nor are fields that count the days, such as ``days_to_expiration``. Kinds that one side did not fetch
+    are not compared, nor are options of underlyings that it did not fetch or that failed there.
+
+    Args:
+        before: partition, or a directory of them whose newest one counts.
+        after: likewise.
+
+    Raises:
+        ConfigurationError: pyarrow is missing (extra ``arrow``), or there is no partition.
+    """
+    require("arrow")
+    import pyarrow as pa
+
+    one, other = _Partition(before), _Partition(after)
+    changes = [change for kind in KINDS if kind in one.counts and kind in other.counts
+               for change in _changes(kind, one, other)]  # fmt: skip
+    changes.sort(key=lambda change: (change[1], change[0]))  # fields stay in the order of the columns
+    names = ("kind", "symbol", "change", "field", "before", "after")
+    columns = zip(*changes, strict=True) if changes else [()] * len(names)
+    return pa.table([pa.array(column, pa.string()) for column in columns], names=list(names))
+
+
+class _Partition:
+    """Partition of one day, and what its manifest says of it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        folder = Path(path)
+        if folder.name == PARTITION:
+            folder = folder.parent
+        if not (folder / PARTITION).exists():
+            days = sorted(each.parent for each in folder.glob(f"day=*/{PARTITION}"))
+            if not days:
+                raise ConfigurationError(f"partition must be one of client.bulk.universe, got {str(path)!r}")
+            folder = days[-1]
+        manifest = json.loads((folder / MANIFEST).read_text())
+        self.counts: dict[str, int] = manifest["counts"]
+        self._failed = frozenset(manifest["failed"])
+        self._chosen: list[str] | None = manifest["underlyings"]
+        self._file = folder / PARTITION
+
+    def fetched(self, underlying: str) -> bool:
+        """Return whether the options on an underlying were fetched, if it has any."""
+        return underlying not in self._failed and (self._chosen is None or underlying in self._chosen)
+
+    def rows(self, kind: str, other: _Partition) -> pyarrow.Table:
+        """Return the rows of a kind, in its columns, without options whose underlying the other did not fetch."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = ["symbol", *(field.name for field in schema_of(KINDS[kind]) if field.name != "symbol")]
+        table = pq.read_table(self._file, columns=columns, filters=[("kind", "==", kind)], partitioning=None)  # pyright: ignore[reportArgumentType]
+        if kind not in UNDERLYING:
+            return table
+        name, prefix = UNDERLYING[kind]
+        underlyings = table[name].cast(pa.string())
+        wanted = {each: other.fetched(f"{prefix}{each}") for each in underlyings.unique().to_pylist()}
+        return table.filter(pa.array([wanted[each] for each in underlyings.to_pylist()], pa.bool_()))
+
+
+def _changes(kind: str, one: _Partition, other: _Partition) -> Iterator[Change]:
+    """Yield what was listed, delisted and changed of a kind."""
+    import pyarrow as pa
+
+    old, new = one.rows(kind, other), other.rows(kind, one)
+    old_rows, new_rows = ({symbol: row for row, symbol in enumerate(each["symbol"].to_pylist())} for each in (old, new))
+    yield from ((kind, symbol, "delisted", None, None, None) for symbol in old_rows if symbol not in new_rows)
+    yield from ((kind, symbol, "listed", None, None, None) for symbol in new_rows if symbol not in old_rows)
+    both = [symbol for symbol in old_rows if symbol in new_rows]
+    old, new = (
+        each.take(pa.array((rows[symbol] for symbol in both), pa.int64()))
+        for each, rows in ((old, old_rows), (new, new_rows))
+    )
+    for field in old.column_names:
+        if field in COUNTED or old[field].equals(new[field]):
+            continue
+        for symbol, *values in zip(both, old[field].to_pylist(), new[field].to_pylist(), strict=True):
+            before, after = map(_comparable, values)
+            if before != after:
+                yield kind, symbol, "changed", field, before, after
+
+
+def _comparable(value: Any) -> str | None:
+    """Return a value as the table shows it, the same for equal values."""
+    match value:
+        case None | str():
+            return value
+        case bool() | dict() | list():
+            return encode(_stripped(value)).decode()
+        case Decimal():
+            digits = decimal_text(value)
+            return digits.rstrip("0").rstrip(".") if "." in digits else digits
+        case date():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _stripped(value: Any) -> Any:
+    """Return nested values with plain decimals, and without fields that count the days."""
+    match value:
+        case dict():
+            return {name: _stripped(inner) for name, inner in value.items() if name not in COUNTED}
+        case list():
+            return [_stripped(inner) for inner in value]
+        case Decimal():
+            return Decimal(_comparable(value) or 0)
+        case _:
+            return value

@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file, formats
+from brokerage_async.bulk import BulkFetch, checkpoint, fetch_to_file
 from brokerage_async.models import Dividend
 
 KEYS = [f"K{number:02}" for number in range(20)]
@@ -82,7 +82,7 @@ def arrange(point: str) -> None:
     places = {
         "line": (checkpoint.Checkpoint, "flush", die_within_a_line),
         "rows": (checkpoint.Checkpoint, "rows", die_between_rows),
-        "before replacing": (formats, "_sync", die),
+        "before replacing": (checkpoint, "_sync", die),
         "after replacing": (checkpoint.Checkpoint, "discard", die),
     }
     if point in places:

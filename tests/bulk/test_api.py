@@ -3,7 +3,6 @@
 import asyncio
 import math
 import random
-from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -14,7 +13,7 @@ import pytest
 
 from brokerage_async import Client, Environment, Limits, RetryPolicy, StaticToken, errors, models
 from brokerage_async._generated.endpoints import Endpoints
-from brokerage_async.bulk import Bulk, BulkFetch
+from brokerage_async.bulk import Bulk
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
@@ -60,14 +59,6 @@ async def test_equities_by_symbol() -> None:
     requests = requests_of(sim, "instruments.equities")
     assert len(requests) == math.ceil(len(symbols) / 100)
     assert now() - began == pytest.approx(math.ceil(len(requests) / 8) * LATENCY)
-
-
-async def test_repeated_symbols_are_requested_once() -> None:
-    sim = simulator()
-    async with sim.client() as client:
-        result = await client.bulk.equities(["AAPL", "MSFT"] * 500, batch_size=3)
-    assert list(result.found) == ["AAPL", "MSFT"]
-    assert [symbols_of(entry) for entry in requests_of(sim, "instruments.equities")] == [["AAPL", "MSFT"]]
 
 
 async def test_equity_options_by_symbol() -> None:
@@ -138,33 +129,6 @@ async def test_sessions_over_years_are_fetched_nine_months_at_a_time() -> None:
     assert max(after - before for before, after in pairwise(days)) <= timedelta(days=5)
 
 
-class Poisoned:
-    """The in-memory transport of a service that refuses every request for certain symbols."""
-
-    def __init__(self, sim: Any, symbols: Any) -> None:
-        self.inner, self.symbols = sim.transport(), symbols
-
-    async def send(self, request: Any) -> Any:
-        if self.symbols.intersection(parse_qs(urlsplit(request.url).query).get("symbol[]", [])):
-            return Response(status=422, body=b'{"error": {"code": "validation_error", "message": "no"}}')
-        return await self.inner.send(request)
-
-    async def close(self) -> None:
-        await self.inner.close()
-
-
-async def test_offending_symbols_are_isolated() -> None:
-    sim = simulator()
-    symbols = equity_symbols(sim)
-    offending = {symbols[17], symbols[18], symbols[700]}
-    async with sim.client(transport=Poisoned(sim, offending)) as client:
-        result = await client.bulk.equities(symbols)
-    assert set(result.failed) == offending
-    assert all(isinstance(error, errors.UnprocessableError) for error in result.failed.values())
-    assert list(result.found) == [symbol for symbol in symbols if symbol not in offending]
-    assert result.missing == []
-
-
 async def test_transient_failure_costs_a_retry_only() -> None:
     sim = simulator(latency=LATENCY)
     sim.faults.add("GET", "/instruments/equities", "status(503)", times=3)
@@ -198,7 +162,7 @@ async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass() -> None:
     async with sim.client(limits=Limits(reads=2)) as client:
         await client.authorize()
         began = now()
-        fetch = asyncio.create_task(everything(client, sim))
+        fetch = asyncio.gather(client.bulk.equities(equity_symbols(sim)))
         await asyncio.sleep(LATENCY / 2)
         order = models.NewOrder(
             order_type="Market", time_in_force="Day",
@@ -208,10 +172,6 @@ async def test_read_lane_bounds_a_bulk_fetch_and_trades_pass() -> None:
         assert now() - began == pytest.approx(1.5 * LATENCY)
         await fetch
         assert now() - began == pytest.approx(5 * LATENCY)
-
-
-async def everything(client: Any, sim: Any) -> Any:
-    return await client.bulk.equities(equity_symbols(sim))
 
 
 async def test_rate_limit_without_headers_completes_with_few_rejections() -> None:
@@ -228,16 +188,6 @@ async def test_throttling_beyond_the_retries_of_a_call_does_not_end_the_fetch() 
     async with sim.client(retry=RetryPolicy(max_attempts=2)) as client:
         result = await client.bulk.equities(equity_symbols(sim), concurrency=1)
     assert len(result.found) == 1_000
-
-
-async def test_break_leaves_nothing_in_flight() -> None:
-    sim = simulator(latency=LATENCY)
-    async with sim.client() as client:
-        await client.authorize()
-        async with client.bulk.equities(equity_symbols(sim), batch_size=10) as fetch:
-            async for _ in fetch:
-                break
-        assert client.session.engine.limiter["reads"].in_flight == 0
 
 
 OPTIONS = {"per-page", "page-offset", "only-active-futures", "include-instrument"}
@@ -286,78 +236,49 @@ def client_of(service: FakeTransport) -> Client:
     return Client(Environment.production("https://service"), StaticToken("token"), transport=service)
 
 
-LISTS: dict[str, tuple[Callable[[Bulk, list[str]], BulkFetch[Any]], list[str], str, str]] = {
-    "futures": (lambda bulk, keys: bulk.futures(keys), ["/ESZ6", "/CLZ6", "/NQZ6"], "/instruments/futures", "symbol[]"),
-    "cryptocurrencies": (
-        lambda bulk, keys: bulk.cryptocurrencies(keys),
-        ["BTC/USD", "ETH/USD", "SOL/USD"],
-        "/instruments/cryptocurrencies",
-        "symbol[]",
-    ),
-    "market_data": (
-        lambda bulk, keys: bulk.market_data(keys),
-        ["AAPL", "BRK/B", "T"],
-        "/market-data/by-type",
-        "equity",
-    ),
-    "market_metrics": (
-        lambda bulk, keys: bulk.market_metrics(keys),
-        ["AAPL", "BRK/B", "T"],
-        "/market-metrics",
-        "symbols",
-    ),
+LISTS: dict[str, tuple[list[str], str, str]] = {
+    "futures": (["/ESZ6", "/CLZ6", "/NQZ6"], "/instruments/futures", "symbol[]"),
+    "cryptocurrencies": (["BTC/USD", "ETH/USD", "SOL/USD"], "/instruments/cryptocurrencies", "symbol[]"),
+    "market_data": (["AAPL", "BRK/B", "T"], "/market-data/by-type", "equity"),
+    "market_metrics": (["AAPL", "BRK/B", "T"], "/market-metrics", "symbols"),
 }
+"""Symbols, path and parameter by method."""
 
 
-@pytest.mark.parametrize("kind", LISTS)
-async def test_lists_by_symbol_are_requested_together(kind: str) -> None:
-    fetch, symbols, path, parameter = LISTS[kind]
-    service = Catalogue(symbols[1])
-    async with client_of(service) as client:
-        result = await fetch(client.bulk, symbols)
-    assert [(key, value.symbol) for key, value in result.found.items()] == [(each, each) for each in symbols[::2]]
-    assert (result.missing, result.failed) == ([symbols[1]], {})
-    ((asked, query),) = service.asked
-    assert asked == path
-    assert ",".join(query[parameter]) == ",".join(symbols)
+async def test_lists_by_symbol_are_requested_together_and_isolate_a_refused_symbol() -> None:
+    for kind, (symbols, path, parameter) in LISTS.items():
+        service = Catalogue(symbols[1])
+        async with client_of(service) as client:
+            result = await getattr(client.bulk, kind)(symbols)
+        assert [(key, value.symbol) for key, value in result.found.items()] == [(each, each) for each in symbols[::2]]
+        assert (result.missing, result.failed) == ([symbols[1]], {})
+        ((asked, query),) = service.asked
+        assert (asked, ",".join(query[parameter])) == (path, ",".join(symbols))
+        async with client_of(Catalogue(refused=symbols[0])) as client:
+            result = await getattr(client.bulk, kind)(symbols)
+        assert list(result.found) == symbols[1:]
+        assert {key: type(error) for key, error in result.failed.items()} == {symbols[0]: errors.BadRequestError}
 
 
-@pytest.mark.parametrize("kind", LISTS)
-async def test_lists_by_symbol_isolate_a_refused_symbol(kind: str) -> None:
-    fetch, symbols, _, _ = LISTS[kind]
-    async with client_of(Catalogue(refused=symbols[0])) as client:
-        result = await fetch(client.bulk, symbols)
-    assert list(result.found) == symbols[1:]
-    assert {key: type(error) for key, error in result.failed.items()} == {symbols[0]: errors.BadRequestError}
-
-
-SINGLES: dict[str, tuple[Callable[[Bulk, list[str]], BulkFetch[Any]], str, type[Any]]] = {
-    "./ESZ6 EW3U6 260918P9100": (
-        lambda bulk, keys: bulk.future_options(keys),
-        "/instruments/future-options/.%2FESZ6%20EW3U6%20260918P9100",
-        models.FutureOption,
-    ),
-    "BRK/B": (lambda bulk, keys: bulk.equity_option_chains(keys), "/option-chains/BRK%2FB", models.EquityOption),
-    "SPX": (lambda bulk, keys: bulk.nested_option_chains(keys), "/option-chains/SPX/nested", models.NestedOptionChain),
-    "ES": (
-        lambda bulk, keys: bulk.nested_futures_option_chains(keys),
-        "/futures-option-chains/ES/nested",
-        models.NestedFuturesOptionChain,
-    ),
+SINGLES: dict[str, tuple[str, str, type[Any]]] = {
+    "future_options": ("./ESZ6 EW3U6 260918P9100", "/instruments/future-options/{}", models.FutureOption),
+    "equity_option_chains": ("BRK/B", "/option-chains/{}", models.EquityOption),
+    "nested_option_chains": ("SPX", "/option-chains/{}/nested", models.NestedOptionChain),
+    "nested_futures_option_chains": ("ES", "/futures-option-chains/{}/nested", models.NestedFuturesOptionChain),
 }
+"""Symbol, path and class of the values by method."""
 
 
-@pytest.mark.parametrize("symbol", SINGLES)
-async def test_singles_are_requested_one_by_one(symbol: str) -> None:
-    fetch, path, model = SINGLES[symbol]
-    service = Catalogue("NOPE")
-    async with client_of(service) as client:
-        result = await fetch(client.bulk, [symbol, "NOPE"])
-    (value,) = result.found.values()
-    assert isinstance(value[0] if isinstance(value, list) else value, model)
-    assert result.model is model
-    assert (list(result.found), result.missing) == ([symbol], ["NOPE"])
-    assert sorted(asked for asked, _ in service.asked) == sorted([path, path.replace(quote(symbol, safe=""), "NOPE")])
+async def test_singles_are_requested_one_by_one() -> None:
+    for kind, (symbol, path, model) in SINGLES.items():
+        service = Catalogue("NOPE")
+        async with client_of(service) as client:
+            result = await getattr(client.bulk, kind)([symbol, "NOPE"])
+        (value,) = result.found.values()
+        assert isinstance(value[0] if isinstance(value, list) else value, model)
+        assert (result.model, list(result.found), result.missing) == (model, [symbol], ["NOPE"])
+        asked = {path.format("NOPE"), path.format(quote(symbol, safe=""))}
+        assert {each for each, _ in service.asked} == asked
 
 
 async def test_futures_that_have_expired_and_symbols_without_slash() -> None:
@@ -415,59 +336,49 @@ async def test_names_of_fetches_hold_all_that_their_values_depend_on() -> None:
             bulk.market_data(["SPX"], include_instrument=True).name,
             bulk.futures(["/ESZ6"]).name,
             bulk.futures(["/ESZ6"], only_active_futures=False).name,
-            *(fetch(bulk, []).name for fetch, *_ in [*LISTS.values(), *SINGLES.values()]),
+            *(getattr(bulk, name)([]).name for name in [*LISTS, *SINGLES]),
         }
     assert len(names) == 3 + 2 + 2 + 4
     assert all(name.endswith(" of https://service") for name in names)
 
 
-@pytest.mark.parametrize("kind", ["nested_option_chains", "nested_futures_option_chains", "market_data"])
-async def test_results_become_tables(kind: str) -> None:
+async def test_results_become_tables() -> None:
     async with client_of(Catalogue("NOPE")) as client:
-        result = await getattr(client.bulk, kind)(["ES", "NOPE", "NQ"])
-    assert result.to_arrow().column("key").to_pylist() == ["ES", "NQ"]
+        for kind in ("nested_option_chains", "nested_futures_option_chains", "market_data"):
+            result = await getattr(client.bulk, kind)(["ES", "NOPE", "NQ"])
+            assert result.to_arrow().column("key").to_pylist() == ["ES", "NQ"]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda bulk: bulk.equities(5),
-        lambda bulk: bulk.equities("AAPL"),
-        lambda bulk: bulk.equities([1]),
-        lambda bulk: bulk.equities(["AAPL"], concurrency=None),
-        lambda bulk: bulk.equities(["AAPL"], batch_size=0),
-        lambda bulk: bulk.equity_options(["AAPL"], with_expired="yes"),
-        lambda bulk: bulk.warrants(["AAPL"], batch_size=0),
-        lambda bulk: bulk.futures(["/ESZ6"], only_active_futures="no"),
-        lambda bulk: bulk.market_data(["SPX"], types=["SPX"]),
-        lambda bulk: bulk.market_data(["SPX"], types={"SPX": "Indices"}),
-        lambda bulk: bulk.market_data(["SPX"], include_instrument=1),
-        lambda bulk: bulk.market_data(["SPX"], batch_size=0),
-        lambda bulk: bulk.market_metrics(["SPX"], batch_size=None),
-        lambda bulk: bulk.dividends(["AAPL"], batch_size=None),
-        lambda bulk: bulk.earnings_reports(["AAPL"], "2026-01-01"),
-        lambda bulk: bulk.earnings_reports(["AAPL"], date(2026, 1, 1), end_date="2026-02-01"),
-        lambda bulk: bulk.sessions("2026-01-01", date(2026, 1, 1)),
-        lambda bulk: bulk.sessions(date(2026, 1, 2), date(2026, 1, 1)),
-        lambda bulk: bulk.sessions(date(2026, 1, 1), date(2026, 1, 2), concurrency=0),
-    ],
-)
-async def test_invalid_arguments_raise_before_anything_is_sent(wrong: Any) -> None:
+DAY = date(2026, 1, 1)
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("equities", (5,), {}), ("equities", ("AAPL",), {}), ("equities", ([1],), {}),
+    ("equities", (["AAPL"],), {"concurrency": None}), ("equities", (["AAPL"],), {"batch_size": 0}),
+    ("equity_options", (["AAPL"],), {"with_expired": "yes"}), ("warrants", (["AAPL"],), {"batch_size": 0}),
+    ("futures", (["/ESZ6"],), {"only_active_futures": "no"}), ("market_data", (["SPX"],), {"types": ["SPX"]}),
+    ("market_data", (["SPX"],), {"types": {"SPX": "Indices"}}), ("market_data", (["SPX"],), {"include_instrument": 1}),
+    ("market_data", (["SPX"],), {"batch_size": 0}), ("market_metrics", (["SPX"],), {"batch_size": None}),
+    ("dividends", (["AAPL"],), {"batch_size": None}), ("earnings_reports", (["AAPL"], "2026-01-01"), {}),
+    ("earnings_reports", (["AAPL"], DAY), {"end_date": "2026-02-01"}), ("sessions", ("2026-01-01", DAY), {}),
+    ("sessions", (DAY, date(2025, 12, 31)), {}), ("sessions", (DAY, DAY), {"concurrency": 0}),
+]  # fmt: skip
+
+
+async def test_invalid_arguments_raise_before_anything_is_sent() -> None:
     sim = simulator()
     async with sim.client() as client:
-        with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
-            await wrong(client.bulk)
+        for name, arguments, options in WRONG:
+            with pytest.raises((errors.InvalidRequestError, errors.ConfigurationError)):
+                await getattr(client.bulk, name)(*arguments, **options)
     assert list(sim.ledger.requests) == []
 
 
 def test_bulk_unknown_options_are_refused_by_every_method() -> None:
     bulk = Bulk(Endpoints(None))  # type: ignore[arg-type]
-    day = date(2026, 1, 1)
     accepted = []
     for name in (each for each in vars(Bulk) if not each.startswith("_") and each != "sessions"):
         for option in ("colour", "limit", "batch_length", "name"):
             try:
-                getattr(bulk, name)(["A"], *([day] if name == "earnings_reports" else []), **{option: 1})
+                getattr(bulk, name)(["A"], *([DAY] if name == "earnings_reports" else []), **{option: 1})
             except TypeError:
                 continue
             accepted.append((name, option))

@@ -1,3 +1,6 @@
+"""Batches of keys, and the bisection of those that fail."""
+
+import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from typing import Any
@@ -7,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk.batches import Batcher, url_length
+from brokerage_async.bulk.batches import (
+    MAX_CONSECUTIVE_AMBIGUOUS,
+    MAX_THROTTLE_PAUSE,
+    Batch,
+    Batcher,
+    Bisection,
+    failure_scope,
+    url_length,
+)
 
 
 def batcher(source: Any, *, max_size: Any = 3, max_length: Any = 10_000, length: Any = url_length) -> Any:
@@ -92,14 +103,93 @@ def test_url_length_of_a_lone_surrogate_is_a_number() -> None:
     assert url_length(["\ud800"]) > 16
 
 
-@pytest.mark.parametrize("keys", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}], ids=repr)
-def test_batcher_invalid_source_raises_at_once(keys: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="symbol"):
-        batcher(keys)
-
-
 async def test_batches_invalid_key_of_an_iterator_raises_when_read() -> None:
     batches = batcher(iter(["A", "B", "C", 7])).batches()
     assert (await anext(batches)).keys == ("A", "B", "C")
     with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
         await anext(batches)
+
+
+class Service:
+    """Answers each key in lower case, leaves out the ``unknown`` keys, and raises the error that ``failures`` maps to a
+    key of the batch."""
+
+    def __init__(self, unknown: Any = (), **failures: Any) -> None:
+        self.unknown, self.failures, self.asked = unknown, failures, []
+
+    async def fetch(self, keys: Any) -> Any:
+        self.asked.append("".join(keys))
+        for key in keys:
+            if key in self.failures:
+                raise self.failures[key]
+        return {key: key.lower() for key in keys if key not in self.unknown}
+
+
+def bisection(service: Any, *, scope: Any = failure_scope, concurrency: Any = 1, max_size: Any = 8) -> Any:
+    return Bisection(service.fetch, scope, concurrency=concurrency, max_size=max_size)
+
+
+async def resolved(service: Any, keys: str = "ABCDEFGH", **options: Any) -> Any:
+    batch = Batch(tuple(keys))
+    await bisection(service, **options).resolve(batch)
+    return batch
+
+
+async def test_resolve_failing_batch_isolates_the_offending_keys() -> None:
+    error = errors.BadRequestError("what is C?")
+    service = Service(unknown="F", C=error)
+    batch = await resolved(service)
+    assert batch.failed == {"C": error}
+    assert batch.missing == ["F"]
+    assert list(batch.found) == ["A", "B", "D", "E", "G", "H"]
+    assert service.asked == ["ABCDEFGH", "ABCD", "AB", "CD", "C", "D", "EFGH"]
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize(("wish", "waited"), [(None, 1), (0.0, 1), (30.0, 30), (1e12, MAX_THROTTLE_PAUSE)])
+async def test_resolve_throttled_waits_for_a_bounded_time(wish: float | None, waited: Any) -> None:
+    service = Service(A=errors.RateLimitError("slow down", retry_after=wish))
+    asyncio.get_running_loop().call_later(waited - 0.5, service.failures.clear)
+    batch = await resolved(service, "AB")
+    assert asyncio.get_running_loop().time() == waited
+    assert batch.found == {"A": "a", "B": "b"}
+    assert service.asked == ["AB", "AB"]
+
+
+async def test_resolve_too_many_ambiguous_failures_raises() -> None:
+    error = errors.ServerError("out of order", status=500)
+    service = Service(**dict.fromkeys("ABCDEFGH", error))
+    one = bisection(service)
+    for _ in range(4):  # 15 questions each: 8, 4, 2, 1, 1, 2, 1, 1, 4, ...
+        await one.resolve(Batch(tuple("ABCDEFGH")))
+    with pytest.raises(errors.ServerError):
+        await one.resolve(Batch(tuple("ABCDEFGH")))
+    assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS
+
+
+async def test_resolve_success_resets_the_ambiguous_count() -> None:
+    one = bisection(Service(A=errors.ServerError("out of order", status=500)))
+    for _ in range(MAX_CONSECUTIVE_AMBIGUOUS):
+        await one.resolve(batch := Batch(("A", "B")))
+        assert list(batch.failed) == ["A"]
+
+
+DENIED = errors.PermissionDeniedError("not permitted", status=403)
+
+
+async def test_resolve_any_number_of_denied_keys_is_theirs_once_a_request_succeeded() -> None:
+    one = bisection(Service(A=DENIED))
+    await one.resolve(Batch(("B",)))
+    for _ in range(2 * MAX_CONSECUTIVE_AMBIGUOUS):
+        await one.resolve(Batch(("A",)))
+    one.raise_if_denied()
+
+
+async def test_resolve_too_many_denials_without_any_success_end_the_fetch() -> None:
+    service = Service(A=DENIED)
+    one = bisection(service)
+    for _ in range(MAX_CONSECUTIVE_AMBIGUOUS - 1):
+        await one.resolve(Batch(("A",)))
+    with pytest.raises(errors.PermissionDeniedError):
+        await one.resolve(Batch(("A",)))
+    assert len(service.asked) == MAX_CONSECUTIVE_AMBIGUOUS

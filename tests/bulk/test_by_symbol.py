@@ -1,5 +1,8 @@
-"""Adapters from endpoints to batches, without any I/O."""
+"""Adapters from endpoints to batches, and ranges of dates, without any I/O."""
 
+import asyncio
+import itertools
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -7,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import models
+from brokerage_async.bulk import over_range, split_range
 from brokerage_async.bulk.by_symbol import by_requested, by_type, checked_types
-from brokerage_async.errors import InvalidRequestError
+from brokerage_async.errors import ConfigurationError, InvalidRequestError
+from brokerage_async.protocol.validation.rules import add_months
 
 SYMBOL = st.text("aB/. 1", min_size=1, max_size=4)
 
@@ -60,3 +65,84 @@ def test_checked_types_are_names_in_the_order_of_the_symbols() -> None:
 def test_checked_types_unknown_type_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidRequestError, match="type"):
         checked_types(wrong)
+
+
+def test_split_range_short_range_stays_whole() -> None:
+    assert split_range(date(2026, 1, 1), date(2026, 9, 30)) == [(date(2026, 1, 1), date(2026, 9, 30))]
+
+
+def test_split_range_long_range_gives_the_fewest_parts() -> None:
+    assert split_range(date(2025, 1, 1), date(2026, 12, 31)) == [
+        (date(2025, 1, 1), date(2025, 9, 30)),
+        (date(2025, 10, 1), date(2026, 6, 30)),
+        (date(2026, 7, 1), date(2026, 12, 31)),
+    ]
+
+
+@given(st.dates(), st.integers(0, 20_000), st.integers(1, 24))
+def test_split_range_covers_every_day_once_within_the_span(start: date, days: int, months: int) -> None:
+    end = start + timedelta(days=min(days, (date.max - start).days))
+    parts = split_range(start, end, months=months)
+
+    assert parts[0][0] == start
+    assert parts[-1][1] == end
+    for (_, before), (after, _) in itertools.pairwise(parts):
+        assert after == before + timedelta(days=1)
+    assert all(first <= last < add_months(first, months) or last == date.max for first, last in parts)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "months"), [(date(2026, 1, 2), date(2026, 1, 1), 9), (date(2026, 1, 1), date(2026, 1, 2), 0)]
+)
+def test_split_range_invalid_raises(start: Any, end: Any, months: int) -> None:
+    with pytest.raises((InvalidRequestError, ConfigurationError), match=r"must not be before|at least 1"):
+        split_range(start, end, months=months)
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-01", None, 20260101, datetime(2026, 1, 1, tzinfo=UTC)], ids=repr)
+@pytest.mark.parametrize("end", ["from_date", "to_date"])
+def test_split_range_ends_must_be_dates(end: str, wrong: Any) -> None:
+    days = {"from_date": date(2026, 1, 1), "to_date": date(2026, 1, 2), end: wrong}
+    with pytest.raises(InvalidRequestError, match=end):
+        split_range(**days)
+
+
+@pytest.mark.virtual_time
+@pytest.mark.parametrize("wrong", [0, -1, None, "8", 1.5])
+async def test_over_range_invalid_concurrency_raises(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        await over_range(None, date(2026, 1, 1), date(2026, 1, 2), concurrency=wrong)
+
+
+@pytest.mark.virtual_time
+async def test_over_range_fetches_concurrently_and_joins_in_order() -> None:
+    asked = []
+
+    async def fetch(start: Any, end: Any) -> Any:
+        asked.append((start, end))
+        await asyncio.sleep(10 - start.month % 7)  # later parts may answer first
+        return [start, end]
+
+    days = await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31), concurrency=8)
+
+    assert days == [day for part in split_range(date(2020, 1, 1), date(2023, 12, 31)) for day in part] == sorted(days)
+    assert len(asked) == 6
+    assert asyncio.get_running_loop().time() <= 10
+
+
+async def test_over_range_failing_part_cancels_the_others() -> None:
+    cancelled = []
+
+    async def fetch(start: Any, end: Any) -> None:
+        if start.year == 2022:
+            raise LookupError(start)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(start)
+            raise
+
+    with pytest.raises(LookupError):
+        await over_range(fetch, date(2020, 1, 1), date(2023, 12, 31))
+    assert len(cancelled) == 5
+    assert len(asyncio.all_tasks()) == 1

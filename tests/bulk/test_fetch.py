@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brokerage_async import errors
-from brokerage_async.bulk.bisect import MAX_CONSECUTIVE_AMBIGUOUS, FailureScope, failure_scope
+from brokerage_async.bulk.batches import MAX_CONSECUTIVE_AMBIGUOUS, FailureScope, failure_scope
 from brokerage_async.bulk.fetch import BulkFetch
+from tests.tables import for_each
 
 pytestmark = pytest.mark.virtual_time
 
@@ -88,12 +89,6 @@ async def test_iteration_yields_pairs_as_they_arrive() -> None:
     assert order == ["K2", "K3", "K4", "K5", "K0", "K1"]
 
 
-@pytest.mark.parametrize("source", [keys, lambda n: iter(keys(n)), lambda n: later(keys(n)), lambda n: set(keys(n))])
-async def test_await_any_kind_of_source_is_read(source: Any) -> None:
-    result = await BulkFetch(source(25), Service().fetch, batch_size=7)
-    assert sorted(result.found) == sorted(keys(25))
-
-
 async def test_empty_source_sends_nothing() -> None:
     service = Service()
     assert (await BulkFetch([], service.fetch)).found == {}
@@ -105,6 +100,9 @@ async def test_unused_fetch_reads_and_sends_nothing() -> None:
     service, read = Service(), []
     BulkFetch((read.append(key) or key for key in keys(5)), service.fetch)
     await asyncio.sleep(1)
+    async with BulkFetch((read.append(key) or key for key in keys(3)), service.fetch) as closed:
+        pass
+    assert [pair async for pair in closed] == []
     assert (read, service.batches) == ([], [])
 
 
@@ -132,13 +130,6 @@ async def test_busy_consumer_does_not_stop_the_requests() -> None:
     async for _ in BulkFetch(keys(100), service.fetch, concurrency=2, batch_size=10):
         await asyncio.sleep(0.05)  # half a second for each batch: the consumer is exactly as fast as the service
     assert asyncio.get_running_loop().time() == pytest.approx(1 + 100 * 0.05)
-
-
-async def test_batch_length_bounds_batches() -> None:
-    service = Service()
-    long = ["A" * 84, "B" * 84, "C" * 84, "D" * 300, "E"]
-    await BulkFetch(long, service.fetch, batch_length=250)
-    assert [len(batch) for batch in service.batches] == [2, 1, 1, 1]  # an oversized key is sent alone
 
 
 async def test_missing_keys_are_exact_and_in_order() -> None:
@@ -276,13 +267,6 @@ async def test_failure_scope_can_be_passed() -> None:
     assert failure_scope(KeyError()) is FailureScope.FETCH
 
 
-async def test_empty_key_fails_without_a_request() -> None:
-    service = Service(latency=0)
-    result = await BulkFetch(["A", "", "B"], service.fetch)
-    assert service.batches == [("A", "B")]
-    assert isinstance(result.failed[""], errors.InvalidRequestError)
-
-
 async def test_progress_counts_every_key_once() -> None:
     seen = []
     service = Service(unknown=["K1"], poison=["K2"])
@@ -398,16 +382,6 @@ async def test_second_use_raises() -> None:
         aiter(fetch)
 
 
-async def test_unused_block_sends_nothing() -> None:
-    async with BulkFetch(keys(3), Service().fetch):
-        pass
-
-
-def test_single_string_as_keys_raises() -> None:
-    with pytest.raises(errors.InvalidRequestError, match="'AAPL'"):
-        BulkFetch("AAPL", Service().fetch)
-
-
 @pytest.mark.parametrize("bound", ["concurrency", "batch_size", "batch_length"])
 def test_bounds_must_be_positive(bound: str) -> None:
     for wrong in (0, -1, None, "8", 1.5, True):
@@ -415,34 +389,23 @@ def test_bounds_must_be_positive(bound: str) -> None:
             BulkFetch([], Service().fetch, **{bound: wrong})
 
 
-@pytest.mark.parametrize("keys", [5, None, b"AAPL", [1], ("AAPL", None), {1}, 1.5], ids=repr)
-def test_invalid_keys_raise(keys: Any) -> None:
+@for_each("wrong", [5, None, "AAPL", b"AAPL", [1], ("AAPL", None), {1}, 1.5])
+def test_invalid_keys_raise(wrong: Any) -> None:
     with pytest.raises(errors.InvalidRequestError, match=r"symbol.* must be an? .*str, got "):
-        BulkFetch(keys, Service().fetch)
+        BulkFetch(wrong, Service().fetch)
 
 
-async def test_invalid_key_of_an_iterator_raises_before_it_is_sent() -> None:
-    service = Service()
-    with pytest.raises(errors.InvalidRequestError, match="must be a str, got 7"):
-        await BulkFetch(iter(["A", 7]), service.fetch)
-    assert service.batches == []
-
-
-def test_on_progress_must_be_callable() -> None:
-    with pytest.raises(errors.ConfigurationError, match="on_progress"):
-        BulkFetch([], Service().fetch, on_progress=5)
-
-
-@pytest.mark.parametrize("name", ["fetch", "length", "failure_scope"])
-def test_invalid_function_raises_when_made(name: str) -> None:
+@for_each(
+    "name, wrong",
+    [
+        ("on_progress", 5), *((name, 5) for name in ("fetch", "length", "failure_scope")),
+        *((name, Service().fetch) for name in ("length", "failure_scope", "on_progress")),
+    ],
+)  # fmt: skip
+def test_invalid_functions_raise_when_made(name: str, wrong: Any) -> None:
+    """A coroutine function is not a plain function."""
     with pytest.raises(errors.ConfigurationError, match=name):
-        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: 5})
-
-
-@pytest.mark.parametrize("name", ["length", "failure_scope", "on_progress"])
-def test_coroutine_function_as_plain_function_raises(name: str) -> None:
-    with pytest.raises(errors.ConfigurationError, match=name):
-        BulkFetch([], Service().fetch, **{name: Service().fetch})
+        BulkFetch(**{"keys": [], "fetch": Service().fetch, name: wrong})
 
 
 async def test_workers_never_outnumber_keys() -> None:
@@ -450,14 +413,6 @@ async def test_workers_never_outnumber_keys() -> None:
     async with fetch:
         async for _ in fetch:
             assert len(asyncio.all_tasks()) <= 1 + 3
-
-
-async def test_closed_before_use_sends_nothing() -> None:
-    service = Service()
-    fetch = BulkFetch(keys(3), service.fetch)
-    await fetch.aclose()
-    assert [pair async for pair in fetch] == []
-    assert service.batches == []
 
 
 async def test_await_closed_early_raises() -> None:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from brokerage_async._generated.endpoints import Endpoints
 from brokerage_async.bulk import Bulk, BulkFetch
-from brokerage_async.bulk.formats import FORMATS
+from brokerage_async.bulk.to_file import FORMATS
 from brokerage_async.cli import fetch as command
 from brokerage_async.cli.app import app
 from brokerage_async.cli.fetch import Kind

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from brokerage_async import errors
-from brokerage_async.bulk.bisect import failure_scope
+from brokerage_async.bulk import failure_scope
 from brokerage_async.order_entry.decisions import delivery_of, is_permanent, preflight_outcome
 from brokerage_async.protocol.response import Response, read_error
 from brokerage_async.protocol.retry import Outcome, Processed, verdict_of
