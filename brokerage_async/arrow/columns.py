@@ -149,17 +149,13 @@ def fitted(values: pa.Array, so_far: pa.DataType) -> pa.DataType:
         return so_far
     ends = [end for end in pc.min_max(values).as_py().values() if end]
     digits = max([so_far.precision - so_far.scale, *(end.adjusted() + 1 for end in ends)])
-    scale = next(scale for scale in range(so_far.scale, WIDE.scale + 1) if _has_places(values, scale))
-    return pa.decimal256(digits + scale, scale)
-
-
-def _has_places(values: pa.Array, scale: int) -> bool:
-    """Return whether no value has more decimal places than ``scale``."""
-    try:
-        values.cast(pa.decimal256(WIDE.precision, scale))
-    except pa.ArrowInvalid:
-        return False
-    return True
+    for scale in range(so_far.scale, WIDE.scale):
+        try:
+            values.cast(pa.decimal256(WIDE.precision, scale))
+        except pa.ArrowInvalid:
+            continue  # a value has more decimal places
+        return pa.decimal256(digits + scale, scale)
+    return pa.decimal256(digits + WIDE.scale, WIDE.scale)
 
 
 def settled(type_: pa.DataType, *, encode: bool = False) -> pa.DataType:

@@ -76,7 +76,7 @@ def batches_of(path: Path) -> Iterator[tuple[pa.RecordBatch, list[dict[str, Any]
     """
     if path.suffix == ".parquet":
         file = parquet.ParquetFile(path)
-        gaps = gaps_in(path)
+        gaps = json.loads((file.metadata.metadata or {}).get(b"gaps", b"[]"))
         for batch in file.iter_batches():
             yield batch.replace_schema_metadata(file.schema_arrow.metadata), gaps
             gaps = []
@@ -93,16 +93,10 @@ def batches_of(path: Path) -> Iterator[tuple[pa.RecordBatch, list[dict[str, Any]
             return
 
 
-def gaps_in(path: Path) -> list[dict[str, Any]]:
-    """Return the gaps that a Parquet file says."""
-    found: list[dict[str, Any]] = json.loads((parquet.read_metadata(path).metadata or {}).get(b"gaps", b"[]"))
-    return found
-
-
 def rewrite(path: Path) -> None:
     """Replace a segment by a Parquet file of the same rows, which is there whole or not at all."""
     final, aside = path.with_suffix(".parquet"), path.with_name(f".{path.stem}.parquet")
-    if not final.exists() and (found := _first(batches_of(path))) is not None:
+    if not final.exists() and (found := next(batches_of(path), None)) is not None:
         gaps: list[dict[str, Any]] = []
         schema = found[0].schema
         with parquet.ParquetWriter(aside, schema, compression="zstd") as writer:
@@ -113,10 +107,6 @@ def rewrite(path: Path) -> None:
             os.fsync(written.fileno())
         aside.replace(final)
     path.unlink(missing_ok=True)
-
-
-def _first(found: Iterator[Any]) -> Any:
-    return next(found, None)
 
 
 def _groups(

@@ -203,12 +203,7 @@ class Bisection(Generic[T]):
     """
 
     def __init__(
-        self,
-        fetch: FetchBatch[T],
-        scope: Callable[[Exception], FailureScope],
-        *,
-        concurrency: int,
-        max_size: int,
+        self, fetch: FetchBatch[T], scope: Callable[[Exception], FailureScope], *, concurrency: int, max_size: int
     ) -> None:
         self._fetch = fetch
         self._scope = scope

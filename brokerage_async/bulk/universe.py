@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -25,15 +25,7 @@ import attrs
 from .._arguments import check_function, running_loop
 from .._decimals import decimal_text
 from .._generated.endpoints import Endpoints
-from .._generated.models import (
-    Cryptocurrency,
-    Equity,
-    EquityOption,
-    Future,
-    FutureOption,
-    FutureProduct,
-    Warrant,
-)
+from .._generated.models import Cryptocurrency, Equity, EquityOption, Future, FutureOption, FutureProduct, Warrant
 from ..arrow import joined, require, schema_of, to_arrow, write_parquet
 from ..errors import ConfigurationError
 from ..http.pager import OffsetPager
@@ -158,7 +150,10 @@ class UniverseFetch:
             if target.exists():
                 checkpoint.discard()
                 return _finished(target, purpose)
-            self._remove_leftovers(day)
+            for left in self._directory.glob(".day=*"):  # of earlier days, whose rest can no longer be fetched
+                if not left.name.startswith(f".day={day}"):
+                    logger.warning("%s was never completed, and is removed", left)
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
             await in_thread(lambda: checkpoint.load(purpose, remedy=f"remove {partial}"))
             if was_killed:
                 await asyncio.sleep(PAUSE)
@@ -169,13 +164,6 @@ class UniverseFetch:
             checkpoint.discard()
             return result
 
-    def _remove_leftovers(self, day: date) -> None:
-        """Remove unfinished partitions of earlier days, whose rest can no longer be fetched."""
-        for path in self._directory.glob(".day=*"):
-            if not path.name.startswith(f".day={day}"):
-                logger.warning("%s was never completed, and is removed", path)
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-
     async def _fetch(self, checkpoint: Checkpoint, target: Path, purpose: Mapping[str, Any]) -> UniverseResult:
         resumed, needed, total = len(checkpoint), set(self._kinds), None
         if self._underlyings is None:
@@ -183,11 +171,11 @@ class UniverseFetch:
         lists = [kind for kind in KINDS if kind in needed and kind not in CHAINS]
         if self._underlyings is not None:
             total = len(lists) + len(self._chains(checkpoint))
-        failed = await self._store(lists, self._list, checkpoint, total)
+        failed = await self._store(lists, checkpoint, total)
         if failed:
             raise incomplete("lists of instruments failed, so nothing was written: repeat the call", failed)
         chains = self._chains(checkpoint)
-        failed = await self._store(chains, self._chain, checkpoint, len(lists) + len(chains))
+        failed = await self._store(chains, checkpoint, len(lists) + len(chains))
         keys = [*(kind for kind in lists if kind in self._kinds), *(key for key in chains if key in checkpoint)]
         counts = await in_thread(lambda: _write(self._directory / f".{target.name}" / PARTITION, checkpoint, keys))
         result = UniverseResult(
@@ -215,14 +203,8 @@ class UniverseFetch:
         wanted = [keys[kind] for kind in CHAINS if kind in self._kinds]
         return [key for pair in itertools.zip_longest(*wanted) for key in pair if key]
 
-    async def _store(
-        self,
-        keys: Sequence[str],
-        read: Callable[[str], Awaitable[list[Any]]],
-        checkpoint: Checkpoint,
-        total: int | None,
-    ) -> dict[str, Exception]:
-        """Fetch the keys that the checkpoint lacks. Return those that failed."""
+    async def _store(self, keys: Sequence[str], checkpoint: Checkpoint, total: int | None) -> dict[str, Exception]:
+        """Fetch the lists and chains that the checkpoint lacks. Return those that failed."""
         before, clock = self._done, running_loop().time
 
         def report(done: int, *_: object) -> None:
@@ -230,19 +212,18 @@ class UniverseFetch:
             if self._on_progress is not None:
                 self._on_progress(self._done, total, clock() - self._began)
 
+        async def read(key: str) -> list[Any]:
+            kind, _, underlying = key.partition(" ")
+            if kind == "equity_options":
+                return await self._api.option_chains.flat(underlying)
+            if kind == "future_options":
+                return await self._api.instruments.futures_option_chain(underlying.removeprefix("/"))
+            found: Any = getattr(self._api.instruments, kind)()
+            return await (found.prefetch(2).collect() if isinstance(found, OffsetPager) else found)
+
         fetch = BulkFetch(keys, one_by_one(read), batch_size=1, on_progress=report)
         await store(fetch, checkpoint)
         return fetch.failed
-
-    async def _list(self, kind: str) -> list[Any]:
-        read: Any = getattr(self._api.instruments, kind)()
-        return await (read.prefetch(2).collect() if isinstance(read, OffsetPager) else read)
-
-    async def _chain(self, key: str) -> list[Any]:
-        kind, _, symbol = key.partition(" ")
-        if kind == "equity_options":
-            return await self._api.option_chains.flat(symbol)
-        return await self._api.instruments.futures_option_chain(symbol.removeprefix("/"))
 
 
 def _key_of(underlying: str) -> str:

@@ -40,10 +40,7 @@ class OptionChain:
 
     @classmethod
     def of(
-        cls,
-        rows: NestedOptionChain | NestedFuturesOptionChain | Iterable[NestedOptionChain],
-        *,
-        adjusted: bool = False,
+        cls, rows: NestedOptionChain | NestedFuturesOptionChain | Iterable[NestedOptionChain], *, adjusted: bool = False
     ) -> OptionChain:
         """Build a chain from the result of ``option_chains.nested`` or ``option_chains.nested_futures``.
 

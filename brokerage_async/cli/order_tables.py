@@ -74,9 +74,7 @@ def change_lines(change: order_entry.OrderChange) -> list[str]:
 
 
 def ticket_line(
-    account: str,
-    order: models.NewOrder | models.OrderEdit,
-    legs: Sequence[models.NewOrderLeg | models.OrderLeg],
+    account: str, order: models.NewOrder | models.OrderEdit, legs: Sequence[models.NewOrderLeg | models.OrderLeg]
 ) -> str:
     """Return an order, or the new terms of one, in one line."""
     what = ", ".join(" ".join(filter(None, (str(leg.action), plain(leg.quantity), leg.symbol))) for leg in legs)

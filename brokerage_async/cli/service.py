@@ -81,10 +81,7 @@ async def connect(
         ConfigurationError: the environment does not name a service.
     """
     if simulated:
-        async with (
-            simulators.Simulator(environment=environment) as simulator,
-            simulator.client(**options) as client,
-        ):
+        async with simulators.Simulator(environment=environment) as simulator, simulator.client(**options) as client:
             say(
                 f"SIMULATED: an embedded simulator answers at {simulator.base_url}; nothing is real.",
                 style="yellow",

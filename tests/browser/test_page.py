@@ -46,11 +46,7 @@ class Desk:
 @pytest.fixture
 async def desk(request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
     options: dict[str, Any] = getattr(request, "param", {})
-    async with (
-        Simulator(control_port=0, **SMALL) as simulator,
-        simulator.client() as client,
-        browser() as started,
-    ):
+    async with Simulator(control_port=0, **SMALL) as simulator, simulator.client() as client, browser() as started:
         page = await started.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
         problems: list[str] = []
         page.on("pageerror", lambda error: problems.append(str(error)))

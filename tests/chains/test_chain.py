@@ -34,11 +34,7 @@ def expiring(days: int, root: str = "SPX", settlement: str = "PM", cycle: str = 
         for price in (6000, 5900)
     ]
     return OptionExpiration(
-        expiration_date=day,
-        days_to_expiration=days,
-        settlement_type=settlement,
-        expiration_type=cycle,
-        strikes=strikes,
+        expiration_date=day, days_to_expiration=days, settlement_type=settlement, expiration_type=cycle, strikes=strikes
     )
 
 

@@ -1,6 +1,5 @@
 """`brokerage-async accounts | positions | balances` against a simulator in the same process."""
 
-import json
 from decimal import Decimal
 
 import pytest
@@ -58,26 +57,6 @@ def test_balances_shows_figures_that_matter(service: Simulator) -> None:
     assert "long derivative value" not in output
     (row,) = parsed("balances")
     assert row["account-number"] == service.account_numbers[0]
-
-
-def test_account_commands_without_a_service_never_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BROKERAGE_BASE_URL", raising=False)
-    for command in (["accounts"], ["positions"], ["balances"], ["quote", "AAPL"], ["search", "x"], ["chain", "AAPL"]):
-        result = invoke(*command, code=1)
-        assert "BROKERAGE_BASE_URL: is required" in result.stderr, command
-        assert result.stdout == "", command
-
-
-def test_account_commands_with_a_simulator_say_so_on_stderr() -> None:
-    for command in (["balances"], ["quote", "AAPL"]):
-        result = invoke(*command, "--simulator", "--json")
-        assert "SIMULATED" in result.stderr
-        assert json.loads(result.stdout)
-
-
-def test_positions_real_service_needs_an_account(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BROKERAGE_ACCOUNT")
-    assert "pass --account, or set BROKERAGE_ACCOUNT" in invoke("positions", code=1).stderr
 
 
 def test_position_row_value_and_gain_follow_the_direction() -> None:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from brokerage_async import __version__
 from brokerage_async.cli.app import app
 from brokerage_async.cli.completion import VARIABLE
+from brokerage_async.cli.fetch import Kind
 from brokerage_async.cli.script import print_traceback
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
@@ -41,6 +43,45 @@ def test_help_names_every_command() -> None:
         assert result.exit_code == 0
         assert [command for command in commands if f"\n  {command} " not in result.output] == []
         assert "Check an order" in CliRunner().invoke(app, ["orders", "dry-run", option]).output
+
+
+ORDER = ("buy-to-open", "AAPL", "1", "--limit", "1")
+CONNECTING: dict[str, tuple[str, ...]] = {
+    "accounts": (), "positions": (), "balances": (), "quote": ("AAPL",), "search": ("x",), "chain": ("AAPL",),
+    "orders dry-run": ORDER, "orders place": (*ORDER, "--yes"), "orders cancel": ("1", "--yes"), "orders list": (),
+    "orders bracket": (*ORDER, "--profit", "2", "--loss", "0.5", "--yes"), "orders cancel-all": ("--yes",),
+    "orders replace": ("1", "--limit", "1", "--yes"), "orders recover": (),
+    "watch orders": (), "watch positions": (), "watch balances": (), "watch alerts": (), "watch market": (),
+    "stream quotes": ("AAPL",), "stream account": (), "stream record": ("folder", "AAPL"),
+    **{f"fetch {kind}": ("--symbols", "-", "--out", "x.csv") for kind in Kind},
+    "fetch earnings": ("--symbols", "-", "--out", "x.csv", "--start-date", "2026-01-01"),
+    "fetch universe": ("--out", "folder"), "call": ("watchlists.list",), "conformance": (),
+}  # fmt: skip
+"""Arguments of the commands that connect to a service."""
+
+
+def leaves(command: Any, *words: str) -> dict[str, Any]:
+    """Return the commands of the tree that have no further ones below them."""
+    below = getattr(command, "commands", None) or {}
+    here = {" ".join(words): command} if not below else {}
+    return here | {name: each for word, inner in below.items() for name, each in leaves(inner, *words, word).items()}
+
+
+def test_commands_never_simulate_unasked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT"):
+        monkeypatch.setenv(f"BROKERAGE_{name}", "production")
+    found = leaves(get_command(app))
+    connecting = {name for name, each in found.items() if any("--simulator" in option.opts for option in each.params)}
+    assert connecting == CONNECTING.keys()
+    wrong = []
+    for name, arguments in CONNECTING.items():
+        result = CliRunner().invoke(app, [*name.split(), *arguments], input="")
+        refused = "BROKERAGE_BASE_URL: is required" in result.stderr
+        if (result.exit_code, result.stdout, refused) != (2 if name == "conformance" else 1, "", True):
+            wrong.append((name, result.exit_code, result.output))
+    assert wrong == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_commands_and_options_name_the_nearest() -> None:

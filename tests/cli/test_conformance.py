@@ -27,7 +27,7 @@ from brokerage_async.simulator import Simulator, faults
 from brokerage_async.simulator.api.versions import VERSIONS
 from tests.partial_listings import altered
 
-from .commands import invoke, parsed
+from .commands import parsed
 
 pytestmark = pytest.mark.virtual_time
 
@@ -340,9 +340,3 @@ def test_command_reports_the_simulator_as_json() -> None:
     report = parsed("conformance", "--simulator", "--orders")
     assert report["findings"] == []
     assert report["behaviours"]["external_identifier_echoed"] == "as described"
-
-
-def test_command_without_an_environment_exits_with_2() -> None:
-    result = invoke("conformance", code=2)
-    assert "BROKERAGE_BASE_URL" in result.stderr
-    assert result.stdout == ""

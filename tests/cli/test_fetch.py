@@ -72,19 +72,6 @@ def test_fetch_equities_as_json_lines(folder: Any) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["out.jsonl", "symbols"]
 
 
-def test_fetch_without_a_service_refuses_and_leaves_no_file(folder: Any) -> None:
-    result = CliRunner().invoke(app, ["fetch", "equities", "--symbols", "symbols", "--out", "out.jsonl"])
-    assert result.exit_code == 1
-    assert "BROKERAGE_BASE_URL: is required" in result.stderr
-    assert [path.name for path in folder.iterdir()] == ["symbols"]
-
-
-def test_fetch_from_a_simulator_says_so_on_stderr(folder: Any) -> None:
-    result = fetch("equities", "--symbols", "symbols", "--out", "out.jsonl")
-    assert "SIMULATED" in result.stderr
-    assert "SIMULATED" not in result.stdout
-
-
 def test_formats_are_those_that_can_be_written() -> None:
     assert set(command.FORMATS) == set(FORMATS)
 

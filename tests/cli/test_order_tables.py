@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 import pytest
-from rich.console import Console
 
 from brokerage_async import models
 from brokerage_async.cli import screen
@@ -16,7 +15,6 @@ from brokerage_async.cli.order_tables import (
     change_json,
     change_lines,
     filled,
-    legs_of,
     messages,
     order_table,
     placement_json,
@@ -32,7 +30,6 @@ from brokerage_async.order_entry.results import OrderChange, Placement
 from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
 from tests.tables import for_each
 
-HOSTILE = "x[/y][red]:smile:"
 AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
 
 
@@ -55,11 +52,6 @@ def filled_leg(action: str, *fills: tuple[str, str]) -> models.OrderLeg:
     quantity = sum(Decimal(each) for each, _ in fills) or 1
     made = [models.Fill(quantity=Decimal(each), fill_price=Decimal(price)) for each, price in fills]
     return models.OrderLeg(action=models.LegAction(action), symbol="X", quantity=Decimal(quantity), fills=tuple(made))
-
-
-def test_legs_of_joins_the_legs() -> None:
-    assert legs_of(models.Order(legs=(leg(), leg(symbol="MSFT")))) == "Buy to Open 10 AAPL, Buy to Open 10 MSFT"
-    assert legs_of(models.Order()) == ""
 
 
 def test_filled_is_that_of_the_first_leg_that_knows() -> None:
@@ -178,20 +170,6 @@ def test_placement_complex_order_shows_its_id() -> None:
 HOSTILE = "x[/y][red]:smile:"
 
 
-def test_tables_strings_of_others_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    order = models.Order(id="7", external_identifier=HOSTILE, received_at=AT, legs=(leg(symbol="[/b]"),))
-    found = shown(order_table([order]), monkeypatch)
-    assert HOSTILE in found
-    assert "Buy to Open 10 [/b]" in found
-    assert "2026-03-02 15:30:00" in found
-    placement = Placement(
-        outcome=Outcome.UNKNOWN, account_number="A1", external_identifier=HOSTILE, order=None, note="[/n]"
-    )
-    found = shown(placement_table([placement]), monkeypatch)
-    assert HOSTILE in found
-    assert "[/n]" in found
-
-
 def test_order_table_without_room_omits_and_names_columns() -> None:
     order = models.Order(
         id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
@@ -228,9 +206,3 @@ def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch)
     assert "1,234.5" in found
     assert "Debit" in found
     assert "fees" not in found
-
-
-def test_console_takes_nothing_for_markup() -> None:
-    for each in (screen.out, screen.err):
-        assert isinstance(each, Console)
-        assert each.render_str("[red]:smile:").plain == "[red]:smile:"

@@ -20,6 +20,8 @@ from brokerage_async.order_entry import OrderEntry
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator, faults
 
+from .commands import invoke
+
 BUY = ["buy-to-open", "AAPL", "10", "--limit", "10"]
 
 
@@ -166,12 +168,6 @@ def test_prompts_of_a_service_name_environment_address_and_account(service: Simu
     assert placed(service) == 1
 
 
-def test_prompts_of_a_simulator_say_so() -> None:
-    result = simulated("place", *BUY, input="n\n")
-    assert "(the simulator at http://127.0.0.1:" in result.stdout
-    assert "SIMULATED" in result.stderr
-
-
 def test_replace_changes_the_given_terms_and_keeps_the_others(service: Simulator) -> None:
     order_id = placed_order(service)
     result = orders("replace", order_id, "--limit", "11.5", "--yes", "--json")
@@ -227,19 +223,6 @@ def test_replace_unknown_order_is_refused(service: Simulator) -> None:
     assert (result.exit_code, "has no order 999" in result.stderr) == (1, True)
     targets = [request.target for request in service.ledger.requests]
     assert any("start-date=2025-05-05" in target for target in targets)  # 401 days before the service's today
-
-
-def test_orders_without_an_address_never_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CLIENT_SECRET", "REFRESH_TOKEN", "ACCOUNT"):
-        monkeypatch.setenv(f"BROKERAGE_{name}", "production")
-    misspelt = "BROKERAGE_BASEURL: unknown variable, probably a typing error for BROKERAGE_BASE_URL"
-    for said in ("BROKERAGE_BASE_URL: is required", misspelt):
-        for command in (["place", *BUY, "--yes", "--json"], ["list"], ["recover"], ["cancel", "1", "--yes"]):
-            result = orders(*command)
-            assert (result.exit_code, result.stdout) == (1, ""), command
-            assert said in result.stderr, command
-            assert "BROKERAGE_BASE_URL: is required" in result.stderr, command
-        monkeypatch.setenv("BROKERAGE_BASEURL", "http://127.0.0.1:1")
 
 
 def test_place_simulated_stays_out_of_account_and_journal_of_the_environment(
@@ -331,18 +314,6 @@ def test_halt_shows_the_attempts_recorded_before_it(monkeypatch: pytest.MonkeyPa
     assert "replacement of order 77 of account A1, attempt 1" in said
 
 
-def test_recover_nothing_open_says_so(service: Simulator) -> None:
-    result = orders("recover")
-    assert (result.exit_code, "No order is open." in result.output) == (0, True)
-
-
-def test_list_without_an_account_names_the_option(service: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BROKERAGE_ACCOUNT")
-    result = orders("list")
-    assert result.exit_code == 1
-    assert "--account" in result.stderr
-
-
 def test_place_takes_an_order_from_a_file(service: Simulator, tmp_path: Path) -> None:
     body = {
         "order-type": "Limit",
@@ -429,3 +400,43 @@ def test_open_journal_is_a_file_of_the_user_unless_named(monkeypatch: pytest.Mon
     default = open_journal(None)
     assert isinstance(default, SqliteJournal)
     assert default.path == tmp_path / "brokerage-async" / "orders.journal"
+
+
+BRACKET = ["orders", "bracket", "buy-to-open", "AAPL", "10", "--limit", "150", "--profit", "290.5", "--loss", "140"]
+
+
+def submits(service: Simulator) -> int:
+    return sum(request.operation == "complex_orders.submit" for request in service.ledger.requests)
+
+
+def test_bracket_after_a_yes_is_previewed_and_placed(service: Simulator) -> None:
+    output = invoke(*BRACKET, input="y\n").stdout
+    account = service.account_numbers[0]
+    expected = (
+        f"entry {account}: Buy to Open 10 AAPL; Limit at 150 Debit, Day",
+        f"profit {account}: Sell to Close 10 AAPL; Limit at 290.5 Credit, GTC",
+        f"loss {account}: Sell to Close 10 AAPL; Stop when it trades at 140, GTC",
+        "change in buying power",
+        f"Place this bracket? (sandbox at {service.base_url}, account {account})",
+        "placed: ",
+    )
+    assert [line for line in expected if line not in output] == []
+    assert submits(service) == 1
+    assert max(len(line) for line in output.splitlines() if line[:1] in "┏┃┡│└") <= 80
+
+
+def test_bracket_json_is_whole_and_journaled(service: Simulator) -> None:
+    mine = [*BRACKET, "--yes", "--json", "--external-identifier", "mine"]
+    found = json.loads(invoke(*mine).stdout)
+    assert (found["outcome"], found["external-identifier"]) == ("placed", "mine")
+    assert found["complex-order"]["type"] == "OTOCO"
+    assert found["complex-order"]["trigger-order"]["external-identifier"] == "mine"
+    assert found["body"]["orders"][1]["stop-trigger"] == "140"
+    assert (json.loads(invoke(*mine).stdout)["outcome"], submits(service)) == ("placed", 1)
+    assert "No order is open." in invoke("orders", "recover").stdout
+
+
+def test_bracket_words_that_are_missing_are_named() -> None:
+    assert "--profit" in invoke("orders", "bracket", "buy-to-open", "AAPL", "10", "--loss", "1", code=2).stderr
+    said = invoke("orders", "bracket", "--profit", "290", "--loss", "140", "--yes", code=1).stderr
+    assert "an order needs one of" in said
