@@ -1,9 +1,10 @@
-"""Command tree and console script: help, start-up, streams, logging, tracebacks, interruption."""
+"""Command tree and console script: help, completion, start-up, streams, logging, tracebacks, interruption."""
 
 import json
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 
 from brokerage_async import __version__
 from brokerage_async.cli.app import app
-from brokerage_async.cli.completion import VARIABLE
+from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
 from brokerage_async.cli.fetch import Kind
 from brokerage_async.cli.script import print_traceback
 from tests.documents import PAGES
@@ -226,3 +227,64 @@ def test_start_ctrl_c_leaves_without_a_traceback() -> None:
         result = run(program.format(module=module), "orders", "list", "--simulator")
         assert "Traceback" not in result.stderr
         assert result.returncode == 130
+
+
+def test_complete_returns_what_the_last_word_may_become() -> None:
+    table: dict[tuple[str, ...], list[str]] = {
+        ("or",): ["orders"],
+        ("orders", "re"): ["replace", "recover", "resume"],
+        ("orders", "place", "--ex"): ["--external-identifier"],
+        ("orders", "place", "buy-to-open", "--lim"): ["--limit"],
+        ("--verbose", "watch", "m"): ["market"],
+        ("watch", "market", "--h"): ["--help"],
+        ("-v",): ["-v"],
+        ("orders", "place", "A"): [],
+        ("nothing", "x"): [],
+        ("call", "--he"): ["--help"],
+        # values
+        ("fetch", "equity"): ["equity-chains"],
+        ("completion", ""): ["bash", "zsh", "fish"],
+        ("simulator", "--wire", "o"): ["observed"],
+        ("simulator", "--port", "1", "c"): ["ctl"],
+        ("orders", "place", "buy", "X", "1", "--market", "--tif", "I"): ["IOC"],
+        ("orders", "bracket", "--profit", "5", "--exit-tif", "I"): ["IOC"],
+        ("orders", "place", "sell-to"): ["sell-to-open", "sell-to-close"],
+        ("search", "x", "--type", "W"): ["Warrant"],
+        ("watch", "market", "C"): ["CME", "CFE"],
+        ("stream", "quotes", "AAPL", "--event", "TradeE"): ["TradeETH"],
+        ("call", "market_metrics.d"): ["market_metrics.dividends"],
+        ("call", "watchlists.list", "--body", "w"): [],
+    }
+    tree = get_command(app)
+    found = {words: complete(tree, words) for words in table}
+    assert {words: found[words] for words, expected in table.items() if found[words] != expected} == {}
+    assert {"demo", "orders", "watch"} <= set(complete(tree, []))
+
+
+def test_start_completing_prints_candidates_and_does_nothing_else() -> None:
+    completing = {VARIABLE: "1"}
+    assert run(MAIN, "orders", "can", **completing).stdout == "cancel\ncancel-all\n"
+    assert run(MAIN, "simulator", "", **completing).stdout == "ctl\n"
+    assert run(MAIN, "demo", "", **completing).stdout.strip() == ""
+
+
+def test_completion_prints_the_script_of_a_shell() -> None:
+    for shell, script in SCRIPTS.items():
+        result = CliRunner().invoke(app, ["completion", shell])
+        assert (result.exit_code, result.output) == (0, script)
+        assert f"{VARIABLE}=1" in script
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_script_completes_in_bash(tmp_path: Path) -> None:
+    program = tmp_path / "brokerage-async"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m brokerage_async "$@"\n')
+    program.chmod(0o755)
+    script = SCRIPTS["bash"] + (
+        'COMP_WORDS=(brokerage-async orders ca); COMP_CWORD=2; _brokerage_async brokerage-async; echo "${COMPREPLY[@]}"'
+    )
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    result = subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == "cancel cancel-all\n"

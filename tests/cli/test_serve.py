@@ -107,19 +107,12 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_simulator_options_reach_it(options: dict[str, Any]) -> None:
+    assert CliRunner().invoke(app, ["simulator"]).exit_code == 0
+    assert (options["wire"], options["rate_limit"], "start" in options) == ("observed", None, False)
     given = ["--wire", "documented", "--rate-limit", "20", "--start", "2026-12-24T15:00Z"]
     assert CliRunner().invoke(app, ["simulator", *given]).exit_code == 0
     assert (options["wire"], options["rate_limit"]) == ("documented", 20)
     assert options["start"] == datetime(2026, 12, 24, 15, tzinfo=UTC)
-
-
-def test_simulator_without_options_has_its_defaults(options: dict[str, Any]) -> None:
-    assert CliRunner().invoke(app, ["simulator"]).exit_code == 0
-    assert (options["wire"], options["rate_limit"]) == ("observed", None)
-    assert "start" not in options
-
-
-def test_simulator_start_now_is_this_moment(options: dict[str, Any]) -> None:
     before = datetime.now(UTC)
     assert CliRunner().invoke(app, ["simulator", "--start", "now"]).exit_code == 0
     assert before <= options["start"] <= datetime.now(UTC)

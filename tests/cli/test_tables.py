@@ -1,14 +1,211 @@
-"""Tables that fit a width, and values as cells."""
+"""Tables that fit a width; orders, previews and outcomes for people and for programs."""
 
+import io
+import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import attrs
+import pytest
 from rich.console import Console
 from rich.table import Table
 
 from brokerage_async import models
+from brokerage_async.cli import screen
+from brokerage_async.cli.order_tables import (
+    change_json,
+    change_lines,
+    filled,
+    messages,
+    order_table,
+    placement_json,
+    placement_table,
+    preview_table,
+    price_of,
+    ticket_line,
+)
 from brokerage_async.cli.tables import moment, money, plain, raw, table_of
+from brokerage_async.errors import ServerError
+from brokerage_async.order_entry import ChangeOutcome, Outcome
+from brokerage_async.order_entry.results import OrderChange, Placement
+from brokerage_async.tickets import buy_to_open, limit, market, notional, stop_limit
+from tests.tables import for_each
+
+AT = datetime(2026, 3, 2, 15, 30, tzinfo=UTC)
+
+
+def shown(table: Any, monkeypatch: pytest.MonkeyPatch, width: int = 160) -> str:
+    """Return a table as the console prints it."""
+    text = io.StringIO()
+    monkeypatch.setattr(screen.out, "_file", text)
+    monkeypatch.setattr(screen.out, "_width", width)
+    screen.out.print(table)
+    return text.getvalue()
+
+
+def leg(quantity: str | None = "10", remaining: str | None = "4", **fields: Any) -> models.OrderLeg:
+    amounts = (None if each is None else Decimal(each) for each in (quantity, remaining))
+    settings = dict(zip(("quantity", "remaining_quantity"), amounts, strict=True))
+    return models.OrderLeg(**{"action": "Buy to Open", "symbol": "AAPL"} | settings | fields)
+
+
+def filled_leg(action: str, *fills: tuple[str, str]) -> models.OrderLeg:
+    quantity = sum(Decimal(each) for each, _ in fills) or 1
+    made = [models.Fill(quantity=Decimal(each), fill_price=Decimal(price)) for each, price in fills]
+    return models.OrderLeg(action=models.LegAction(action), symbol="X", quantity=Decimal(quantity), fills=tuple(made))
+
+
+def test_filled_is_that_of_the_first_leg_that_knows() -> None:
+    table: dict[str, Any] = {
+        "6/10": [(leg(),)],
+        "0/2": [(leg(remaining=None), leg("2", "2"))],
+        "": [(leg(quantity=None),), (), None],
+    }
+    shown = [(filled(models.Order(legs=legs)), expected) for expected, each in table.items() for legs in each]
+    assert [pair for pair in shown if pair[0] != pair[1]] == []
+
+
+def test_price_of_is_the_net_price_of_the_fills_or_the_limit() -> None:
+    buy, sell = "Buy to Open", "Sell to Open"
+    table: list[tuple[tuple[models.OrderLeg, ...], str]] = [
+        ((), "1.50"),
+        ((filled_leg(buy, ("10", "2.00")),), "2.00"),
+        ((filled_leg("Sell to Close", ("5", "2.00"), ("5", "2.01")),), "2.005"),
+        ((filled_leg(buy, ("1", "1"), ("2", "2")),), "1.6667"),
+        ((filled_leg(buy, ("1", "5.00")), filled_leg(sell, ("1", "3.15"))), "1.85 Debit"),
+        ((filled_leg(sell, ("2", "5.00")), filled_leg(buy, ("4", "1.20"))), "2.60 Credit"),
+        ((filled_leg(buy, ("1", "1.00")), filled_leg(sell, ("1", "1.00"))), "0.00"),
+        ((filled_leg("Buy", ("0.5", "4")), filled_leg("Sell", ("1.5", "1"))), "1 Debit"),
+        ((filled_leg(buy, ("1", "5.00")), filled_leg(sell)), "1.50 Credit"),
+    ]
+    order = models.Order(price=Decimal("1.50"), price_effect=models.PriceEffect.CREDIT)
+    shown = [(price_of(attrs.evolve(order, legs=legs)), expected) for legs, expected in table]
+    assert [pair for pair in shown if pair[0] != pair[1]] == []
+    assert price_of(models.Order(legs=(leg(),))) == ""
+
+
+def test_ticket_line_is_the_order_in_one_line() -> None:
+    table = [
+        (market(buy_to_open("AAPL", 1)), "A1: Buy to Open 1 AAPL; Market, Day"),
+        (limit(buy_to_open("AAPL", 1), price="1.50"), "A1: Buy to Open 1 AAPL; Limit at 1.50 Debit, Day"),
+        (
+            stop_limit(buy_to_open("AAPL", 1), trigger=2, price=3, until=AT.date()),
+            "A1: Buy to Open 1 AAPL; Stop Limit at 3 Debit when it trades at 2, until 2026-03-02",
+        ),
+        (notional(buy_to_open("AAPL"), value=50), "A1: Buy to Open AAPL; Notional Market for 50 Debit, Day"),
+    ]
+    assert [ticket_line("A1", order, order.legs) for order, _ in table] == [line for _, line in table]
+
+
+def test_messages_have_code_and_words() -> None:
+    found = (models.PreflightMessage(code="c", message="no"), models.PreflightMessage(code="d"))
+    assert messages("warning", found) == ["warning: no (c)", "warning: d (d)"]
+    assert messages("error", None) == []
+
+
+def test_placement_json_is_whole() -> None:
+    placement = Placement(
+        outcome=Outcome.PLACED,
+        account_number="A1",
+        external_identifier="x",
+        order=models.Order(id="7"),
+        body=b'{"a":1}',
+        opened_at=AT,
+    )
+    found = placement_json(placement)
+    assert (found["outcome"], found["order"], found["body"]) == ("placed", {"id": "7"}, {"a": 1})
+    assert found["opened-at"] == AT.isoformat()
+
+
+def test_change_json_unknown_outcome_has_its_error() -> None:
+    lost = OrderChange(outcome=ChangeOutcome.UNKNOWN, order=None, error=ServerError("no"))
+    assert change_json(lost) == {"outcome": "unknown", "order": None, "fills": [], "error": "no"}
+    assert raw(None) is None
+
+
+FILLS = (models.Fill(quantity=Decimal(4), fill_price=Decimal("10.05")), models.Fill(quantity=Decimal(6)))
+
+
+def order_of(status: str, *fills: models.Fill) -> models.Order:
+    return models.Order(id="7", status=models.OrderStatus(status), legs=(models.OrderLeg(symbol="AAPL", fills=fills),))
+
+
+@for_each(
+    "outcome, order, expected",
+    [
+        ("applied", order_of("Cancelled"), ["applied"]),
+        ("applied", order_of("Cancelled", *FILLS), ["applied", "filled: 4 at 10.05, 6"]),
+        ("filled", order_of("Filled", *FILLS), ["filled: order 7 was filled first", "filled: 4 at 10.05, 6"]),
+        ("refused", order_of("Filled", *FILLS), ["refused: no", "filled: 4 at 10.05, 6"]),
+        ("refused", order_of("Routed"), ["refused: no", "order 7 is Routed: it still works"]),
+        ("unknown", None, ["unknown: no"]),
+    ],
+)
+def test_change_lines_say_what_became_of_the_order(
+    outcome: str, order: models.Order | None, expected: list[str]
+) -> None:
+    error = ServerError("no") if outcome in ("refused", "unknown") else None
+    change = OrderChange(outcome=ChangeOutcome(outcome), order=order, order_id="7", error=error)
+    assert change_lines(change) == expected
+
+
+def test_change_json_has_the_fills() -> None:
+    filled = OrderChange(outcome=ChangeOutcome.FILLED, order=order_of("Filled", *FILLS))
+    assert change_json(filled)["fills"] == [raw(fill) for fill in FILLS]
+
+
+def test_placement_complex_order_shows_its_id() -> None:
+    placement = Placement(
+        outcome=Outcome.PLACED,
+        account_number="A1",
+        external_identifier="x",
+        order_id="9",
+        complex_order=models.ComplexOrder(id="9"),
+    )
+    found = placement_json(placement)
+    assert (found["order"], found["complex-order"]) == (None, {"id": "9"})
+    (column,) = (each for each in placement_table([placement]).columns if each.header == "order")
+    assert list(column.cells) == ["9"]
+
+
+HOSTILE = "x[/y][red]:smile:"
+
+
+def test_order_table_without_room_omits_and_names_columns() -> None:
+    order = models.Order(
+        id="400869569", status=models.OrderStatus.CANCEL_REQUESTED, external_identifier=str(uuid.UUID(int=0)),
+        received_at=AT, order_type=models.OrderType.LIMIT, price=Decimal("1.00"), legs=(leg(),),
+    )  # fmt: skip
+
+    everything = headings(order_table([order], None))
+    assert len(everything) == 8
+    assert headings(order_table([order], 200)) == everything
+    assert headings(order_table([order], 80)) == ["id", "status", "what", "type", "price", "filled"]
+    assert "external identifier, received (UTC). --json" in str(order_table([order], 80).caption)
+    assert headings(order_table([order], 1)) == ["id", "status", "what", "price"]
+
+
+def test_order_table_any_width_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in (1, 5, 20, 80):
+        assert shown(order_table([models.Order(id="7"), models.Order()], width), monkeypatch, width)
+
+
+def test_order_table_without_a_limit_shows_the_trigger() -> None:
+    orders = [models.Order(stop_trigger=Decimal("180.5")), models.Order(price=Decimal(1), stop_trigger=Decimal(2))]
+    (column,) = (each for each in order_table(orders).columns if each.header == "price")
+    assert list(column.cells) == ["180.5", "1"]
+
+
+def test_preview_table_shows_known_figures_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    effect = models.BuyingPowerEffect(
+        change_in_buying_power=Decimal("1234.5"), change_in_buying_power_effect=models.PriceEffect.DEBIT
+    )
+    found = shown(preview_table(models.PlacedOrderResponse(buying_power_effect=effect)), monkeypatch)
+    assert "1,234.5" in found
+    assert "Debit" in found
+    assert "fees" not in found
+
 
 HEADINGS = ("id", "first", "second", "words")
 LAYOUT: Any = {"numbers": ("id",), "folded": ("words",), "dispensable": (("first", "second"),)}
