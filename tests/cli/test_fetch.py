@@ -123,11 +123,6 @@ def test_begin_every_kind_has_another_fetch() -> None:
     assert "futures(only_active_futures=False) of " in names
 
 
-def test_fetch_no_symbols_gives_an_empty_file(folder: Any) -> None:
-    fetch("equities", "--symbols", "-", "--out", "out.jsonl", stdin="\n\n")
-    assert (folder / "out.jsonl").read_bytes() == b""
-
-
 def test_fetch_impossible_arguments_are_refused_at_once(folder: Any) -> None:
     table = {
         ("equities", "out.txt"): "must end in",
@@ -140,13 +135,6 @@ def test_fetch_impossible_arguments_are_refused_at_once(folder: Any) -> None:
     for (kind, out, *rest), message in table.items():
         assert message in fetch(kind, "--symbols", "symbols", "--out", out, *rest, code=2).output
     assert [path.name for path in folder.iterdir()] == ["symbols"]
-
-
-def test_fetch_missing_folder_is_named_before_anything_is_sent(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = record_requests(monkeypatch)
-    message = fetch("equities", "--symbols", "symbols", "--out", "nowhere/out.csv", code=1).stderr
-    assert "cannot write nowhere/out.csv.partial: No such file or directory" in " ".join(message.split())
-    assert requests == []
 
 
 def test_fetch_parquet_without_pyarrow_names_what_to_install(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
