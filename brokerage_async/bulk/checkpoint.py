@@ -130,9 +130,15 @@ class Checkpoint:
         self._file.seek(0)
         found = self._file.readline()
         if not header.startswith(found):
+            try:
+                other = decode(found)
+                differing = [f"{name} {other.get(name)!r} instead of {value!r}" for name, value in purpose.items()
+                             if other.get(name) != value]  # fmt: skip
+            except (msgspec.DecodeError, ValueError, AttributeError):
+                differing = []
+            got = "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
             raise ConfigurationError(
-                f"{self.path} must belong to this fetch, got {_difference(found, purpose)}: finish the earlier fetch, "
-                f"or {remedy}"
+                f"{self.path} must belong to this fetch, got {got}: finish the earlier fetch, or {remedy}"
             )
         end = len(header) if found == header else 0
         if end:
@@ -156,17 +162,6 @@ class Checkpoint:
             yield
         except OSError as error:
             raise ConfigurationError(f"cannot write {self.path}: {error.strerror or error}") from None
-
-
-def _difference(found: bytes, purpose: Mapping[str, object]) -> str:
-    """Describe how the header of another fetch differs."""
-    try:
-        other = decode(found)
-        differing = [f"{name} {other.get(name)!r} instead of {value!r}" for name, value in purpose.items()
-                     if other.get(name) != value]  # fmt: skip
-    except (msgspec.DecodeError, ValueError, AttributeError):
-        differing = []
-    return "; ".join(differing) or repr(found[:MAX_SHOWN].decode(errors="replace").strip())
 
 
 def put_in_place(path: Path, write: Callable[[Path], object]) -> None:

@@ -123,6 +123,18 @@ def _find(name: str) -> Operation[Any]:
 
 def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dict[str, object], dict[str, object]]:
     """Read path and query values by wire name from ``--name value`` and ``--name=value``."""
+    import datetime
+
+    from .._decimals import read_decimal
+    from .._values import read_integer
+
+    readers: dict[str, Callable[[str], object]] = {
+        "integer": read_integer,
+        "boolean": lambda word: {"true": True, "false": False}[word.lower()],
+        "decimal": read_decimal,
+        "date": datetime.date.fromisoformat,
+        "date-time": datetime.datetime.fromisoformat,
+    }
     by_flag = {_flag(parameter): parameter for parameter in operation.parameters}
     values: dict[str, list[object]] = {}
     problems: list[errors.ErrorDetail] = []
@@ -142,7 +154,7 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
         else:
             kind, wire = by_flag[name].kind, by_flag[name].wire
             try:
-                values.setdefault(wire, []).append(_read_value(kind, text))
+                values.setdefault(wire, []).append(readers.get(kind, str)(text))
             except (KeyError, ValueError):
                 problems.append(errors.ErrorDetail("type", f"must be of kind {kind}, got {text!r}", f"--{name}"))
     for name, parameter in by_flag.items():
@@ -162,23 +174,6 @@ def read_arguments(operation: Operation[Any], arguments: list[str]) -> tuple[dic
 
 def _flag(parameter: Parameter) -> str:
     return parameter.name.replace("_", "-")
-
-
-def _read_value(kind: str, text: str) -> object:
-    """Read a value of a kind. Raise ValueError or KeyError where it is not one."""
-    import datetime
-
-    from .._decimals import read_decimal
-    from .._values import read_integer
-
-    readers: dict[str, Callable[[str], object]] = {
-        "integer": read_integer,
-        "boolean": lambda word: {"true": True, "false": False}[word.lower()],
-        "decimal": read_decimal,
-        "date": datetime.date.fromisoformat,
-        "date-time": datetime.datetime.fromisoformat,
-    }
-    return readers.get(kind, str)(text)
 
 
 def read_body(operation: Operation[Any], body: str | None) -> object | None:

@@ -127,8 +127,19 @@ async def chain(
             listed = chains.OptionChain(tuple(each for each in listed.expirations if each.underlying == future))
         if chosen:
             expiration = listed.expiration(near=near and near.date(), on=on and on.date(), days=days, **kind)
+            underlying, read = expiration.underlying, service.client.market_data.by_type
             if price is None:
-                price = await price_of_underlying(service.client, expiration)
+                is_future = underlying.startswith("/")
+                try:
+                    price = price_of(
+                        await (
+                            read(future=[underlying]) if is_future else read(equity=[underlying], index=[underlying])
+                        )
+                    )
+                except (errors.APIError, errors.ConfigurationError) as error:
+                    complain(error)
+            if price is None:
+                raise errors.InvalidRequestError(f"the service gives no price of {underlying}: pass --around PRICE")
             around_it = expiration.nearest(price, strikes or STRIKES_SHOWN)
             await show_strikes(service.client, expiration, around_it, price, as_json=output.as_json)
         elif output.as_json:
@@ -209,22 +220,3 @@ async def read_chain(
     except errors.InvalidRequestError:
         return await client.option_chains.nested_futures(symbol[1:]), None
     return await client.option_chains.nested_futures(product), symbol
-
-
-async def price_of_underlying(client: clients.Client, expiration: chains.Expiration) -> Decimal:
-    """Return the price of the underlying, which may be an index.
-
-    Raises:
-        InvalidRequestError: the service gives none.
-    """
-    symbol = expiration.underlying
-    read = client.market_data.by_type
-    price = None
-    try:
-        future = symbol.startswith("/")
-        price = price_of(await (read(future=[symbol]) if future else read(equity=[symbol], index=[symbol])))
-    except (errors.APIError, errors.ConfigurationError) as error:
-        complain(error)
-    if price is None:
-        raise errors.InvalidRequestError(f"the service gives no price of {symbol}: pass --around PRICE")
-    return price

@@ -91,8 +91,8 @@ async def bracket(
     """
     entry = _read_priced(words, sending)
     ticket = read_bracket(entry, profit=profit, loss=loss, loss_limit=loss_limit, tif=exit_tif)
-    parts = dict(zip(("entry ", "profit ", "loss "), (entry, *ticket.orders), strict=True))
-    await _send(ticket, parts, sending, target)
+    parts = zip(("entry ", "profit ", "loss "), (entry, *ticket.orders), strict=True)
+    await _send(ticket, dict[str, models.NewOrder](parts), sending, target)
 
 
 async def replace(

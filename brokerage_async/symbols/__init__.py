@@ -7,8 +7,8 @@ Prefer the streamer symbols of the service's answers to built ones: exchanges an
 from .cryptocurrencies import CryptocurrencySymbol, parse_cryptocurrency, parse_cryptocurrency_streamer
 from .future_options import FutureOptionStreamer, FutureOptionSymbol, parse_future_option, parse_future_option_streamer
 from .futures import FutureSymbol, parse_future, parse_future_streamer
-from .kinds import instrument_type_of
 from .options import OptionSymbol, occ_symbol, parse_occ, parse_option_streamer
+from .parts import instrument_type_of
 
 __all__ = [
     "CryptocurrencySymbol",

@@ -9,10 +9,9 @@ import attrs
 from ..errors import ErrorDetail, InvalidRequestError
 from .parts import checked
 
-COIN = re.compile(r"[A-Z0-9]{1,10}")
+CODE = re.compile(r"[A-Z0-9]{1,10}")
 PAIR = re.compile(r"(?P<coin>[A-Z0-9]{1,10})/USD")
 STREAMER = re.compile(r"(?P<coin>[A-Z0-9]{1,10})/USD:(?P<venue>[A-Z0-9]{1,10})")
-VENUE = re.compile(r"[A-Z0-9]{1,10}")
 DEFAULT_VENUE = "CXTALP"
 
 
@@ -30,7 +29,7 @@ class CryptocurrencySymbol:
     coin: str
 
     def __attrs_post_init__(self) -> None:
-        if not isinstance(self.coin, str) or not COIN.fullmatch(self.coin):
+        if not isinstance(self.coin, str) or not CODE.fullmatch(self.coin):
             problem = f"must be 1 to 10 capital letters or digits, got {self.coin!r}"
             raise InvalidRequestError(
                 "invalid part of a cryptocurrency symbol", errors=(ErrorDetail("coin", problem, "coin"),)
@@ -45,7 +44,7 @@ class CryptocurrencySymbol:
         Raises:
             InvalidRequestError: invalid code of a venue.
         """
-        if not isinstance(venue, str) or not VENUE.fullmatch(venue):
+        if not isinstance(venue, str) or not CODE.fullmatch(venue):
             raise InvalidRequestError(f"venue must be a code such as 'CXTALP', got {venue!r}")
         return f"{self}:{venue}"
 

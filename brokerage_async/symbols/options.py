@@ -22,10 +22,9 @@ import attrs
 
 from .._decimals import read_decimal
 from ..errors import ErrorDetail, InvalidRequestError
-from .parts import CENTURY, checked, day_of, plain
+from .parts import CENTURY, OCC, checked, day_of, plain
 
 ROOT = re.compile(r"[A-Z0-9./]{1,6}")
-OCC = re.compile(r"(?P<root>[A-Z0-9./]{1,6}) *(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{8})")
 STREAMER = re.compile(
     r"\.(?P<root>[A-Z0-9./]{1,6})(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{1,5}(?:\.[0-9]{1,3})?)"
 )

@@ -1,7 +1,8 @@
-"""Parts that the symbols of several kinds of instruments share."""
+"""Kinds of instruments by the form of their symbols, and the parts that several kinds share."""
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from decimal import Decimal
 
@@ -10,6 +11,8 @@ from ..errors import InvalidRequestError
 CENTURY = 2000
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the contract months, January to December."""
+
+OCC = re.compile(r"(?P<root>[A-Z0-9./]{1,6}) *(?P<day>[0-9]{6})(?P<kind>[CP])(?P<strike>[0-9]{8})")
 
 MONTHS_BACK = 12
 """Months that a contract month may lie before the day it is read on: history names expired contracts."""
@@ -44,3 +47,22 @@ def plain(strike: Decimal) -> str:
     """Return the digits of a strike without an exponent or trailing zeros."""
     digits = f"{strike:f}"
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def instrument_type_of(symbol: str) -> str:
+    """Return the kind of instrument that the form of a symbol implies.
+
+    ``AAPL`` and ``BRK/B`` are ``Equity``, ``AAPL  260612C00110000`` is ``Equity Option``, ``/ESZ6`` is ``Future``,
+    ``./ESZ6 EW3U6 260918P9100`` is ``Future Option``, ``BTC/USD`` is ``Cryptocurrency``.
+
+    Raises:
+        InvalidRequestError: the symbol is not a str.
+    """
+    symbol = checked(symbol)
+    if symbol.startswith("./"):
+        return "Future Option"
+    if symbol.startswith("/"):
+        return "Future"
+    if OCC.fullmatch(symbol):
+        return "Equity Option"
+    return "Cryptocurrency" if symbol.endswith("/USD") else "Equity"

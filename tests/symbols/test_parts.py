@@ -1,9 +1,13 @@
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async.errors import InvalidRequestError
+from brokerage_async.symbols import instrument_type_of
 from brokerage_async.symbols.parts import contract_year, day_of, plain
 from tests.tables import for_each
 
@@ -45,3 +49,25 @@ def test_plain_digits_of_usual_strikes(strike: str, digits: str) -> None:
 
 def test_day_of_a_missing_day_is_none() -> None:
     assert (day_of("260612"), day_of("260631")) == (date(2026, 6, 12), None)
+
+
+@for_each(
+    "symbol, kind",
+    [
+        ("AAPL", "Equity"),
+        ("BRK/B", "Equity"),
+        ("AAPL  260612C00110000", "Equity Option"),
+        ("/ESZ6", "Future"),
+        ("./ESZ6 EW3U6 260918P9100", "Future Option"),
+        ("./ESZ6  EW3U6 260918P9100", "Future Option"),
+        ("BTC/USD", "Cryptocurrency"),
+    ],
+)
+def test_kinds_by_form(symbol: str, kind: str) -> None:
+    assert instrument_type_of(symbol) == kind
+
+
+@for_each("wrong", [None, 1, b"AAPL", []])
+def test_kind_of_another_type_is_rejected(wrong: Any) -> None:
+    with pytest.raises(InvalidRequestError, match="symbol must be a str"):
+        instrument_type_of(wrong)
