@@ -55,11 +55,7 @@ class Words:
 
 
 def read_ticket(words: Words, value: str | None = None) -> models.NewOrder:
-    """Return the order that the words describe, or the one in their file. No word is ignored.
-
-    Raises:
-        InvalidRequestError: words are missing, or do not go together.
-    """
+    """Return the order that the words describe, or the one in their file. No word is ignored."""
     action, symbol, quantity, until = words.action, words.symbol, words.quantity, words.until
     prices: dict[str, object] = {"--limit": words.limit, "--stop": words.stop}
     terms = prices | {"--market": words.market or None, "--until": until}
@@ -92,11 +88,7 @@ def read_ticket(words: Words, value: str | None = None) -> models.NewOrder:
 def read_bracket(
     entry: models.NewOrder, *, profit: str, loss: str, loss_limit: str | None = None, tif: str = "GTC"
 ) -> models.NewComplexOrder:
-    """Return a bracket around an entry.
-
-    Raises:
-        InvalidRequestError: the exits do not fit the entry.
-    """
+    """Return a bracket around an entry."""
     legs, force = tickets.closing_legs(entry), models.TimeInForce(tif)
     take = tickets.limit(*legs, price=profit, time_in_force=force)
     if loss_limit is None:
@@ -115,11 +107,7 @@ def read_edit(
     until: datetime | None = None,
     source: str | None = None,
 ) -> models.OrderEdit:
-    """Return the terms of a working order with those changed that are given, or the ones in the file ``source``.
-
-    Raises:
-        InvalidRequestError: no term is given, they do not go together, or the order has no such term.
-    """
+    """Return the terms of a working order with those changed that are given, or the ones in the file ``source``."""
     given = {"--limit": limit, "--stop": stop, "--tif": tif, "--until": until}
     if source is not None:
         exclude("--order", given)
@@ -161,11 +149,7 @@ def exclude(what: str, others: Mapping[str, object]) -> None:
 
 
 def read_file(source: str, model: type[T]) -> T:
-    """Read a valid request model from JSON in a file, or on standard input for ``-``.
-
-    Raises:
-        InvalidRequestError: the file cannot be read, or does not hold exactly one such model.
-    """
+    """Read a valid request model from JSON in a file, or on standard input for ``-``."""
     from ..protocol.validation.requests import problems_of
     from .json_input import read_exactly, read_model, read_source
 

@@ -287,9 +287,6 @@ def _read_priced(words: Words, sending: Sending, value: str | None = None) -> mo
     """Return the order of the words, with an external identifier: preview and order carry the same one.
 
     An order without any price is a market order, which is asked about unless that was requested.
-
-    Raises:
-        InvalidRequestError: it was not requested, and ``--yes`` leaves no question.
     """
     order = read_ticket(words, value)
     if not words.market and words.order is None and order.order_type == "Market":
@@ -332,11 +329,7 @@ async def _send(ticket: Any, parts: dict[str, models.NewOrder], sending: Sending
 
 
 async def _find_order(desk: Desk, order_id: str) -> models.Order:
-    """Return an order of the account, from today's list or from the last 400 days.
-
-    Raises:
-        InvalidRequestError: the order was not found.
-    """
+    """Return an order of the account, from today's list or from the last 400 days."""
     client, account = desk.service.client, desk.account
     async for order in client.orders.list_live(account):
         if order.id == order_id:
@@ -400,11 +393,7 @@ def _noting_interrupts(otherwise: str | None = None) -> Iterator[None]:
 
 
 def _scope_of(account: str | None, label: str | None) -> dict[str, str | None]:
-    """Return the scope of a halt. A name that is empty, as an unset variable of a shell is, must not stand for all.
-
-    Raises:
-        ConfigurationError: a name is empty.
-    """
+    """Return the scope of a halt. A name that is empty, as an unset variable of a shell is, must not stand for all."""
     for name, given in (("--account", account), ("--label", label)):
         if given == "":
             raise errors.ConfigurationError(f"{name} must not be empty: leave it out to mean every one")

@@ -137,9 +137,6 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
         speed: simulated seconds per second.
         faults: faults of the form ``METHOD PATH FAULT``, or a fault alone for every request.
         options: arguments of the simulator.
-
-    Raises:
-        ConfigurationError: an option is invalid, or the address is not available.
     """
     from contextlib import AsyncExitStack
 
@@ -182,11 +179,7 @@ async def serve(*, live: bool = False, speed: float = 1.0, faults: Iterable[str]
 
 
 def steer(name: str, given: list[str]) -> Any:
-    """Call an operation with ``key=value`` arguments and return its answer.
-
-    Raises:
-        ConfigurationError: no simulator is named or reached, or it refuses the call.
-    """
+    """Call an operation with ``key=value`` arguments and return its answer."""
     import json
     import urllib.error
     import urllib.request

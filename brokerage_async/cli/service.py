@@ -53,11 +53,7 @@ class Service:
         return f"{'the simulator' if self.simulator else environment.name} at {environment.base_url}"
 
     def account(self, given: str | None) -> str:
-        """Return the account that was given, or else the default one.
-
-        Raises:
-            ConfigurationError: a real service, and no account is named.
-        """
+        """Return the account that was given, or else the default one."""
         if given is None:
             simulated = None if self.simulator is None else self.simulator.account_numbers[0]
             given = simulated or os.environ.get("BROKERAGE_ACCOUNT")
@@ -76,9 +72,6 @@ async def connect(
         simulated: use a simulator, whatever the environment says, and say on stderr that nothing is real.
         environment: what the simulator plays. The sandbox lacks operations.
         options: arguments of the client.
-
-    Raises:
-        ConfigurationError: the environment does not name a service.
     """
     if simulated:
         async with simulators.Simulator(environment=environment) as simulator, simulator.client(**options) as client:
@@ -96,11 +89,7 @@ async def connect(
 
 
 def check_environment() -> None:
-    """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect.
-
-    Raises:
-        ConfigurationError: a required variable is missing, or one is probably misspelt; ``errors`` names them.
-    """
+    """Check that the variables name a service, and none of them is misspelt. Warn of those that have no effect."""
     from ..config.settings import NEITHER
 
     missing = [name for name in REQUIRED if not os.environ.get(name)]
