@@ -10,10 +10,17 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the console script."""
+    """Run the console script. Say what to install when the extra is missing."""
     try:
-        from .script import start
+        import rich  # noqa: F401 - the commands need it
+
+        from .app import start
 
         start()
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if package not in {"typer", "rich"}:
+            raise
+        sys.exit(f"brokerage-async: the console needs {package}; install it with: pip install 'brokerage-async[cli]'")
     except KeyboardInterrupt:  # while modules are imported: a running command ends in its own way
         sys.exit(INTERRUPTED)

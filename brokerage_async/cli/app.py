@@ -1,16 +1,23 @@
-"""Command tree of the console.
+"""Command tree of the console, and the terminal that a command finds.
 
 Help and completion are quick: modules of commands import what takes time when a command runs.
 """
 
 from __future__ import annotations
 
+import io
+import logging
+import os
+import sys
+from types import TracebackType
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from .._version import __version__
 from . import accounts, call, completion, conformance, demo, doctor, fetch, market, orders, serve, stream, watch
+from .console import PlainFormatter, printable
 from .options import add
 
 app: typer.Typer = typer.Typer(
@@ -41,10 +48,6 @@ def root(
 ) -> None:
     """Set options that hold for every command."""
     if verbose:
-        import logging
-
-        from .console import PlainFormatter
-
         for handler in logging.getLogger().handlers:
             handler.setFormatter(PlainFormatter("%(asctime)s %(name)s: %(message)s"))
         for name in ("brokerage_async", "brokerage_async.token"):
@@ -78,3 +81,28 @@ add(app, conformance.conformance, short_help="Compare what a service does with w
 add(app, doctor.doctor, short_help="Check that this machine is ready to trade.")
 app.command(short_help="Print the schema of the service for other tools.")(schema)
 app.command(short_help="Print the completion script of a shell.")(completion.completion)
+
+
+def start() -> None:
+    """Set up streams, logging and tracebacks, and run the command, or complete one."""
+    command = get_command(app)
+    if completion.VARIABLE in os.environ:
+        print(*completion.complete(command, sys.argv[1:]), sep="\n")
+        return
+    for output in (sys.stdout, sys.stderr):
+        if isinstance(output, io.TextIOWrapper):  # characters that a terminal cannot show must not end a command
+            output.reconfigure(errors="replace")
+    # An error of the token ends a command, or its watcher reports it: once is enough.
+    logging.getLogger("brokerage_async.token").setLevel(logging.ERROR)
+    handler = logging.StreamHandler()
+    handler.setFormatter(PlainFormatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
+    sys.excepthook = print_traceback
+    command()  # calling the app itself would put typer's own hook in place of this one
+
+
+def print_traceback(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    """Print an unexpected exception, which may quote the service."""
+    import traceback
+
+    sys.stderr.write(printable("".join(traceback.format_exception(kind, error, where))))

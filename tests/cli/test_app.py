@@ -15,10 +15,9 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from brokerage_async import __version__
-from brokerage_async.cli.app import app
+from brokerage_async.cli.app import app, print_traceback
 from brokerage_async.cli.completion import SCRIPTS, VARIABLE, complete
 from brokerage_async.cli.fetch import Kind
-from brokerage_async.cli.script import print_traceback
 from tests.documents import PAGES
 from tests.schema.bundle import SOURCE
 
