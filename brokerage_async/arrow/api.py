@@ -79,14 +79,10 @@ def to_pandas(
     Exact decimals are `decimal.Decimal` objects with the digits of the models, or None. All other columns have the
     types of `to_arrow` (`pandas.ArrowDtype`), so integers and booleans keep their type where values are missing.
 
-    Args:
-        rows: models of one class.
-        model: their class. Pass it wherever ``rows`` may be empty.
-        keys: values of a first column ``key``, one for each row.
-        decimals: see `Decimals`.
+    The arguments are those of `to_arrow`.
 
     Raises:
-        ConfigurationError: pandas or pyarrow is missing, an argument is invalid, or a number fits no column.
+        ConfigurationError: as from `to_arrow`, or pandas is missing.
     """
     require("pandas")
     from .tables import pandas_of
@@ -106,14 +102,10 @@ def to_polars(
 
     Exact decimals are ``Decimal(38, 18)``, the widest that Polars has. All other columns have the types of `to_arrow`.
 
-    Args:
-        rows: models of one class.
-        model: their class. Pass it wherever ``rows`` may be empty.
-        keys: values of a first column ``key``, one for each row.
-        decimals: see `Decimals`.
+    The arguments are those of `to_arrow`.
 
     Raises:
-        ConfigurationError: Polars or pyarrow is missing, an argument is invalid, or a number fits no column.
+        ConfigurationError: as from `to_arrow`, or Polars is missing.
     """
     require("polars")
     from .tables import polars_of

@@ -60,16 +60,7 @@ def url_length(keys: Sequence[str]) -> int:
 
 
 class Batcher:
-    """Cuts keys into batches, reading no further than the next batch needs.
-
-    Args:
-        source: iterable or async iterable of strings, of any length.
-        max_size: maximum number of keys in a batch.
-        max_length: maximum number of characters in a batch, as ``length`` measures them.
-        length: returns the characters that keys add to a request.
-
-    Raises:
-        InvalidRequestError: ``source`` is not an iterable of strings. Keys of an iterator are checked as they are read.
+    """Cuts keys into batches, reading no further than the next batch needs. The arguments are those of `BulkFetch`.
 
     Attributes:
         total: the number of keys, None if the source has no length.
@@ -193,14 +184,7 @@ def failure_scope(error: Exception) -> FailureScope:
 
 
 class Bisection(Generic[T]):
-    """Resolves the batches of one fetch, splitting those that fail.
-
-    Args:
-        fetch: requests one batch.
-        scope: classifies an error of ``fetch``.
-        concurrency: maximum number of batches in flight.
-        max_size: maximum number of keys in a batch.
-    """
+    """Resolves the batches of one fetch, splitting those that fail. The arguments are those of `BulkFetch`."""
 
     def __init__(
         self, fetch: FetchBatch[T], scope: Callable[[Exception], FailureScope], *, concurrency: int, max_size: int

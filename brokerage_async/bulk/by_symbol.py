@@ -20,9 +20,6 @@ T = TypeVar("T")
 Types = Mapping[str, InstrumentType | str]
 """Instrument types by symbol."""
 
-UNSAFE_SEGMENTS = frozenset({".", ".."})
-"""Symbols that cannot be a path segment."""
-
 PRICED: Mapping[str, str] = {
     parameter.name.replace("_", " ").title(): parameter.name
     for parameter in MARKET_DATA_BY_TYPE.parameters
@@ -41,13 +38,9 @@ class Listed(Protocol):
 
 
 L = TypeVar("L", bound=Listed)
-ReadList = Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]
-"""Reads a list that is filtered by symbols."""
-ReadOne = Callable[[str], Awaitable[T]]
-"""Reads what belongs to one symbol."""
 
 
-def listed(read: ReadList[L]) -> FetchBatch[L]:
+def listed(read: Callable[[tuple[str, ...]], Awaitable[Iterable[L]]]) -> FetchBatch[L]:
     """Adapt a list filtered by symbols, which leaves out the unknown ones."""
 
     async def fetch(batch: tuple[str, ...]) -> Mapping[str, L]:
@@ -56,12 +49,12 @@ def listed(read: ReadList[L]) -> FetchBatch[L]:
     return fetch
 
 
-def one_by_one(read: ReadOne[T]) -> FetchBatch[T]:
+def one_by_one(read: Callable[[str], Awaitable[T]]) -> FetchBatch[T]:
     """Adapt an endpoint for one symbol that answers 404 if unknown."""
 
     async def fetch(batch: tuple[str, ...]) -> Mapping[str, T]:
         (symbol,) = batch
-        if symbol in UNSAFE_SEGMENTS:
+        if symbol in (".", ".."):
             raise InvalidRequestError(f"symbol must be usable as a path segment, got {symbol!r}")
         try:
             return {symbol: await read(symbol)}
