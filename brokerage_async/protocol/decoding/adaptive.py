@@ -55,25 +55,25 @@ class Plan:
         variant: the struct that msgspec fills, which is the generated one unless something was adapted.
         widened: the widened fields in it, each with the plan of its nested model, if it has one.
         below: the fields whose nested structs hold widened fields, each with its plan.
+        is_typed: whether no field in it or below is widened.
     """
 
     wire: type[Wire]
     variant: type[Wire]
     widened: tuple[tuple[WireField, Plan | None], ...] = ()
     below: tuple[tuple[WireField, Plan], ...] = ()
+    is_typed: bool = attrs.field(init=False)
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
 
-    @property
-    def is_typed(self) -> bool:
-        """Return whether no field in it or below is widened."""
-        return not (self.widened or self.below)
+    def __attrs_post_init__(self) -> None:
+        self.is_typed = not (self.widened or self.below)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""
-        found = self._decoders.get(form)
+        found = self._decoders.get(id(form))  # generic aliases have a slow hash, and forms are constants
         if found is None:
             kind: Any = self.variant if form is None else form[self.variant]
-            found = self._decoders[form] = msgspec.json.Decoder(kind, float_hook=Decimal)
+            found = self._decoders[id(form)] = msgspec.json.Decoder(kind, float_hook=Decimal)
         return found
 
     def convert(self, rows: list[Any]) -> list[Any]:
