@@ -20,8 +20,6 @@ import attrs
 from ._decimals import MAX_CACHED_LENGTH, finite, read_decimal
 from ._portable import Portable
 
-__all__ = ["EMPTY", "Extra", "Model"]
-
 T = TypeVar("T")
 _Refusal = Callable[..., NoReturn]
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["OffsetPager", "Page", "Pager", "Prefetcher"]
-
 T = TypeVar("T")
 E = TypeVar("E")
 

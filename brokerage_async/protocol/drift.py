@@ -18,8 +18,6 @@ from ..errors import ResponseDecodeError
 from ..operation import Operation, Page
 from .dedup import RowIndex
 
-__all__ = ["MAX_STALE_PAGES", "DriftDetector"]
-
 E = TypeVar("E")
 
 MAX_STALE_PAGES = 100

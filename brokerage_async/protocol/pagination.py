@@ -6,8 +6,6 @@ from typing import Any, Protocol
 
 from ..operation import Page
 
-__all__ = ["Reading", "next_offset"]
-
 
 class _Block(Protocol):
     """The part of the service's pagination block that decides. Every number may be missing."""

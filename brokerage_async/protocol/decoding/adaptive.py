@@ -26,8 +26,6 @@ from ..._values import raw_object
 from ..._wire import Wire, build_list
 from .fields import UNREADABLE, Kept, WireField, fits, wire_fields
 
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "variant_methods"]
-
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
 

@@ -22,8 +22,6 @@ from ..._open_enums import OpenStrEnum
 from ..._values import Extra
 from ..._wire import Moment, Wire
 
-__all__ = ["UNREADABLE", "Kept", "WireField", "always_fields", "fits", "forms", "keep", "read", "wire_fields"]
-
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 

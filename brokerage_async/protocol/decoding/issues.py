@@ -11,8 +11,6 @@ import attrs
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
 
-__all__ = ["IGNORED", "KEPT", "LEFT_OUT", "MISSING", "READ", "Issues", "describe"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
 #: How a warning ends, which says what became of the value.

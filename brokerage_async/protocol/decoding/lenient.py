@@ -25,8 +25,6 @@ from .adaptive import Plan
 from .fields import UNREADABLE, Kept, WireField, always_fields, keep, read, wire_fields
 from .issues import KEPT, LEFT_OUT, MISSING, Issues, describe
 
-__all__ = ["build_rows", "parse", "report_missing", "structure_one", "structure_rows", "structure_steps"]
-
 #: Raw rows that are converted together, between two turns of an event loop.
 ROWS_PER_BATCH = 128
 

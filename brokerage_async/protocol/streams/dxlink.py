@@ -19,15 +19,12 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Subscription
+from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Quota, Subscription
 from .elements import LARGE
 from .events import INDEXED, MARKET_EVENTS, EventFlag, Rows, Snapshot
 from .feed_data import ROWS_PER_STEP, events_of, events_of_large
-from .quota import Quota
 from .snapshots import HeldRows
 from .timing import Timing
-
-__all__ = ["DxLinkConnection", "Subscription"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
