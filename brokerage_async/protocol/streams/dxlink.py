@@ -70,10 +70,6 @@ class DxLinkConnection:
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
     sets `must_send`.
 
-    Attributes:
-        is_authorized: whether the service has accepted the token.
-        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
-
     Args:
         token: quote token, as the service returned it.
         now: time of the loop, in seconds.
@@ -85,6 +81,7 @@ class DxLinkConnection:
     Attributes:
         is_authorized: whether the service has accepted the token.
         complaint: last error that the service reported of the connection.
+        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
     """
 
     def __init__(
