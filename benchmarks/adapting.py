@@ -1,4 +1,4 @@
-"""The worth of each adaptation of the decoder, and the cost of fields in undocumented forms."""
+"""The cost of fields in undocumented forms, once the decoder has adapted to them, and of chunks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,10 @@ Row = dict[str, Any]
 
 
 def measure(rounds: int) -> list[Result]:
-    """Measure the forms on 500 orders, then each adaptation on and off."""
+    """Measure the forms on 500 orders, then chunks."""
     logging.getLogger("brokerage_async.decode").setLevel(logging.ERROR)  # Each form is reported once.
     [orders] = [page for page in bodies.pages() if page.model is models.Order]
-    return [*_forms(orders, rounds), *_adaptations(orders, rounds)]
-
-
-# -- undocumented forms -----------------------------------------------------------------------------------------------
+    return [*_forms(orders, rounds), _in_chunks(orders, rounds)]
 
 
 def _with(row: Row, **changes: Any) -> Row:
@@ -94,18 +91,10 @@ def _forms(page: bodies.Page, rounds: int) -> list[Result]:
         group = times({name: contenders[name] for name in ("clean", *names[start : start + 4])}, 2 * rounds)
         taken |= {name: ratios(group[name], group["clean"]) for name in names[start : start + 4]}
     bounded = [values for name, values in taken.items() if name not in (LIST_ITEM, NINE)]
-    once = times(
-        {
-            "widened": contenders["date-time without zone"],
-            "not": _decoding(page.with_rows([_naive(row) for row in rows]), DecoderRegistry(adapts=False)),
-        },
-        max(3, rounds // 3),
-    )
     worst = max(bounded, key=statistics.median)
     return [
         result("500 orders, one to four odd fields, the worst, x clean", worst, bound=1.6, aim=1.3),
         *[result(f"    {name}, x clean", values) for name, values in taken.items()],
-        result("    widening a field, x without (date-time without zone)", ratios(once["widened"], once["not"])),
     ]
 
 
@@ -120,20 +109,12 @@ def _decoding(page: bodies.Page, registry: DecoderRegistry) -> Callable[[], Any]
     return decode
 
 
-# -- adaptations ------------------------------------------------------------------------------------------------------
-
-
-def _adaptations(orders: bodies.Page, rounds: int) -> list[Result]:
-    unknown = orders.with_rows([{**row, "new-key": "new value"} for row in orders.rows()])
-    on, off, registry = DecoderRegistry(), DecoderRegistry(adapts=False), DecoderRegistry()
+def _in_chunks(orders: bodies.Page, rounds: int) -> Result:
+    registry = DecoderRegistry()
 
     def in_chunks() -> None:
         for _ in codec.decode_chunks(orders.operation, orders.body, registry=registry):
             pass
 
-    learning = times({"on": _decoding(unknown, on), "off": _decoding(unknown, off)}, rounds)
     chunks = times({"chunks": in_chunks, "whole": _decoding(orders, registry)}, rounds)
-    return [
-        result("    learning an unknown key, x without (1,000 orders)", ratios(learning["on"], learning["off"])),
-        result("    chunks of a body, x in one go (1,000 orders)", ratios(chunks["chunks"], chunks["whole"])),
-    ]
+    return result("    chunks of a body, x in one go (1,000 orders)", ratios(chunks["chunks"], chunks["whole"]))

@@ -18,24 +18,6 @@ import attrs
 
 from .errors import ConfigurationError, InvalidRequestError
 
-__all__ = [
-    "OTHER_LOOP",
-    "check_count",
-    "check_date",
-    "check_flag",
-    "check_function",
-    "check_methods",
-    "check_number",
-    "check_order_id",
-    "check_positive",
-    "check_rates",
-    "check_seconds",
-    "check_timeout",
-    "is_number",
-    "running_loop",
-    "validator",
-]
-
 NO_LOOP = (
     "no asyncio event loop is running here: start the program with asyncio.run(main()), or with anyio.run(main, "
     "backend='asyncio'); trio's own loop is not supported"

@@ -22,8 +22,6 @@ from decimal import (
 )
 from typing import Any, Literal
 
-__all__ = ["MAX_CACHED_LENGTH", "Decimals", "decimal_as_sent", "decimal_text", "finite", "read_decimal", "read_number"]
-
 Decimals = Literal["exact", "string", "float"]
 """How decimals are written.
 

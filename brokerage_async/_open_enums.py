@@ -6,8 +6,6 @@ import enum
 
 from ._decimals import MAX_CACHED_LENGTH
 
-__all__ = ["AnyCaseStrEnum", "OpenStrEnum"]
-
 #: Entries of the cache. A full one starts over.
 MAX_UNLISTED = 1024
 

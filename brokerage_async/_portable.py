@@ -9,8 +9,6 @@ from typing import Any, cast
 
 import attrs
 
-__all__ = ["Portable"]
-
 _REFERENCE = "#/$defs/"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["Secret", "revealed"]
-
 
 class Secret:
     """A secret string that does not show in dumps of values, frames and headers, whatever a tool does to it.

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 from ._decimals import finite, read_decimal
 from .errors import InvalidRequestError
 
-__all__ = ["Amount", "exact", "restate"]
-
 T = TypeVar("T")
 
 Amount: TypeAlias = Decimal | int | str

@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-__all__ = ["DateText", "DecimalNumber", "DecimalText", "Moment", "MomentText", "Wire", "build_list", "with_extra"]
-
 # Strings that are read further when the model is built. So are decimals that may be numbers, which decoders must read
 # with ``float_hook=Decimal`` to keep their digits. Date-times with an offset.
 DecimalText = Annotated[str, msgspec.Meta(extra={"kind": "decimal"})]

@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         document = Document(options.schema, beside=SCHEMA)
         spec = read(document)
         comparison = load_clients(CLIENTS, spec) if options.out == OUT else None
-        files = {**render(spec, is_own=options.out == OUT), "openapi.json": render_bundle(document)}
+        files = {**render(spec, is_own=options.out == OUT), "openapi.json.gz": render_bundle(document)}
     except SchemaError as error:
         count = f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}"
         print(f"{options.schema}: {count}", *error.problems, sep="\n  ", file=sys.stderr)

@@ -21,8 +21,6 @@ from ..protocol.token import Grant, grant_request, read_grant, unreachable
 if TYPE_CHECKING:
     from ..http.transport import Transport
 
-__all__ = ["TokenEndpoint"]
-
 
 class TokenEndpoint:
     """Client of the token endpoint of one environment.

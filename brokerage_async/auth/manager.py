@@ -34,9 +34,6 @@ from .store import StoredToken, TokenStore, store_key
 if TYPE_CHECKING:
     from ..http.transport import Transport
 
-__all__ = ["ProvidedTokens", "TokenManager", "token_source"]
-
-
 logger: logging.Logger = logging.getLogger("brokerage_async.token")
 
 TERMINAL_PAUSE = 60.0

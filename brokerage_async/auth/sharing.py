@@ -18,8 +18,6 @@ from ..errors import TokenError
 from ..protocol.token import refusal
 from .store import RefusalStore, StoredRefusal, StoredToken, TokenStore
 
-__all__ = ["RefreshTurn", "SharedTokenStore", "StoreAccess"]
-
 T = TypeVar("T")
 
 logger: logging.Logger = logging.getLogger("brokerage_async.token")

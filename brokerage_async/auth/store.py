@@ -17,8 +17,6 @@ import attrs
 from ..config import AuthorizationCode, Environment, RefreshToken, Secret
 from ..config.fields import hidden
 
-__all__ = ["FileTokenStore", "RefusalStore", "StoredRefusal", "StoredToken", "TokenStore", "store_key"]
-
 
 @attrs.frozen
 class StoredToken:

@@ -59,10 +59,9 @@ def schema() -> None:
 
     One document without references to files: `brokerage-async schema > openapi.json`.
     """
-    import importlib.resources
+    from .._generated import openapi
 
-    bundle = importlib.resources.files("brokerage_async._generated") / "openapi.json"
-    typer.echo(bundle.read_text("utf-8"), nl=False)
+    typer.echo(openapi(), nl=False)
 
 
 add(app, demo.demo, short_help="Show the main job, from a token to a filled order.")

@@ -14,8 +14,6 @@ import attrs
 from ..errors import ConfigurationError
 from .fields import check_text
 
-__all__ = ["address_validator", "base_address", "base_addresses", "origin_of", "split_address"]
-
 _IN_BRACKETS = re.compile(r"\[[^\[\]]+\](?::[0-9]*)?")
 
 

@@ -9,8 +9,6 @@ import attrs
 from .._secrets import Secret
 from .fields import check_given, check_text, hidden
 
-__all__ = ["AuthorizationCode", "Credentials", "RefreshToken", "StaticToken", "TokenProvider"]
-
 
 @attrs.frozen(kw_only=True)
 class RefreshToken:

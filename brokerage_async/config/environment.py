@@ -11,8 +11,6 @@ import attrs
 from ..errors import ConfigurationError
 from .addresses import address_validator, base_address, base_addresses, origin_of
 
-__all__ = ["Environment", "authorization_url"]
-
 _page = address_validator(("http", "https"), "http or https address without a user name")
 _streamer = address_validator(("ws", "wss"), "wss address without a user name, such as wss://streamer.example.com")
 

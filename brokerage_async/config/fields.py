@@ -9,8 +9,6 @@ import attrs
 from .._secrets import Secret, revealed
 from ..errors import ConfigurationError
 
-__all__ = ["check_given", "check_text", "hidden"]
-
 
 def hidden(value: object) -> Secret:
     """Return a secret. It is empty if ``value`` is neither a secret nor a str, and `check_given` rejects it."""

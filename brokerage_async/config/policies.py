@@ -10,8 +10,6 @@ from .._arguments import check_count, check_flag, check_function, check_number, 
 from ..operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 from .random_values import chance
 
-__all__ = ["Limits", "RetryPolicy"]
-
 
 @attrs.frozen(kw_only=True)
 class RetryPolicy:

@@ -9,8 +9,6 @@ import asyncio
 import random
 import uuid
 
-__all__ = ["chance", "new_identifier"]
-
 SYSTEM = random.SystemRandom()
 
 

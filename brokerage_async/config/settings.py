@@ -11,8 +11,6 @@ from .credentials import RefreshToken
 from .environment import Environment
 from .fields import hidden
 
-__all__ = ["NEITHER", "settings_from_env"]
-
 NEITHER = "is required, unless BROKERAGE_ENVIRONMENT says sandbox or production and thereby means its published address"
 
 _FLAGS = ("TRUST_ENV", "ALLOW_HTTP")

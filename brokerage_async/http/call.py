@@ -31,8 +31,6 @@ from ..protocol.retry import TABLE, Action, Outcome, decide, full_jitter, outcom
 from .limiter import Lane, pause_after_429
 from .shared import MARKET_DATA, Engine, Options
 
-__all__ = ["Call"]
-
 T = TypeVar("T")
 
 _UNAUTHORIZED = frozenset({Outcome.UNAUTHORIZED, Outcome.UNAUTHORIZED_PAGE})

@@ -10,8 +10,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
-__all__ = ["ConcurrentMap", "map_in_order"]
-
 S = TypeVar("S")
 R = TypeVar("R")
 

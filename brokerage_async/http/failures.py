@@ -17,8 +17,6 @@ from ..errors import PROXY_AUTHENTICATION, BrokerageError, RequestNotSentError, 
 from ..protocol.request import Request
 from .network import Proxy, describe_refusal
 
-__all__ = ["ConnectionDroppedError", "Delivery", "TooLargeError", "classify", "failure_of", "harmless", "mismatch_of"]
-
 
 class Delivery(enum.StrEnum):
     """How far a request provably came."""

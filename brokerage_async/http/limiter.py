@@ -17,8 +17,6 @@ from ..config import Limits, RetryPolicy
 from ..operation import Effect, Operation
 from ..protocol.retry import throttling
 
-__all__ = ["Lane", "LaneName", "Limiter", "SharedLimits", "pause_after_429"]
-
 RECOVERY = 0.25
 """Share of a slot that a full round of successes returns to a lane whose bound a 429 has halved.
 

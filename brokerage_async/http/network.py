@@ -21,8 +21,6 @@ from ..errors import ConfigurationError
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["Network", "Proxy", "configure_network", "describe_refusal", "is_loopback"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.network")
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")

@@ -1,7 +1,7 @@
 """Pager over offset-paginated lists: lazy, in order, with optional prefetching.
 
 The service counts pages from the present state of a list, so rows move between pages while a walk is under way:
-`drift` finds repeated rows.
+`DriftDetector` finds repeated rows.
 """
 
 from __future__ import annotations
@@ -22,15 +22,12 @@ from ..arrow import joined, require, to_arrow, to_pandas, to_polars
 from ..errors import LIST_CHANGED, BrokerageError, ResponseDecodeError
 from ..operation import BoundCall, Page, Pager
 from ..protocol.decoding.codec import Decoded
-from ..protocol.drift import DriftDetector
-from ..protocol.pagination import Reading, next_offset
+from ..protocol.pagination import DriftDetector, next_offset
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
-
-__all__ = ["OffsetPager", "Page", "Pager", "Prefetcher"]
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -58,24 +55,23 @@ class OffsetPager(Pager[E], Generic[E]):
     where another walk can go on (``page_offset=`` of the endpoint).
     """
 
-    __slots__ = ("_ahead", "_call", "_detector", "_fetch", "_reading")
+    __slots__ = ("_ahead", "_call", "_detector", "_fetch")
 
     def __init__(self, fetch: Fetch, call: BoundCall[list[E]], *, ahead: int = 0) -> None:
         self._fetch = fetch
         self._call = call
         self._ahead = ahead
-        self._detector: DriftDetector[E] | None = None
-        self._reading = Reading()
+        self._detector: DriftDetector[E] = DriftDetector(call.operation)
 
     @property
     def repeats(self) -> int:
         """Number of rows that the latest walk has dropped so far, because an earlier page held the same."""
-        return 0 if self._detector is None else self._detector.repeats
+        return self._detector.repeats
 
     @property
     def disagreement(self) -> str | None:
         """Why the pages of the latest walk cannot be pages of one state of the list, None if nothing shows it."""
-        return self._reading.disagreement
+        return self._detector.disagreement
 
     def __repr__(self) -> str:
         return f"<pager of {self._call.operation.name}>"
@@ -183,7 +179,6 @@ class OffsetPager(Pager[E], Generic[E]):
         if max_items is not None and max_items <= 0:
             return
         detector = self._detector = DriftDetector(self._call.operation)
-        reading = self._reading = Reading()
         prefetcher: Prefetcher[E] | None = None
         offset: int | None = self._start
         try:
@@ -192,13 +187,12 @@ class OffsetPager(Pager[E], Generic[E]):
                 page = first or await (prefetcher.take(offset) if prefetcher and ahead else self._page(offset))
                 first = None
                 shown = detector.take(page)
-                reading.add(shown)
                 size = self._call.query.get(SIZE)
                 per_page = size if isinstance(size, int) else self._call.operation.page_size
                 following = next_offset(page.page_offset, per_page, len(page.items), page.pagination)
                 offset = None if detector.ended else following
                 if offset is None:
-                    reading.end()
+                    detector.finish()
                 if max_items is not None:
                     max_items -= len(shown.items)
                     if max_items <= 0:

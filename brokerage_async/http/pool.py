@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
 
-__all__ = ["GUARDED", "OPENING", "Pool", "guard_connector"]
-
 Connect = Callable[..., "Awaitable[Connection]"]
 
 GUARDED: ContextVar[Request | None] = ContextVar("guarded request", default=None)

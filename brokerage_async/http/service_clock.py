@@ -9,8 +9,6 @@ import attrs
 
 from ..protocol.response import read_http_date
 
-__all__ = ["ServiceClock"]
-
 MAX_DRIFT = 1e-4
 """Seconds per second by which the loop's clock may drift away from the service's."""
 

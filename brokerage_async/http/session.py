@@ -27,8 +27,6 @@ from .call import Call
 from .pager import OFFSET, OffsetPager
 from .shared import MARKET_DATA, Closeable, Engine, Options
 
-__all__ = ["BrokerageSession"]
-
 T = TypeVar("T")
 E = TypeVar("E")
 

@@ -22,8 +22,6 @@ from .service_clock import ServiceClock
 if TYPE_CHECKING:  # it brings aiohttp along, which a client with another transport can do without
     from .transport import Transport
 
-__all__ = ["BACKGROUND", "MARKET_DATA", "Closeable", "Engine", "Options", "Tokens"]
-
 MARKET_DATA: frozenset[str] = frozenset({"market_data", "market_metrics"})
 """Namespaces that the sandbox lacks, and that a client of another environment may serve."""
 

@@ -23,8 +23,6 @@ from .network import Network
 from .pool import GUARDED, Pool, guard_connector
 from .websocket import WebSocket, connect
 
-__all__ = ["MAX_BODY", "AiohttpTransport", "Transport"]
-
 MAX_BODY = 64 * 1024 * 1024
 """Largest response body in bytes, after decompression."""
 
@@ -66,6 +64,7 @@ class SingleSend:
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
+        """Pass the request on, and note it."""
         self._request = request
         try:
             return await handler(request)

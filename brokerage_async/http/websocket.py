@@ -18,8 +18,6 @@ from .network import Network, is_loopback
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["MAX_MESSAGE", "SocketTransport", "WebSocket", "check_socket_url", "connect"]
-
 MAX_MESSAGE = 16 * 1024 * 1024
 """Largest message in bytes that is read; a larger one ends the connection."""
 

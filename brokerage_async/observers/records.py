@@ -17,22 +17,6 @@ from ..operation import Effect
 if TYPE_CHECKING:
     from opentelemetry.metrics import MeterProvider
 
-__all__ = [
-    "Attempt",
-    "Event",
-    "EventObserver",
-    "FeedLag",
-    "FillSeen",
-    "Observer",
-    "ObserverList",
-    "OpenEntries",
-    "OpenTelemetryMetrics",
-    "OrderOutcome",
-    "PollStarted",
-    "TokenRequest",
-]
-
-
 logger: logging.Logger = logging.getLogger("brokerage_async.session")
 
 

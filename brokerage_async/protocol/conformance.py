@@ -27,8 +27,6 @@ from .registry import wires
 from .response import KNOWN_CODES
 from .retry import HOPELESS
 
-__all__ = ["Finding", "Words", "compare", "compare_refusal"]
-
 PUBLIC: frozenset[str] = frozenset({"instruments", "market_metrics", "market_time", "option_chains", "search"})
 """Namespaces whose answers do not depend on who asks."""
 

@@ -24,8 +24,6 @@ from .request import encode_scalar
 from .validation.requests import is_array
 from .validation.scalars import decimal_problem
 
-__all__ = ["METHODS", "custom_call", "encode_literal_path"]
-
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from struct import Struct
 
-__all__ = ["CompactSet", "RowIndex"]
-
 _DIGEST = 10  # bytes: that any two of a million keys share a digest has a probability below 10**-12
 _BUCKETS = 1 << 14
 _HASH, _PAIR = Struct("<q"), Struct("<qq")

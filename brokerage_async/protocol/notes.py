@@ -12,8 +12,6 @@ from ..errors import APIError, BrokerageError
 from ..operation import BoundCall
 from .redaction import mask_tokens
 
-__all__ = ["describe", "note_arguments"]
-
 MAX_LENGTH = 1000
 """Characters of a note."""
 

@@ -8,8 +8,6 @@ from decimal import Decimal
 from .._generated.models import Order
 from .._generated.order_statuses import ORDER_STATUSES, Phase
 
-__all__ = ["TERMINAL", "TRANSITIONS", "is_complete", "phase_of"]
-
 TERMINAL: frozenset[str] = frozenset(name for name, row in ORDER_STATUSES.items() if row.phase == "terminal")
 """Statuses that no other one follows. Fills of a multi-leg order may still come, see `is_complete`."""
 

@@ -11,11 +11,8 @@ from ..errors import ResponseDecodeError
 from ..operation import Operation, Shape
 from .decoding import codec
 from .decoding.lenient import parse
-from .error_body import parse_error_body
 from .redaction import redact_headers
-from .response import Response, read_error
-
-__all__ = ["RawResponse", "holds_error"]
+from .response import Response, parse_error_body, read_error
 
 T = TypeVar("T")
 

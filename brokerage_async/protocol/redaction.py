@@ -7,9 +7,6 @@ from collections.abc import Mapping
 
 from .._secrets import Secret
 
-__all__ = ["excerpt", "headers_without_token", "mask", "mask_tokens", "redact", "redact_body", "redact_headers",
-           "redact_name", "without_token"]  # fmt: skip
-
 MAX_BODY = 4096
 """Characters of the body of an error that are kept."""
 

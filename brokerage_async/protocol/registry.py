@@ -10,8 +10,6 @@ from .._generated.operations import REQUEST_MODELS
 from .._wire import Wire
 from ..operation import RequestModel
 
-__all__ = ["register", "wires"]
-
 
 @functools.cache
 def wires() -> dict[type[Any], type[Wire]]:

@@ -1,4 +1,4 @@
-"""Requests and responses as values, and how a request is built: checked, encoded, ready to be sent unchanged.
+"""Requests as values, and how they are built: checked, encoded, ready to be sent unchanged.
 
 Paths and queries are encoded here once and must not be touched again: a URL library that normalises them would drop
 the ``./`` of a futures option symbol, or split ``BRK/B`` in two.
@@ -24,18 +24,6 @@ from ..errors import WITHHELD, ConfigurationError, ErrorDetail, InvalidRequestEr
 from ..operation import BoundCall, Guard, Operation, Parameter
 from .decoding import codec
 from .validation import requests as validation
-
-__all__ = [
-    "Request",
-    "Response",
-    "build",
-    "encode_body",
-    "encode_path",
-    "encode_query",
-    "encode_scalar",
-    "validate_accept_version",
-    "validate_user_agent",
-]
 
 
 @attrs.frozen(kw_only=True)
@@ -88,21 +76,6 @@ class Request:
         if reason is not None:
             name = self.operation.name if self.operation is not None else None
             raise RequestNotSentError(f"withheld: {reason}", code=WITHHELD, operation=name, method=self.method)
-
-
-@attrs.frozen(kw_only=True)
-class Response:
-    """One HTTP response, complete.
-
-    Attributes:
-        status: HTTP status.
-        headers: headers with lower-case keys.
-        body: the body after transfer and content decoding. Empty for none.
-    """
-
-    status: int
-    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
-    body: bytes = attrs.field(default=b"", repr=lambda body: f"<{len(body)} bytes>")
 
 
 ACCEPT_VERSION = "Accept-Version"

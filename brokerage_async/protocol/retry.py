@@ -49,22 +49,6 @@ from ..errors import (
 )
 from ..operation import Effect
 
-__all__ = [
-    "TABLE",
-    "Action",
-    "Backoff",
-    "Fault",
-    "Outcome",
-    "Processed",
-    "RetryBudget",
-    "Verdict",
-    "decide",
-    "full_jitter",
-    "outcome_of",
-    "throttling",
-    "verdict_of",
-]
-
 
 class Outcome(enum.StrEnum):
     """Outcome of one attempt, as observers see it."""

@@ -7,8 +7,6 @@ from datetime import date, datetime, timedelta
 
 from .._generated.models import MarketSession
 
-__all__ = ["is_open", "timetable_range"]
-
 
 def timetable_range(now: datetime) -> tuple[date, date]:
     """Return days between which the last and next session lie."""

@@ -14,10 +14,6 @@ from ..errors import PROXY_AUTHENTICATION, BrokerageError, TokenError
 from .redaction import redact
 from .response import PROXY_LOGIN, Response, check_address, is_html, retry_after, sent_at
 
-__all__ = [
-    "Grant", "Lease", "bearer", "grant_request", "is_token", "read_grant", "refusal", "token_of", "unreachable",
-]  # fmt: skip
-
 LIFETIME = 900.0
 """Seconds that an access token is valid if the answer does not name a lifetime."""
 

@@ -43,16 +43,16 @@ def test_main_check_reports_stale_files_and_writes_nothing(
     out: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    before = {path.name: path.read_text() for path in out.iterdir()}
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
     edit(toy / "garden.yaml", "Name of the plant.", "Common name.")
 
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 1
 
     assert (
         capsys.readouterr().err.strip()
-        == f"stale in {out}: __init__.py, models.py, openapi.json; run: python -m codegen"
+        == f"stale in {out}: __init__.py, models.py, openapi.json.gz; run: python -m codegen"
     )
-    assert {path.name: path.read_text() for path in out.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert main(["--schema", str(toy), "--out", str(out)]) == 0
     assert main(["--check", "--schema", str(toy), "--out", str(out)]) == 0
 

@@ -8,8 +8,9 @@ import msgspec
 from hypothesis import strategies as st
 
 from brokerage_async._generated.converters import WIRES, Wire
+from brokerage_async._values import Extra, Model
 from brokerage_async.operation import Effect, Operation, Shape
-from brokerage_async.protocol.decoding.fields import WireField, wire_fields
+from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
 
 ENCODER = msgspec.json.Encoder(decimal_format="number")
 
@@ -79,3 +80,39 @@ def operation_of(model: type[Any], *, bare: bool = False) -> Operation[Any]:
     return Operation(
         name=f"test.{model.__name__}", method="GET", path="/", effect=Effect.READ, shape=shape, result=model
     )
+
+
+def read_by_value(wire: type[Wire], row: dict[str, Any]) -> Any:
+    """Return the model of a raw row, read value by value in Python: what the structs in C have to agree with."""
+    fields = wire_fields(wire)
+    values: dict[str, Any] = {}
+    extra = {key: raw for key, raw in row.items() if key not in fields}
+    for key, field in fields.items():  # Aliases come last, so that the proper key wins.
+        if (raw := row.get(key)) is None:
+            continue
+        value, is_whole = _read_by_value(field, raw)
+        if not is_whole or row.get(field.alias_of) is not None:
+            extra[key] = raw
+        if value is not None:
+            values.setdefault(field.target, value)
+    model = wire(**{key: value for key, value in values.items() if not isinstance(value, Model)}).build_new()
+    for target, value in values.items():
+        if isinstance(value, Model):
+            object.__setattr__(model, target, value)
+    if extra:
+        object.__setattr__(model, "extra", Extra({**model.extra, **extra}))
+    return model
+
+
+def _read_by_value(field: WireField, raw: Any) -> tuple[Any, bool]:
+    """Return the part of a value that fits, and whether that is all of it."""
+    if field.child is None:
+        value = read(field, raw)
+        return (value.value, False) if isinstance(value, Kept) else (value, True)
+    if field.many and isinstance(raw, list):
+        models = tuple([read_by_value(field.child, item) for item in raw if isinstance(item, dict)])
+        return models, len(models) == len(raw)
+    if not field.many and isinstance(raw, dict):
+        return read_by_value(field.child, raw), True
+    is_word = isinstance(raw, str) and "str" in field.scalars
+    return raw if is_word else None, is_word

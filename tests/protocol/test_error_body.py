@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from brokerage_async.errors import ErrorDetail
-from brokerage_async.protocol.error_body import MAX_ERRORS, MAX_PARSED, ErrorBody, parse_error_body
+from brokerage_async.protocol.response import MAX_ERRORS, MAX_PARSED, ErrorBody, parse_error_body
 from tests.tables import for_each
 
 DETAILED = {

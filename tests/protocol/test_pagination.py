@@ -1,11 +1,145 @@
-"""When a paged list ends: the three documented cases, and blocks that are incomplete or contradict themselves."""
+"""When a paged list ends, and rows that come again in a walk: dropped if they say the same, kept if they do not."""
 
+import logging
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from brokerage_async.protocol.pagination import next_offset
+from brokerage_async._generated.operations import INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST
+from brokerage_async.errors import ResponseDecodeError
+from brokerage_async.models import Equity, Order
+from brokerage_async.operation import Effect, Operation, Page, Shape
+from brokerage_async.protocol.pagination import DriftDetector, next_offset
 from tests.tables import for_each
+
+
+@attrs.frozen
+class Row:
+    id: str | None = None
+    symbol: str | None = None
+    note: str = ""
+    extra: Mapping[str, Any] = attrs.field(factory=dict, hash=False)
+
+
+def operation(*identity: str) -> Operation[list[Row]]:
+    return Operation(
+        name="rows.list",
+        method="GET",
+        path="/rows",
+        effect=Effect.READ,
+        shape=Shape.PAGE,
+        result=Row,
+        identity=identity,
+    )
+
+
+def walk(pages: list[list[Any]], walked: Operation[Any], max_held: int = 20_000) -> tuple[list[Page[Any]], int]:
+    """Return the pages as a consumer sees them, and how many rows were dropped."""
+    detector: DriftDetector[Any] = DriftDetector(walked, max_held=max_held)
+    seen = []
+    for offset, rows in enumerate(pages):
+        block = SimpleNamespace(page_offset=offset, total_items=None)
+        seen.append(detector.take(Page(tuple(rows), block, offset)))
+    return seen, detector.repeats
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+IDS, WORDS = st.sampled_from([None, "0", "1", "2", "3"]), st.sampled_from(["", "a"])
+ROWS = st.builds(Row, IDS, IDS, WORDS, st.sampled_from([{}, {"new": 1}, {"new": [2]}]))
+
+
+@given(st.lists(st.lists(ROWS, max_size=6), max_size=12), st.sampled_from([("id",), ("id", "symbol"), ()]),
+       st.sampled_from([1, 3, 20_000]))  # fmt: skip
+def test_exactly_the_rows_that_an_earlier_page_held_unchanged_are_dropped(
+    pages: list[list[Row]], identity: tuple[str, ...], max_held: int
+) -> None:
+    latest: dict[tuple[Any, ...], Row] = {}
+    expected: list[list[Row]] = []
+    changed = []
+
+    def key(row: Row) -> tuple[Any, ...] | None:
+        found = tuple(getattr(row, name) for name in identity)
+        return None if set(found) <= {None} else found
+
+    for rows in pages:
+        known = [row for row in rows if key(row) in latest]
+        expected.append([row for row in rows if row not in known or latest[key(row)] != row])  # type: ignore[index]
+        changed.append(len(known) - (len(rows) - len(expected[-1])))
+        latest.update({found: row for row in rows if (found := key(row)) is not None})
+    seen, repeats = walk(pages, operation(*identity), max_held)
+    assert [list(page.items) for page in seen] == expected
+    assert [page.changed for page in seen] == changed
+    dropped = [len(rows) - len(kept) for rows, kept in zip(pages, expected, strict=True)]
+    assert ([page.repeats for page in seen], repeats) == (dropped, sum(dropped))
+
+
+def test_ids_that_repeat_under_other_symbols_cost_no_row(caplog: pytest.LogCaptureFixture) -> None:
+    equities = [Equity(id=str(number % 97), symbol=f"S{number}") for number in range(5_000)]
+    pages = [equities[start : start + 100] for start in range(0, 5_000, 100)]
+    seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
+    assert ([row for page in seen for row in page.items], repeats, warnings(caplog)) == (equities, 0, [])
+
+
+def test_an_id_of_zero_identifies_nothing_by_itself() -> None:
+    pages = [[Equity(id="0", symbol="A")], [Equity(id="0", symbol="B")], [Equity(id="0", symbol="A")]]
+    seen, repeats = walk(pages, INSTRUMENTS_EQUITIES)
+    assert ([page.items for page in seen], repeats) == ([tuple(pages[0]), tuple(pages[1]), ()], 1)
+
+
+def test_an_order_that_changed_between_two_pages_is_kept_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    pages = [[Order(id="1", status="Live"), Order(id="2", status="Live")],
+             [Order(id="2", status="Filled"), Order(id="1", status="Filled")],
+             [Order(id="2", status="Filled"), Order(id="3", status="Live")]]  # fmt: skip
+    seen, repeats = walk(pages, ORDERS_LIST)
+    assert [[row.status for row in page.items] for page in seen] == [["Live"] * 2, ["Filled"] * 2, ["Live"]]
+    assert ([page.changed for page in seen], repeats) == ([0, 2, 0], 1)
+    assert warnings(caplog) == [
+        "orders.list: a row with the id of an earlier one differs from it otherwise; both are kept"
+    ]
+
+
+@for_each("max_held", [1, 20_000])
+def test_a_row_that_differs_in_an_unknown_field_only_is_kept(max_held: int) -> None:
+    pages = [[Row("1", extra={"a": 1})], [Row("2")], [Row("1", extra={"a": 2})], [Row("1", extra={"a": 2})]]
+    seen, repeats = walk(pages, operation("id"), max_held)
+    assert ([len(page.items) for page in seen], repeats) == ([1, 1, 1, 0], 1)
+
+
+def test_rows_dropped_are_counted_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    detector: DriftDetector[Row] = DriftDetector(operation("id"))
+    with caplog.at_level(logging.INFO, "brokerage_async.pager"):
+        for offset in range(2):
+            detector.take(Page((Row("1"), Row(f"2{offset}")), None, offset))
+        detector.report()
+    assert [record.getMessage() for record in caplog.records] == ["rows.list: repeated rows dropped: 1"]
+
+
+def test_rows_whose_values_change_with_every_answer_do_not_keep_a_walk_going() -> None:
+    pages = [[Row("1", note=str(number))] for number in range(200)]
+    with pytest.raises(ResponseDecodeError, match="100 pages in a row held nothing new"):
+        walk(pages, operation("id"))
+
+
+def test_a_walk_holds_a_bounded_number_of_rows() -> None:
+    detector: DriftDetector[Row] = DriftDetector(operation("id"), max_held=50)
+    for offset in range(100):
+        detector.take(Page(tuple(Row(f"{offset} {number}") for number in range(10)), None, offset))
+        assert len(detector._recent) <= 50 + 10
+    assert len(detector._pages) <= 6
+
+
+@for_each("paged", [INSTRUMENTS_EQUITIES, ORDERS_LIST, TRANSACTIONS_LIST])
+def test_every_documented_list_names_what_identifies_a_row(paged: Operation[Any]) -> None:
+    assert paged.identity
+    assert {"id"} <= set(paged.identity)
 
 
 @attrs.frozen(kw_only=True)
@@ -15,61 +149,44 @@ class Block:
     current_item_count: int | None = None
 
 
-class TestTotalPages:
-    def test_asks_for_the_following_page_until_the_last(self) -> None:
-        block = Block(per_page=10, total_pages=3, current_item_count=10)
-        assert next_offset(0, 10, 10, block) == 1
-        assert next_offset(1, 10, 10, block) == 2
-        assert next_offset(2, 10, 10, block) is None
-
-    @for_each("total", [0, 1, -1])
-    def test_a_list_of_one_page_or_none_is_over_at_once(self, total: int) -> None:
-        assert next_offset(0, 10, 10, Block(total_pages=total)) is None
-
-    def test_a_page_beyond_the_end_ends_the_list(self) -> None:
-        assert next_offset(7, 10, 10, Block(total_pages=3, current_item_count=10)) is None
-
-    def test_a_full_last_page_needs_no_further_request(self) -> None:
-        assert next_offset(4, 2, 2, Block(per_page=2, total_pages=5, current_item_count=2)) is None
-
-    def test_a_short_page_in_the_middle_does_not_lose_the_rest(self) -> None:
-        assert next_offset(0, 10, 9, Block(per_page=10, total_pages=3, current_item_count=9)) == 1
+PAGES_OF_THREE = Block(per_page=10, total_pages=3, current_item_count=10)
 
 
-class TestItemCount:
-    def test_a_page_shorter_than_the_block_says_is_the_last(self) -> None:
-        assert next_offset(0, None, 9, Block(per_page=10, current_item_count=9)) is None
-        assert next_offset(0, None, 10, Block(per_page=10, current_item_count=10)) == 1
-
-    def test_the_size_that_the_service_used_counts_not_the_size_asked_for(self) -> None:
-        assert next_offset(0, 5000, 250, Block(per_page=250, current_item_count=250)) == 1
-
-    def test_rows_that_were_dropped_on_the_way_do_not_shorten_the_page(self) -> None:
-        assert next_offset(0, 10, 8, Block(per_page=10, current_item_count=10)) == 1
-
-    def test_rows_that_the_service_did_not_count_are_there_all_the_same(self) -> None:
-        assert next_offset(0, 10, 10, Block(total_pages=3, current_item_count=-1)) == 1
-        assert next_offset(0, 10, 10, Block(per_page=10, current_item_count=0)) == 1
-
-    def test_the_size_asked_for_stands_in_for_a_missing_one(self) -> None:
-        assert next_offset(0, 10, 10, Block(current_item_count=10)) == 1
-        assert next_offset(0, 10, 9, Block(current_item_count=9)) is None
-        assert next_offset(0, 10, 9, Block()) is None
-        assert next_offset(0, None, 9, Block()) == 1
-
-
-class TestNoBlock:
-    def test_an_empty_or_short_page_is_the_last(self) -> None:
-        assert next_offset(3, 10, 0, None) is None
-        assert next_offset(3, 10, 9, None) is None
-        assert next_offset(3, 10, 10, None) == 4
-
-    def test_without_a_size_only_an_empty_page_is_the_last(self) -> None:
-        assert next_offset(0, None, 5, None) == 1
-        assert next_offset(1, None, 0, None) is None
-
-
-@for_each("block", [None, Block(), Block(total_pages=9), Block(total_pages=9, current_item_count=0)])
-def test_an_empty_page_always_ends_the_list(block: Any) -> None:
-    assert next_offset(0, 10, 0, block) is None
-    assert next_offset(0, None, 0, block) is None
+@for_each(
+    "offset, asked, count, block, following",
+    [
+        # the total decides
+        (0, 10, 10, PAGES_OF_THREE, 1),
+        (1, 10, 10, PAGES_OF_THREE, 2),
+        (2, 10, 10, PAGES_OF_THREE, None),
+        (7, 10, 10, PAGES_OF_THREE, None),  # beyond the end
+        (0, 10, 9, attrs.evolve(PAGES_OF_THREE, current_item_count=9), 1),  # a short page in the middle
+        (4, 2, 2, Block(per_page=2, total_pages=5, current_item_count=2), None),
+        *((0, 10, 10, Block(total_pages=total), None) for total in (0, 1, -1)),
+        (0, 10, 10, Block(total_pages=3, current_item_count=-1), 1),
+        # without a total, the count of the items
+        (0, None, 9, Block(per_page=10, current_item_count=9), None),
+        (0, None, 10, Block(per_page=10, current_item_count=10), 1),
+        (0, 5000, 250, Block(per_page=250, current_item_count=250), 1),  # the size that the service used
+        (0, 10, 8, Block(per_page=10, current_item_count=10), 1),  # rows were left out on the way
+        (0, 10, 10, Block(per_page=10, current_item_count=0), 1),  # rows that the service did not count
+        (0, 10, 10, Block(current_item_count=10), 1),
+        (0, 10, 9, Block(current_item_count=9), None),
+        (0, 10, 9, Block(), None),
+        (0, None, 9, Block(), 1),
+        # without a block
+        (3, 10, 9, None, None),
+        (3, 10, 10, None, 4),
+        (0, None, 5, None, 1),
+        # an empty page ends any list
+        *(
+            (3, size, 0, block, None)
+            for size in (10, None)
+            for block in (None, Block(), Block(total_pages=9), Block(total_pages=9, current_item_count=0))
+        ),
+    ],
+)
+def test_next_offset_follows_total_count_and_size(
+    offset: int, asked: int | None, count: int, block: Block | None, following: int | None
+) -> None:
+    assert next_offset(offset, asked, count, block) == following

@@ -120,8 +120,8 @@ def test_converter_knows_the_models(notes: ModuleType) -> None:
     assert models.converter.structure([{"id": 7}], list[notes.models.Note]) == [notes.models.Note(id="7")]
 
 
-def test_bundled_schema_comes_with_the_package(folder: Path) -> None:
-    bundle: dict[str, Any] = json.loads((folder / "notes_api" / "openapi.json").read_text("utf-8"))
+def test_bundled_schema_comes_with_the_package(notes: ModuleType) -> None:
+    bundle: dict[str, Any] = json.loads(notes.openapi())
     assert bundle["components"]["schemas"]["NoteList"]["properties"]["items"]["items"] == {
         "$ref": "#/components/schemas/Note"
     }

@@ -1,16 +1,16 @@
 """The bundled schema as the package has it, and the bodies of the vectors with the schemas that describe them."""
 
-import importlib.resources
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
+from brokerage_async._generated import openapi
 from tests.vectors import EXCHANGES, REFUSALS
 from tests.vectors.exchange import Exchange
 
-SOURCE: str = (importlib.resources.files("brokerage_async._generated") / "openapi.json").read_text("utf-8")
+SOURCE: str = openapi()
 BUNDLE: dict[str, Any] = json.loads(SOURCE)
 SCHEMAS: dict[str, dict[str, Any]] = BUNDLE["components"]["schemas"]
 OPERATIONS: dict[str, dict[str, Any]] = {

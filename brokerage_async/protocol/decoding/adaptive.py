@@ -4,7 +4,8 @@ A generated wire struct rejects unknown keys and undocumented types in C, which 
 a rejection a variant of the struct is made that decodes the next body in C again:
 
 - learned keys: an unknown key becomes a field, and `build` puts it into the model's ``extra``;
-- widened fields: a field seen in an undocumented form takes any form, and its values are read one by one.
+- widened fields: a field seen in an undocumented form takes any form, and its values are read one by one;
+- spare keys: keys that cannot be learned are collected under one, before a raw row is converted.
 
 A variant also builds the models of nested lists as soon as they are decoded, unless they hold widened fields. All of
 it is the state of one `DecoderRegistry`, which is bounded in entries and in bytes.
@@ -23,12 +24,18 @@ import msgspec
 
 from ..._values import raw_object
 from ..._wire import Wire, build_list
-from .fields import Kept, WireField, wire_fields
-
-__all__ = ["REGISTRY", "DecoderRegistry", "Plan", "variant_methods"]
+from .fields import UNREADABLE, Kept, WireField, fits, wire_fields
 
 #: Keys that one type may learn, and the longest of them: an object whose keys are data would grow without end.
 MAX_KEYS, MAX_KEY_LENGTH = 64, 128
+
+#: Key under which a raw row holds those that its type did not learn.
+SPARE = "brokerage_async spare keys"
+
+
+class Spare(dict[str, Any]):
+    """Value of `SPARE`: a type that no JSON decodes to, so that a body cannot forge it."""
+
 
 #: Warnings that are remembered. Beyond that they are repeated. Their paths consist of keys of the schema alone.
 MAX_WARNED = 4096
@@ -46,38 +53,48 @@ class Plan:
         variant: the struct that msgspec fills, which is the generated one unless something was adapted.
         widened: the widened fields in it, each with the plan of its nested model, if it has one.
         below: the fields whose nested structs hold widened fields, each with its plan.
+        is_typed: whether no field in it or below is widened.
     """
 
     wire: type[Wire]
     variant: type[Wire]
     widened: tuple[tuple[WireField, Plan | None], ...] = ()
     below: tuple[tuple[WireField, Plan], ...] = ()
+    is_typed: bool = attrs.field(init=False)
     _decoders: dict[Any, msgspec.json.Decoder[Any]] = attrs.field(factory=dict, init=False)
 
-    @property
-    def is_typed(self) -> bool:
-        """Return whether no field in it or below is widened."""
-        return not (self.widened or self.below)
+    def __attrs_post_init__(self) -> None:
+        self.is_typed = not (self.widened or self.below)
 
     def decoder(self, form: Any) -> msgspec.json.Decoder[Any]:
         """Return the decoder for ``form[variant]``, such as ``list[variant]``. For the bare variant with None."""
-        found = self._decoders.get(form)
+        found = self._decoders.get(id(form))  # generic aliases have a slow hash, and forms are constants
         if found is None:
             kind: Any = self.variant if form is None else form[self.variant]
-            found = self._decoders[form] = msgspec.json.Decoder(kind, float_hook=Decimal)
+            found = self._decoders[id(form)] = msgspec.json.Decoder(kind, float_hook=Decimal)
         return found
+
+    def convert(self, rows: list[Any]) -> list[Any]:
+        """Return the structs of raw objects. Raises one of UNREADABLE when one does not fit."""
+        variant: Any = self.variant
+        keys = variant.__struct_encode_fields__
+        try:
+            return msgspec.convert(rows, list[variant])
+        except UNREADABLE:
+            if SPARE not in keys:
+                raise
+        known = {*keys} - {SPARE}
+        spare = [Spare({key: value for key, value in row.items() if key not in known}) for row in rows]
+        rows = [{key: value for key, value in row.items() if key in known} for row in rows]
+        return msgspec.convert([{**row, SPARE: rest} for row, rest in zip(rows, spare, strict=True)], list[variant])
 
 
 class DecoderRegistry:
-    """The state of the decoders: learned keys, widened fields, and the warnings given.
+    """The state of the decoders: learned keys, widened fields, and the warnings given."""
 
-    ``adapts=False`` leaves the structs as the schema has them, which is slow and shows what adapting is worth.
-    """
-
-    def __init__(self, *, adapts: bool = True) -> None:
-        self._adapts = adapts
+    def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._learned: dict[type[Wire], list[str]] = {}
+        self._learned: dict[type[Wire], dict[str, None]] = {}
         self._widened: set[WireField] = set()
         self._plans: dict[type[Wire], Plan] = {}
         self._warned: set[tuple[str, str]] = set()
@@ -94,29 +111,37 @@ class DecoderRegistry:
         """Return how a generated wire struct is decoded at present."""
         return self._plans.get(wire) or self._make_plan(wire)
 
-    def learn(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
-        """Learn the unknown keys of some raw rows. Return False if there were none to learn."""
-        found: dict[type[Wire], dict[str, None]] = {}
-        if self._adapts:
-            for row in rows:
-                _collect_keys(wire, row, found)
-        grown = False
-        with self._lock:
-            for each, keys in found.items():
-                learned = self._learned.setdefault(each, [])
-                new = [key for key in keys if key not in learned][: MAX_KEYS - len(learned)]
-                learned += new
-                grown = grown or bool(new)
-            if grown:
-                self._plans.clear()
-        return grown
+    def adapt(self, wire: type[Wire], rows: Iterable[Any]) -> bool:
+        """Learn the unknown keys of raw rows, and widen the fields whose values do not fit.
 
-    def widen(self, field: WireField) -> None:
-        """Take any form of a field from now on."""
-        if self._adapts and field not in self._widened:
-            with self._lock:
-                self._widened.add(field)
+        Return False if that changes nothing.
+        """
+        with self._lock:
+            before = len(self._widened), sum(map(len, self._learned.values()))
+            for row in rows:
+                self._adapt_to(wire, row)
+            changed = before != (len(self._widened), sum(map(len, self._learned.values())))
+            if changed:
                 self._plans.clear()
+        return changed
+
+    def _adapt_to(self, wire: type[Wire], row: dict[str, Any]) -> None:
+        """Adapt to one row and everything nested in it."""
+        fields, learned = wire_fields(wire), self._learned.setdefault(wire, {})
+        for key, value in row.items():
+            field = fields.get(key)
+            if field is None:
+                if key not in learned:
+                    fitting = key != SPARE and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key)
+                    learned[key if fitting and len(learned) < MAX_KEYS else SPARE] = None
+            elif value is not None:
+                for child in value if field.many and isinstance(value, list) else (value,):
+                    if field.child is not None and isinstance(child, dict):
+                        self._adapt_to(field.child, child)
+                is_doubled = field.alias_of is not None and row.get(field.alias_of) is not None
+                has_spare = field.child is not None and SPARE in self._learned.get(field.child, ())
+                if field not in self._widened and (is_doubled or has_spare or not fits(field, value)):
+                    self._widened.add(field)
 
     def is_first_warning(self, operation: str, path: str) -> bool:
         """Return whether this warning has not been given yet, and remember it."""
@@ -132,7 +157,7 @@ class DecoderRegistry:
                 return found
             fields = wire_fields(wire).values()
             plans = {field: self.plan(field.child) for field in fields if field.child is not None}
-            learned = self._learned.get(wire, [])
+            learned = list(self._learned.get(wire, ()))
             widened = [field for field in fields if field in self._widened]
             # The structs of a list are in the processor's cache right after it was decoded, and their memory serves
             # the next one. Models that rows share are built with their row.
@@ -160,20 +185,6 @@ def _is_shared(wire: type[Wire]) -> bool:
     return "build_new" in vars(wire)
 
 
-def _collect_keys(wire: type[Wire], row: Any, found: dict[type[Wire], dict[str, None]]) -> None:
-    """Collect the unknown keys of a row, and of everything nested in it, that can be learned."""
-    if not isinstance(row, dict):
-        return
-    fields = wire_fields(wire)
-    for key in row:
-        if key not in fields and len(key) <= MAX_KEY_LENGTH and not _UNNAMEABLE.search(key):
-            found.setdefault(wire, {})[key] = None
-    for key, field in fields.items():
-        if field.child is not None and (value := row.get(key)):
-            for child in value if isinstance(value, list) else (value,):
-                _collect_keys(field.child, child, found)
-
-
 def _annotation(field: WireField, plan: Plan | None) -> Any:
     """Return the type of a field in a variant that was not widened."""
     if plan is None or plan.variant is field.child:
@@ -190,7 +201,8 @@ def _define(
         (field.attribute, kind, msgspec.field(default=None, name=field.key)) for field, kind in types
     ]
     for number, key in enumerate(learned):
-        definitions.append((f"learned_{number}", Any, msgspec.field(default=msgspec.UNSET, name=key)))
+        kind = Spare if key is SPARE else Any
+        definitions.append((f"learned_{number}", kind, msgspec.field(default=msgspec.UNSET, name=key)))
     namespace = {**variant_methods(wire, learned, widened), "__doc__": wire.__doc__}
 
     def build_nested(self: Any) -> None:
@@ -219,7 +231,11 @@ def variant_methods(wire: type[Wire], learned: Sequence[str], widened: Iterable[
         extras: dict[int, dict[str, Any]] = {}
         for attribute, key in learned_attributes:
             for index, struct in enumerate(structs):
-                if (value := getattr(struct, attribute)) is not unset:
+                if (value := getattr(struct, attribute)) is unset:
+                    continue
+                if key is SPARE:
+                    extras.setdefault(index, {}).update(value)
+                else:
                     extras.setdefault(index, {})[key] = value
         for attribute in loose:
             for index, struct in enumerate(structs):

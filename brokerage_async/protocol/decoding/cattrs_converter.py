@@ -15,8 +15,6 @@ from ..registry import wires
 from .issues import Issues
 from .lenient import structure_one, structure_rows
 
-__all__ = ["make_converter"]
-
 
 def make_converter() -> cattrs.Converter:
     """Return a converter between every model and JSON values.

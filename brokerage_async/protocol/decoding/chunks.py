@@ -16,8 +16,6 @@ from typing import Any
 
 import attrs
 
-__all__ = ["PLACE", "Chunker", "rows_path"]
-
 #: Bytes in a chunk: about 150 rows, 1 to 2 ms.
 SIZE = 256 * 1024
 #: Places that are examined for the begin of the rows.

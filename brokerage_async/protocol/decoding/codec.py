@@ -23,8 +23,6 @@ from .fields import UNREADABLE, wire_fields
 from .issues import IGNORED, READ, Issues, describe
 from .lenient import build_rows, parse, structure_one, structure_rows, structure_steps
 
-__all__ = ["Decoded", "decode", "decode_chunks", "encode"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -22,8 +22,6 @@ from ..._open_enums import OpenStrEnum
 from ..._values import Extra
 from ..._wire import Moment, Wire
 
-__all__ = ["UNREADABLE", "Kept", "WireField", "always_fields", "forms", "keep", "read", "wire_fields"]
-
 #: The exceptions of decoding and building for a value that does not fit.
 UNREADABLE = (msgspec.MsgspecError, ValueError, ArithmeticError, RecursionError)
 
@@ -135,6 +133,17 @@ def _is_kind(annotation: Any, base: type[Any]) -> bool:
 def keep(field: WireField, raw: Any, value: Any = None, items: tuple[int, ...] = ()) -> Kept:
     """Return the mark for a value that does not fit its field."""
     return Kept(raw, Extra({field.key: raw}), value, items)
+
+
+def fits(field: WireField, raw: Any) -> bool:
+    """Return whether a value has the documented form. Nested rows only have to be objects."""
+    if field.child is None:
+        return _first_fitting(field, iter((raw,))) is not _UNFIT
+    if isinstance(raw, str):
+        return "str" in field.scalars
+    if field.many:
+        return isinstance(raw, list) and all(isinstance(item, dict) for item in raw)
+    return isinstance(raw, dict)
 
 
 def read(field: WireField, raw: Any) -> Any:

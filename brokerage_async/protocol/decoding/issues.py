@@ -11,8 +11,6 @@ import attrs
 from ...errors import ResponseDecodeError
 from .adaptive import REGISTRY, DecoderRegistry
 
-__all__ = ["IGNORED", "KEPT", "LEFT_OUT", "MISSING", "READ", "Issues", "describe"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.decode")
 
 #: How a warning ends, which says what became of the value.
@@ -34,9 +32,12 @@ class Issues:
     def report(self, path: str, reason: str, outcome: str) -> None:
         """Log one issue and its outcome, once for each operation and path without its indexes, `MISSING` apart.
 
-        Raises ResponseDecodeError in strict mode, where it has no other outcome.
+        In strict mode the issue has no other outcome than ResponseDecodeError. A path without its indexes raises
+        ValueError there: the rows are read one by one then, and name it.
         """
         if self.strict:
+            if "[]" in path:
+                raise ValueError(path)
             raise ResponseDecodeError(
                 f"{path}: {reason}; rejected in strict mode", json_path=path, operation=self.operation
             )

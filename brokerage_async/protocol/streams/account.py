@@ -21,8 +21,6 @@ from .events import ACCOUNT_EVENTS, AccountEvent
 from .feed_data import ROWS_PER_STEP
 from .timing import Timing
 
-__all__ = ["TOKEN_REFUSED", "AccountConnection"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
 CONNECT, HEARTBEAT = "connect", "heartbeat"

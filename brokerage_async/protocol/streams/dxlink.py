@@ -19,15 +19,12 @@ from ..._secrets import Secret
 from ...errors import StreamRefusedError, TransportError
 from ..decoding.issues import Issues
 from ..decoding.lenient import parse
-from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Subscription
+from .channel import MAX_MESSAGE, Channel, Feed, Interruption, Quota, Subscription
 from .elements import LARGE
 from .events import INDEXED, MARKET_EVENTS, EventFlag, Rows, Snapshot
 from .feed_data import ROWS_PER_STEP, events_of, events_of_large
-from .quota import Quota
 from .snapshots import HeldRows
 from .timing import Timing
-
-__all__ = ["DxLinkConnection", "Subscription"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -73,10 +70,6 @@ class DxLinkConnection:
     `send` returns the messages that are due, and must be called at `due` at the latest, and after every `receive` that
     sets `must_send`.
 
-    Attributes:
-        is_authorized: whether the service has accepted the token.
-        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
-
     Args:
         token: quote token, as the service returned it.
         now: time of the loop, in seconds.
@@ -88,6 +81,7 @@ class DxLinkConnection:
     Attributes:
         is_authorized: whether the service has accepted the token.
         complaint: last error that the service reported of the connection.
+        interruptions: refusals and closed channels that the consumers must see. The reader clears them.
     """
 
     def __init__(

@@ -10,8 +10,6 @@ import msgspec
 
 from ..decoding.lenient import parse
 
-__all__ = ["LARGE", "elements_of"]
-
 LARGE = 24 * 1024
 """Characters of a message, or of some elements, that are parsed in one go: 1 to 3 ms."""
 

@@ -14,19 +14,6 @@ from ..._generated import models
 from ..._portable import Portable
 from ..._values import Model
 
-__all__ = [
-    "ACCOUNT_EVENTS",
-    "INDEXED",
-    "MARKET_EVENTS",
-    "AccountEvent",
-    "EventFlag",
-    "Gap",
-    "MarketEvent",
-    "Rows",
-    "Snapshot",
-    "UnknownEvent",
-]
-
 MarketEvent = Model
 """A market event: `Quote`, `Trade`, `Candle` and the like."""
 
@@ -47,27 +34,12 @@ ACCOUNT_EVENTS: Mapping[str, type[Model]] = MappingProxyType(
 """Model of each event type of the account stream; the set is open."""
 
 MARKET_EVENTS: Mapping[str, type[Model]] = MappingProxyType(
-    {
-        model.__name__: model
-        for model in (
-            models.Quote,
-            models.Trade,
-            models.TradeETH,
-            models.Summary,
-            models.Profile,
-            models.Greeks,
-            models.TimeAndSale,
-            models.Candle,
-            models.Underlying,
-            models.TheoPrice,
-            models.Series,
-        )
-    }
+    {name: model for name, model in vars(models).items() if "event_symbol" in getattr(model, "__slots__", ())}
 )
-"""Model of each event type of the market-data stream."""
+"""Model of each event type of the market-data stream: the models of the schema that have a streamer symbol."""
 
 INDEXED: frozenset[type[Model]] = frozenset(
-    {models.Greeks, models.TimeAndSale, models.Candle, models.Underlying, models.TheoPrice, models.Series}
+    model for model in MARKET_EVENTS.values() if "event_flags" in vars(model)["__slots__"]
 )
 """Market events that are rows with an index and flags, and that may come as snapshots."""
 

@@ -9,8 +9,6 @@ import attrs
 
 from ..._arguments import check_number, check_seconds, validator
 
-__all__ = ["Liveliness", "Pulse"]
-
 K = TypeVar("K", bound=Hashable)
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from .events import EventFlag, Snapshot
 
-__all__ = ["MAX_ROWS", "MAX_SECONDS", "HeldRows", "SnapshotAssembler"]
-
 MAX_ROWS = 500_000
 """Rows that one connection holds back: the minute bars of a year. The snapshot that exceeds it is delivered in part."""
 

@@ -6,8 +6,6 @@ import attrs
 
 from ..._arguments import check_seconds, validator
 
-__all__ = ["LookBudget", "Timing"]
-
 
 @attrs.frozen(kw_only=True)
 class Timing:

@@ -26,8 +26,6 @@ from ...operation import BodyField, Operation, Parameter
 from .rules import CompiledRule
 from .scalars import problem_of, wrong_type
 
-__all__ = ["check", "is_array", "problems_of", "with_article"]
-
 logger: logging.Logger = logging.getLogger("brokerage_async.request")
 
 MAX_PROBLEMS = 100

@@ -17,8 +17,6 @@ import attrs
 
 from ...operation import Rule
 
-__all__ = ["CompiledRule", "add_months"]
-
 Values = Mapping[str, object | None]
 """Values of a request by wire name; the items of an array are such mappings too, or single values."""
 

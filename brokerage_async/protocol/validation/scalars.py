@@ -8,8 +8,6 @@ from decimal import Decimal
 
 from ...operation import BodyField, Parameter
 
-__all__ = ["Problem", "decimal_problem", "problem_of", "wrong_type"]
-
 _INTEGER_BITS = 63
 _IDENTIFIER_BITS = 128
 _DECIMAL_DIGITS = 64

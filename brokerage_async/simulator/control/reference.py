@@ -13,6 +13,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from ..._generated import openapi
+
 
 def resolve(document: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the target of a reference within the document, or the node itself."""
@@ -83,8 +85,7 @@ INVENTED_ACCOUNT: str = "5WT00001"
 
 @cache
 def _document() -> dict[str, Any]:
-    source = (files("brokerage_async._generated") / "openapi.json").read_text("utf-8")
-    document: dict[str, Any] = json.loads(source)
+    document: dict[str, Any] = json.loads(openapi())
     return document
 
 

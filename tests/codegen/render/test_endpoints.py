@@ -6,7 +6,6 @@ from typing import Any
 
 from brokerage_async.operation import BoundCall, Pager
 from tests.codegen.support import Package, edit, imported
-from tests.tables import for_each
 
 
 class Recorder:
@@ -49,9 +48,6 @@ async def test_method_takes_filters_by_keyword_and_returns_a_pager(garden: Packa
     kinds = {name: parameter.kind for name, parameter in parameters.items()}
     assert kinds["bed_number"] is inspect.Parameter.POSITIONAL_OR_KEYWORD
     assert {kinds[name] for name in ("seasons", "sown_after", "sown_before")} == {inspect.Parameter.KEYWORD_ONLY}
-    docstring = inspect.getdoc(garden.endpoints.Garden.edit_bed) or ""
-    assert docstring.startswith("Change a bed.\n\nOmitted measures are unchanged.\n")
-    assert docstring.endswith("Recorded from the service, not described\nthere.")
     assert (
         inspect.signature(garden.endpoints.Garden.plants, eval_str=True).return_annotation == Pager[garden.models.Plant]
     )
@@ -64,60 +60,6 @@ async def test_method_takes_filters_by_keyword_and_returns_a_pager(garden: Packa
     seasons = [call.body.season for call in recorder.calls]
     assert seasons == [None, 5, garden.models.Season.SPRING, "Monsoon"]
     assert [isinstance(season, garden.models.Season) for season in seasons] == [False, False, True, True]
-
-
-PLANTS_DOCSTRING = """\
-List the plants of a bed.
-
-Names are padded, such as `Rosa  canina`.
-
-Args:
-    bed_number: Number of the bed.
-    seasons: Only plants of these seasons.
-    sown_after: Only plants sown after this day.
-    sown_before: Only plants sown before this day.
-    rows: Only plants with this number of rows.
-    colours: Only plants of these colours.
-
-Returns:
-    A pager over `Plant` objects. Pages are fetched lazily.
-
-Raises (while iterating):
-    errors.NotFoundError: resource not found (404).
-    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-
-``GET /beds/{bed_number}/plants``: section Plants of the service document."""
-
-PLANT_DOCSTRING = """\
-Plant a plant in a bed.
-
-Args:
-    bed_number: Number of the bed.
-    plant: Request body.
-
-Returns:
-    New plant.
-
-Raises:
-    errors.NotFoundError: resource not found (404).
-    errors.InvalidRequestError: an argument breaks a documented rule; nothing was sent.
-    errors.ConfigurationError: read-only client, sandbox environment; nothing was sent.
-    errors.ResponseLostError: no response arrived; the request may have been processed.
-
-``POST /beds/{bed_number}/plants``: section Plants of the service document."""
-
-LIST_DOCSTRING = """\
-List the beds.
-
-Returns:
-    Beds of the garden.
-
-``GET /beds``: section Beds of the service document."""
-
-
-@for_each("name, docstring", [("plants", PLANTS_DOCSTRING), ("plant", PLANT_DOCSTRING), ("list", LIST_DOCSTRING)])
-def test_method_docstring_covers_arguments_result_and_errors(name: str, docstring: str, garden: Package) -> None:
-    assert inspect.getdoc(getattr(garden.endpoints.Garden, name)) == docstring
 
 
 ANIMALS_PATHS = """\

@@ -15,14 +15,14 @@ from brokerage_async._generated import operations as ops
 from brokerage_async._generated.converters import (
     EquityWire,
     OptionExpirationWire,
+    OptionStrikeWire,
     OrderLegWire,
     OrderWire,
 )
 from brokerage_async._wire import Wire
 from brokerage_async.protocol.decoding import adaptive, codec
-from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, DecoderRegistry
-from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.decoding.lenient import structure_one
+from brokerage_async.protocol.decoding.adaptive import MAX_KEY_LENGTH, MAX_KEYS, REGISTRY, SPARE, DecoderRegistry
+from tests.protocol.bodies import read_by_value
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def decode(*rows: Any) -> list[models.Order]:
 def learned_keys(wire: type[Wire], registry: DecoderRegistry = REGISTRY) -> set[str]:
     """Return the keys beyond the schema that are decoded in C."""
     fields = msgspec.structs.fields(registry.plan(wire).variant)
-    return {field.encode_name for field in fields} - set(wire.__struct_encode_fields__)
+    return {field.encode_name for field in fields} - {*wire.__struct_encode_fields__, SPARE}
 
 
 @pytest.fixture
@@ -168,14 +168,20 @@ def test_registries_share_nothing() -> None:
         assert not untouched._warned
 
 
-def test_an_adaptation_that_is_switched_off_changes_nothing(slow_paths: list[str]) -> None:
-    registry = DecoderRegistry(adapts=False)
-    body = json.dumps({"data": {"items": [{"new": 1, "price": "?"}]}}).encode()
+def test_keys_that_are_not_learned_are_kept_at_every_depth() -> None:
+    long = "k" * (MAX_KEY_LENGTH + 1)
+    row = {
+        "id": "1",
+        SPARE: {long: 5},
+        long: 1,
+        "legs": [{"symbol": "A", long: [2], "fills": [{SPARE: 3, long: None}]}, "B"],
+        "new": 4,
+    }
     for _ in range(2):
-        [order] = codec.decode(ops.ORDERS_SEARCH, body, registry=registry).value
-        assert order.extra == {"new": 1, "price": "?"}
-    assert is_as_generated(registry, OrderWire)
-    assert len(slow_paths) == 2
+        [order] = decode(row)
+        assert order == read_by_value(OrderWire, row)
+        assert models.converter.unstructure(order) == row
+    assert learned_keys(OrderWire) == {"new"}
 
 
 def test_warnings_beyond_the_bound_are_repeated_rather_than_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,13 +263,12 @@ def test_an_unknown_nested_key_is_learned_beside_those_without_it(slow_paths: li
     )
 )
 def test_nested_rows_are_the_same_however_they_are_decoded(strikes: list[dict[str, Any]], *, learned: bool) -> None:
-    """The rows as the lenient path alone gives them."""
+    """The rows as they are read value by value."""
     registry = DecoderRegistry()
-    plain = DecoderRegistry(adapts=False)
     if learned:
         strikes_of(registry, chain_body(*strikes, {"new": 1, "call": 5}))
     body = chain_body(*strikes)
-    by_rows = tuple(structure_one(models.OptionStrike, row, "$", Issues("test", registry=plain)) for row in strikes)
+    by_rows = tuple(read_by_value(OptionStrikeWire, row) for row in strikes)
     assert strikes_of(registry, body) == strikes_of(registry, body) == by_rows
 
 
@@ -274,9 +279,9 @@ def test_nested_rows_with_new_keys_are_kept_in_a_field_that_was_seen_in_another_
     assert [decode(row), decode(row)] == [[expected], [expected]]
 
 
-def test_learn_returns_whether_anything_was_learned() -> None:
+def test_adapt_returns_whether_anything_changed() -> None:
     registry = DecoderRegistry()
-    assert registry.learn(OrderWire, [{"id": "1", "new": 1}])
-    assert not registry.learn(OrderWire, [{"id": "1", "new": 2}])
-    assert not registry.learn(OrderWire, [])
-    assert not DecoderRegistry(adapts=False).learn(OrderWire, [{"new": 1}])
+    rows: list[dict[str, Any]] = [{"id": "1", "new": 1}, {"price": "?"}]
+    assert [registry.adapt(OrderWire, some) for some in (rows[:1], rows[:1], rows, rows, [])] == [
+        True, False, True, False, False,
+    ]  # fmt: skip

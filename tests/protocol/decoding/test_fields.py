@@ -40,25 +40,22 @@ def test_every_field_leads_to_a_field_of_the_model(model: type[Any]) -> None:
 
 
 @for_each(
-    "key, expected",
+    "fields, key, expected",
     [
-        ("price", {"scalars": {"decimal"}, "settled": False}),
-        ("gtc-date", {"scalars": {"date"}, "settled": True}),
-        ("cancellable", {"scalars": {"bool"}, "settled": True}),
-        ("status", {"scalars": set(), "settled": True}),
-        ("updated-at", {"scalars": {"datetime", "int"}}),
-        ("legs", {"child": OrderLegWire, "many": True, "array": False}),
-        ("order-rule", {"child": OrderRuleWire, "many": False, "alias_of": None}),
-        ("rules", {"child": OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
+        (ORDER, "price", {"scalars": {"decimal"}, "settled": False}),
+        (ORDER, "gtc-date", {"scalars": {"date"}, "settled": True}),
+        (ORDER, "cancellable", {"scalars": {"bool"}, "settled": True}),
+        (ORDER, "status", {"scalars": set(), "settled": True}),
+        (ORDER, "updated-at", {"scalars": {"datetime", "int"}}),
+        (ORDER, "legs", {"child": OrderLegWire, "many": True, "array": False}),
+        (ORDER, "order-rule", {"child": OrderRuleWire, "many": False, "alias_of": None}),
+        (ORDER, "rules", {"child": OrderRuleWire, "target": "order_rule", "alias_of": "order-rule"}),
+        (OPTION, "days-to-expiration", {"scalars": {"int"}, "settled": True}),
+        (OPTION, "strike-price", {"settled": False}),
     ],
 )
-def test_fields_of_an_order(key: str, expected: dict[str, Any]) -> None:
-    assert {name: getattr(ORDER[key], name) for name in expected} == expected
-
-
-def test_an_integer_is_one() -> None:
-    field = OPTION["days-to-expiration"]
-    assert (field.scalars, field.settled) == ({"int"}, True)
+def test_fields_know_their_types(fields: Any, key: str, expected: dict[str, Any]) -> None:
+    assert {name: getattr(fields[key], name) for name in expected} == expected
 
 
 @for_each(
@@ -98,18 +95,3 @@ def test_an_alias_names_the_proper_key_and_an_array_is_never_settled() -> None:
     }
     months = wire_fields(FutureProductWire)["listed-months"]
     assert (months.array, months.settled, months.scalars) == (True, False, {"str"})
-
-
-def test_fields_are_the_same_when_read_once_more() -> None:
-    """The other tests may have read them from the cache."""
-    read = wire_fields.__wrapped__
-    assert {key: field.alias_of for key, field in read(OrderWire).items() if field.alias_of} == {"rules": "order-rule"}
-    assert {key: field.child for key, field in read(OrderWire).items() if field.child is not None} == {
-        "legs": OrderLegWire,
-        "order-rule": OrderRuleWire,
-        "rules": OrderRuleWire,
-    }
-    assert read(EquityOptionWire)["days-to-expiration"].settled
-    assert not read(EquityOptionWire)["strike-price"].settled
-    months = read(FutureProductWire)["listed-months"]
-    assert (months.array, months.settled) == (True, False)

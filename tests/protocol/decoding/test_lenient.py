@@ -11,10 +11,10 @@ import pytest
 
 from brokerage_async import errors, models
 from brokerage_async._generated import operations as ops
-from brokerage_async.protocol.decoding import codec, lenient
+from brokerage_async.protocol.decoding import codec
 from brokerage_async.protocol.decoding.adaptive import REGISTRY, DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
-from brokerage_async.protocol.decoding.lenient import ROWS_PER_STEP, structure_one, structure_rows, structure_steps
+from brokerage_async.protocol.decoding.lenient import structure_one, structure_rows
 from tests.tables import for_each
 
 SEARCH = ops.ORDERS_SEARCH
@@ -194,17 +194,6 @@ def test_a_bad_item_does_not_cost_its_list(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.records
 
 
-def test_a_path_is_the_same_before_and_after_its_field_was_widened() -> None:
-    registry = DecoderRegistry()
-
-    def warned() -> list[str]:
-        registry._warned.clear()
-        structure_rows(models.Order, [{"price": ["?"]}], "$.x", Issues("a.b", strict=False, registry=registry))
-        return [path for _, path in registry._warned]
-
-    assert warned() == warned() == ["$.x[].price"]
-
-
 @for_each("months", [["F", ["?"], "Z"], [["?"]], ["F", None]])
 def test_a_list_of_strings_is_read_alike_before_and_after_it_was_widened(months: list[Any]) -> None:
     registry, seen = DecoderRegistry(), []
@@ -220,18 +209,9 @@ def test_a_list_of_strings_is_read_alike_before_and_after_it_was_widened(months:
     assert paths == ["$.x[].listed-months[]"]
 
 
-def test_one_object_is_reported_at_its_own_path() -> None:
-    registry = DecoderRegistry()
-    for _ in range(2):
-        registry._warned.clear()
-        issues = Issues("a.b", strict=False, registry=registry)
-        assert structure_one(models.Order, {"price": ["?"]}, "$.one", issues).extra == {"price": ["?"]}
-        assert [path for _, path in registry._warned] == ["$.one.price"]
-
-
 def test_one_object_that_fits_is_not_searched_for_new_keys() -> None:
     class Settled(DecoderRegistry):
-        def learn(self, *_: Any) -> bool:
+        def adapt(self, *_: Any) -> bool:
             raise AssertionError("nothing is new in an object that fits")
 
     order = structure_one(models.Order, {"price": "1.5", "legs": [{"symbol": "A"}]}, "$", Issues("x", True, Settled()))
@@ -256,35 +236,13 @@ def test_a_warning_is_the_same_before_and_after_its_field_was_widened(
         assert [record.getMessage() for record in caplog.records] == [f"a.b: {warning}"]
 
 
-def test_rows_that_fit_are_converted_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(lenient, "_structure")
-    rows: list[Any] = [{"id": "1", "new": True}, {"id": "2"}]
-    found = structure_rows(models.Order, rows, "$", Issues("a.b", registry=DecoderRegistry()))
-    assert found == [models.Order(id="1", extra={"new": True}), models.Order(id="2")]
-
-
-def test_rows_that_do_not_fit_are_read_in_short_steps() -> None:
-    issues = Issues("a.b", registry=DecoderRegistry(adapts=False))
-    steps = structure_steps(models.Order, [{"price": ["?"]}] * (4 * ROWS_PER_STEP), "$", issues)
-    assert len(list(steps)) == 4 + 1
-
-
-def test_a_list_with_an_item_that_does_not_fit_is_read_key_by_key_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    issues = Issues("a.b", registry=DecoderRegistry())
-    rows: list[Any] = [{"listed-months": ["F", 5.5]}]
-    first = structure_rows(models.FutureProduct, rows, "$", issues)
-    monkeypatch.delattr(lenient, "_read_raw")
-    assert structure_rows(models.FutureProduct, rows, "$", issues) == first
-
-
 @for_each("raw", [{}, {"quantity": 1}, {"symbol": None, "quantity": 1}, {"symbol": "", "quantity": ["?"]}])
-@for_each("adapts", [True, False])
 def test_row_without_what_every_answer_has_reads_empty_with_a_warning(
-    raw: Any, adapts: bool, caplog: pytest.LogCaptureFixture
+    raw: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.clear()
     row = {"account-number": "A1", **raw}
-    registry = DecoderRegistry(adapts=adapts)
+    registry = DecoderRegistry()
     [one] = structure_rows(models.Position, [row], "$", Issues("a.b", registry=registry))
     warnings = [record.getMessage() for record in caplog.records]
     assert (one.symbol, one.account_number) == ("", "A1")

@@ -19,7 +19,7 @@ from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.fields import Kept, WireField, read, wire_fields
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import parse, structure_one, structure_rows
-from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of
+from tests.protocol.bodies import ENCODER, ODDITIES, cases, operation_of, read_by_value
 
 Case = tuple[type[Any], list[dict[str, Any]]]
 Outcome = tuple[Any, list[str], str | None]
@@ -74,7 +74,7 @@ def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, othe
     rows = [row for row in rows if not has_alias_pairs(WIRES[model], row)]
     operation = operation_of(model)
     bodies = [ENCODER.encode({"data": {"items": items}}) for items in (rows, rows[:1], rows[1:], rows[::-1])]
-    expected = [outcome(operation, body, DecoderRegistry(adapts=False)) for body in bodies]
+    expected = [outcome(operation, body, DecoderRegistry()) for body in bodies]
     registry = DecoderRegistry()
     for _ in range(2):
         for body in bodies:
@@ -83,6 +83,7 @@ def test_widened_fields_give_the_same_as_reading_value_by_value(case: Case, othe
     for body, (value, _, _) in zip(bodies, expected, strict=True):  # Untyped values take the same path.
         raw = parse(body)["data"]["items"]
         assert structure_rows(model, raw, "$", Issues("test", registry=registry)) == value
+        assert [read_by_value(WIRES[model], row) for row in raw] == value
         assert [structure_one(model, row, "$", Issues("test", registry=registry)) for row in raw] == value
 
 
@@ -99,7 +100,7 @@ def test_values_read_alone_are_those_of_their_row(kind: tuple[Any, WireField], r
     if raw is None:
         return
     value = read(field, raw)
-    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry(adapts=False)).value
+    expected = codec.decode(_one(wire), ENCODER.encode({field.key: raw}), registry=DecoderRegistry()).value
     if isinstance(value, Kept):
         assert expected.extra == value.extra == {field.key: raw}
         value = value.value

@@ -1,7 +1,6 @@
 """One channel, and the messages that it sends in each state."""
 
-from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Channel, Subscription
-from brokerage_async.protocol.streams.quota import Quota
+from brokerage_async.protocol.streams.channel import MAX_MESSAGE, Channel, Quota, Subscription
 from brokerage_async.protocol.streams.snapshots import HeldRows
 
 

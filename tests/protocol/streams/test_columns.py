@@ -16,7 +16,7 @@ from brokerage_async.errors import ResponseDecodeError
 from brokerage_async.protocol.decoding.adaptive import DecoderRegistry
 from brokerage_async.protocol.decoding.issues import Issues
 from brokerage_async.protocol.decoding.lenient import structure_one
-from brokerage_async.protocol.streams.columns import MAX_COLUMNS, ColumnDecoder
+from brokerage_async.protocol.streams.feed_data import MAX_COLUMNS, ColumnDecoder
 from tests.tables import for_each
 
 TYPE = frozenset({"eventType"})
