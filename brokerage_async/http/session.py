@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from .._arguments import running_loop
 from ..config import Environment
@@ -27,7 +27,7 @@ from .call import Call
 from .pager import OFFSET, OffsetPager
 from .shared import MARKET_DATA, Closeable, Engine, Options
 
-__all__ = ["BrokerageSession"]
+__all__ = ["BrokerageSession", "Connected"]
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -194,3 +194,12 @@ class BrokerageSession:
             note_arguments(failure, call)
             raise failure
         return found
+
+
+class Connected(Protocol):
+    """The part of a client that watching and streaming need."""
+
+    @property
+    def session(self) -> BrokerageSession:
+        """The session that makes its calls."""
+        ...

@@ -19,18 +19,19 @@ from .._decimals import Decimals
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
+from ..http.session import Connected
 from ..protocol.decoding.issues import Issues
 from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Timing
+from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
-from .access import Connected, StreamAccess
+from .access import StreamAccess
 from .account import AccountLink, AccountSink
 from .batches import Batches
 from .consumer import EventStream
-from .doorbell import Doorbell, ringing
+from .doorbell import ringing
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording

@@ -9,7 +9,7 @@ import pytest
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.models import Order, OrderStatus
 from brokerage_async.watch import AlertKind, Change, ChangeKind, PositionKey, StoredChange, WatchStateError
-from brokerage_async.watch.codec import ItemCodec, key_text
+from brokerage_async.watch.state import ItemCodec
 from tests.tables import for_each
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -30,12 +30,12 @@ def by_id(item: Any) -> Any:
     ],
 )
 def test_key_text_distinguishes_keys(key: Any, expected: str) -> None:
-    assert key_text(key) == expected
+    assert ItemCodec[Any](None).text_of(key) == expected
 
 
 def test_key_text_without_lasting_form_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match="a watcher with a state must be str, int, date or tuple, got <obj"):
-        key_text(object())
+        ItemCodec[Any](None).text_of(object())
 
 
 def test_store_models_are_restored_as_equal_changes() -> None:
@@ -44,7 +44,7 @@ def test_store_models_are_restored_as_equal_changes() -> None:
     change = Change(kind=ChangeKind.CHANGED, key="7", before=before, after=after, at=NOON)
     codec: ItemCodec[Order] = ItemCodec(lambda order: order.id, Order)
     assert codec.restore(codec.store(change, 1)) == change
-    assert codec.decode_position(*codec.encode_position("7", before)) == ("7", before)
+    assert codec.read(codec.text_of("7"), codec.encode(before)) == ("7", before)
 
 
 def test_restore_kind_is_the_member_of_its_enumeration() -> None:
@@ -59,14 +59,14 @@ def test_restore_kind_is_the_member_of_its_enumeration() -> None:
 def test_store_item_that_json_does_not_keep_is_rejected(item: Any) -> None:
     codec: ItemCodec[Any] = ItemCodec(by_id)
     with pytest.raises(ConfigurationError, match=r"items must be JSON values, got dict.*: pass item_type"):
-        codec.encode_position("a", item)
+        codec.encode(item)
 
 
 @pytest.mark.parametrize(("item_type", "data"), [(None, b'{"id":'), (Order, b"7")])
 def test_decode_unreadable_item_is_a_state_error(item_type: Any, data: bytes) -> None:
     codec: ItemCodec[Any] = ItemCodec(by_id, item_type)
     with pytest.raises(WatchStateError, match="an item of the watch state cannot be read"):
-        codec.decode_position('"a"', data)
+        codec.read('"a"', data)
 
 
 def test_restore_change_without_item_is_a_state_error() -> None:

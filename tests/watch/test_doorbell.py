@@ -11,7 +11,7 @@ import pytest
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError
 from brokerage_async.watch import Watch
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.poll import Watcher
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport
@@ -55,7 +55,7 @@ async def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_
         yield
 
     feed = Feed(fetch, key=itemgetter(0), schedule=Schedule(interval=30.0), doorbell=doorbell)
-    async with Watcher(feed) as watcher:
+    async with Watcher[Any]({"": Cursor(feed)}) as watcher:
         reported: list[tuple[str, float]] = []
 
         async def report() -> None:

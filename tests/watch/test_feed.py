@@ -13,7 +13,7 @@ import pytest
 from brokerage_async import Client, Environment, StaticToken
 from brokerage_async.errors import ConfigurationError, NotFoundError
 from brokerage_async.watch import Watcher
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.poll import poll
 from brokerage_async.watch.schedule import Schedule
 from tests.fake_transport import FakeTransport, ok
@@ -236,7 +236,7 @@ async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) 
         raise NotFoundError("gone")
 
     feed = Feed(fetch, key=int, schedule=Schedule(interval=1.0))
-    watcher = Watcher(feed)
+    watcher = Watcher[int]({"": Cursor(feed)})
     feed.begin()
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -327,7 +327,7 @@ async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
         return [1]
 
     feed: Feed[int] = Feed(fetch, key=int, schedule=Schedule(interval=100.0))
-    async with Watcher(feed) as watcher:
+    async with Watcher[int]({"": Cursor(feed)}) as watcher:
         await anext(watcher)
         woken = asyncio.create_task(feed.wait())
         await asyncio.sleep(30)

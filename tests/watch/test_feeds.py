@@ -1,8 +1,6 @@
 """Feeds of one client by list and schedule. An equal body is not decoded."""
 
 import gc
-from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
@@ -11,65 +9,22 @@ from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_
 from brokerage_async.errors import ServerError
 from brokerage_async.protocol.response import Response
 from brokerage_async.watch.diff import UNCHANGED
-from brokerage_async.watch.feed import ConditionalExecutor, Feed, Feeds, conditional_fetch
-from brokerage_async.watch.schedule import Schedule
+from brokerage_async.watch.fetch import ConditionalExecutor, conditional_fetch
 from tests.fake_transport import FakeTransport, fail, ok
 
 pytestmark = pytest.mark.virtual_time
 
-SCHEDULE = Schedule(interval=2.0)
 
-
-class Session:
-    """Records the feeds that are to be closed with the client."""
-
-    def __init__(self) -> None:
-        self.closing: list[Feed[Any]] = []
-
-    def close_with_client(self, resource: Feed[Any]) -> None:
-        self.closing.append(resource)
-
-
-async def read(api: Any) -> list[Any]:
-    raise AssertionError("not polled")
-
-
-def get(feeds: Feeds, name: str = "list", schedule: Schedule = SCHEDULE) -> Feed[Any]:
-    return feeds.get(name, schedule, read, str)
-
-
-def test_get_same_list_and_schedule_is_one_feed() -> None:
-    session: Any = Session()
-    feeds = Feeds(session, lambda: datetime.now(UTC))
-    first = get(feeds)
-    assert get(feeds, schedule=Schedule(interval=2.0)) is first
-    assert get(feeds, "other") is not first
-    assert get(feeds, schedule=Schedule(interval=3.0)) is not first
-    assert session.closing[0] is first
-    assert len(session.closing) == 3
-
-
-@pytest.mark.virtual_time(False)
-async def test_get_feed_that_has_ended_is_replaced() -> None:
-    session: Any = Session()
-    feeds = Feeds(session, lambda: datetime.now(UTC))
-    first = get(feeds)
-    await first.aclose()
-    assert first.ended
-    assert get(feeds) is not first
-
-
-def test_get_feed_without_holder_is_let_go() -> None:
-    class Forgetful(Session):
-        def close_with_client(self, resource: Feed[Any]) -> None:
-            made.append(id(resource))
-
-    made: list[int] = []
-    session: Any = Forgetful()
-    feeds = Feeds(session, lambda: datetime.now(UTC))
-    get(feeds)
-    gc.collect()
-    assert not feeds._running
+async def test_feed_is_shared_by_schedule_and_let_go_without_holder() -> None:
+    service = FakeTransport(ok({"items": []}))
+    async with client_of(service) as client:
+        watch = client.watch
+        watchers = [watch.orders("me", ["A1"], interval=each) for each in (2.0, 2, 3.0)]
+        assert len(watch._feeds) == 2
+        assert len({id(each._source.parts[""].feed) for each in watchers}) == 2
+        del watchers
+        gc.collect()
+        assert not watch._feeds
 
 
 def listed(*names: str) -> Response:

@@ -10,7 +10,7 @@ import pytest
 from brokerage_async._generated.models import MarketSession
 from brokerage_async.errors import PermissionDeniedError, ServerError
 from brokerage_async.watch.feed import Feed
-from brokerage_async.watch.market import Mark, MarketKind, MarketWatcher, boundaries, boundaries_after
+from brokerage_async.watch.market import Boundary, MarketKind, MarketWatcher, boundaries, boundaries_after
 from brokerage_async.watch.schedule import Schedule
 from tests.loops import VirtualLoop
 from tests.tables import for_each
@@ -262,14 +262,18 @@ async def test_market_watcher_with_a_state_begins_where_the_first_run_began() ->
         assert await take(market, 1) == [("opened", "12-31 14:30")]
 
 
+def last(at: datetime, kind: str | None = None, day: date | None = None) -> Boundary:
+    return Boundary(None if kind is None else MarketKind(kind), day, at, None)
+
+
 @for_each(
     "mark, expected",
     [
-        (Mark(START), ["opened", "closed", "opened", "closed"]),
-        (Mark(START, "opened", date(2026, 12, 31)), ["closed", "opened", "closed"]),
-        (Mark(START + timedelta(days=9), "closed", date(2026, 12, 31)), ["opened", "closed"]),
-        (Mark(START + timedelta(days=1), "closed", date(2026, 12, 25)), ["opened", "closed"]),
+        (last(START), ["opened", "closed", "opened", "closed"]),
+        (last(START, "opened", date(2026, 12, 31)), ["closed", "opened", "closed"]),
+        (last(START + timedelta(days=9), "closed", date(2026, 12, 31)), ["opened", "closed"]),
+        (last(START + timedelta(days=1), "closed", date(2026, 12, 25)), ["opened", "closed"]),
     ],
 )
-def test_boundaries_after_a_mark(mark: Mark, expected: list[str]) -> None:
+def test_boundaries_after_a_mark(mark: Boundary, expected: list[str]) -> None:
     assert [each.kind for each in boundaries_after(boundaries(WEEK), mark)] == expected
