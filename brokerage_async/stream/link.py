@@ -10,10 +10,10 @@ import contextlib
 import logging
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from .._arguments import running_loop
 from .._secrets import Secret
@@ -28,12 +28,14 @@ from ..errors import (
 )
 from ..http.websocket import WebSocket
 from ..protocol.retry import Backoff, Fault, verdict_of
+from ..protocol.streams.account import AccountConnection
+from ..protocol.streams.dxlink import DxLinkConnection
 from ..protocol.streams.events import Gap
 from .access import StreamAccess
 from .consumer import Sink
 from .tape import Tape
 
-__all__ = ["CONNECT_TIMEOUT", "STALE", "Connection", "EventStream", "Link", "RenewalDue"]
+__all__ = ["CONNECT_TIMEOUT", "STALE", "EventStream", "Link", "RenewalDue"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -60,35 +62,7 @@ def is_fatal(error: Exception) -> bool:
     return verdict_of(error).lasts and not isinstance(error, StreamRefusedError | MessageTooLargeError)
 
 
-class Connection(Protocol):
-    """Protocol of one connection, as `AccountConnection` and `DxLinkConnection` have it."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether everything asked for is subscribed."""
-        ...
-
-    @property
-    def must_send(self) -> bool:
-        """Whether messages are due now."""
-        ...
-
-    @property
-    def due(self) -> float:
-        """Latest time to send the next messages."""
-        ...
-
-    @property
-    def complaint(self) -> str | None:
-        """Error of the connection that the service has reported."""
-        ...
-
-    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
-        """Yield the events of one message and their source, after a few ms of work each."""
-        ...
-
-
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", AccountConnection, DxLinkConnection)
 E = TypeVar("E")
 
 
