@@ -155,7 +155,6 @@ class TokenManager:
         self._failures = 0
         self._rest_until = float("-inf")
         self._task: asyncio.Task[None] | None = None
-        self._done: asyncio.Future[None] | None = None
         self._closed = False
 
     @property
@@ -207,8 +206,8 @@ class TokenManager:
                     again.__cause__, again.retry_after = self._failure.__cause__, self._rest_until - now
                     raise again
                 self._start()
-            assert self._done is not None
-            await asyncio.shield(self._done)
+            assert self._task is not None
+            await asyncio.wait({self._task})  # `_finished` comes first
             if self._lease is not None and self._failure is None and not self._closed:
                 return self._lease.authorization  # new: used even if its lifetime is over already
 
@@ -244,16 +243,11 @@ class TokenManager:
             await asyncio.wait({task})
 
     def _start(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._done = loop.create_future()
-        self._task = loop.create_task(self._run(), name="brokerage_async token refresh")
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="brokerage_async token refresh")
         self._task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._task = None
-        done, self._done = self._done, None
-        if done is not None and not done.done():
-            done.set_result(None)
         if not task.cancelled() and (error := task.exception()) is not None:
             detail = f": {error}" if isinstance(error, BrokerageError) else ""  # others may contain a secret
             message = f"the token refresh failed with {type(error).__name__}{detail}"

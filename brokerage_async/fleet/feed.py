@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import re
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import attrs
 
 from .._arguments import check_count, check_function, running_loop
 from ..errors import ConfigurationError
-from ..watch.codec import ItemCodec
-from ..watch.diff import Change
 from ..watch.market import MarketWatcher
 from ..watch.poll import Watcher
-from ..watch.state import Standing, StoredChange, WatchState, WatchStateError
+from ..watch.state import ItemCodec, Standing, StoredChange, WatchState, WatchStateError
 from .feed_reader import CursorReader, GroupReader
 from .feed_scripts import ELECT, LOAD, MARGIN, PUBLISH, RENEW, STATUS, FeedKeys, LeaseLostError
 from .fleet import EngineUnavailableError, Fleet
@@ -100,7 +97,7 @@ class RedisFeed(Generic[T]):
             check_function("key", key)
         self._fleet = fleet
         self._feed = FeedKeys(connection=fleet.connection, name=name, lease=lease, keep=keep, max_length=max_length)
-        self._codec: EntryCodec[T] = EntryCodec(item_type, key)
+        self._codec: ItemCodec[T] = ItemCodec(key, item_type)
         self._is_published = self._is_elected = False
         fleet.add(f"feed {name}", self)
 
@@ -230,26 +227,9 @@ class RedisFeed(Generic[T]):
         """Do nothing: a feed ends with the tasks that publish and read it."""
 
 
-class EntryCodec(ItemCodec[T]):
-    """Changes of a feed, whose keys are restored from their text unless ``key`` is given."""
-
-    def __init__(self, item_type: Any, key: Callable[[T], Hashable] | None) -> None:
-        super().__init__(key or (lambda item: None), item_type)
-        self._restores_keys = key is None
-
-    def restore(self, stored: StoredChange) -> Change[T]:
-        """Return a stored change."""
-        change = super().restore(stored)
-        return attrs.evolve(change, key=_tupled(json.loads(stored.key))) if self._restores_keys else change
-
-
 def _check_group(group: object) -> None:
     if not isinstance(group, str) or not group:
         raise ConfigurationError(f"group must be a non-empty str, got {group!r}")
-
-
-def _tupled(key: Any) -> Any:
-    return tuple(_tupled(part) for part in key) if isinstance(key, list) else key
 
 
 class Turn:

@@ -14,11 +14,10 @@ from typing import Any, Generic, Self, TypeVar
 import attrs
 
 from .._arguments import running_loop
+from ..http.concurrency import GroupCommit
 from ..observers import FeedLag
-from ..watch.codec import ItemCodec
 from ..watch.diff import Change
-from ..watch.durable import GroupCommit
-from ..watch.state import StoredChange
+from ..watch.state import ItemCodec, StoredChange
 from .feed_scripts import ACK, EXTEND, MARGIN, READ, TAKE, FeedGapError, FeedKeys, LeaseLostError
 from .fleet import EngineUnavailableError, Fleet, Script
 

@@ -1,14 +1,17 @@
-"""Bounded concurrency: an async function mapped over a source of any length.
+"""Concurrency: an async function mapped over a source of any length, and work that outlives its cancelled caller.
 
 `ConcurrentMap` yields results as they complete; `map_in_order` returns them as a list in the order of the source.
+`outliving` begins work that must not end halfway, `result_of` waits for it, and `GroupCommit` lets many callers share
+it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Set as AbstractSet
 from contextlib import aclosing
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -103,3 +106,54 @@ async def map_in_order(function: Callable[[S], Awaitable[R]], items: Iterable[S]
 async def _iterate(items: Iterable[S]) -> AsyncIterator[S]:
     for item in items:
         yield item
+
+
+def outliving(work: Coroutine[Any, Any, R], name: str) -> asyncio.Task[R]:
+    """Begin work that goes on when its caller is cancelled. Wait for it with `result_of`."""
+    task = asyncio.get_running_loop().create_task(work, name=f"brokerage_async {name}")
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its caller may be gone
+    return task
+
+
+async def result_of(work: asyncio.Task[R]) -> R:
+    """Return the result of ``work``, which goes on if this is cancelled.
+
+    `asyncio.shield` does the same, but from Python 3.14 on it reports a later failure of ``work`` as unhandled.
+    """
+    await asyncio.wait({work})
+    return work.result()
+
+
+class GroupCommit:
+    """Numbers that are written together: those asked for during a write go into the next one.
+
+    Args:
+        write: writes a set of numbers durably, or raises.
+        needs_writing: returns True until a number is written.
+    """
+
+    def __init__(
+        self, write: Callable[[AbstractSet[int]], Coroutine[Any, Any, None]], needs_writing: Callable[[int], bool]
+    ) -> None:
+        self._write = write
+        self._needs_writing = needs_writing
+        self._wanted: set[int] = set()
+        self._running: asyncio.Task[None] | None = None
+
+    async def add(self, number: int) -> None:
+        """Return when a number is written. A write that a cancelled call began is completed regardless."""
+        while self._needs_writing(number):
+            self._wanted.add(number)
+            if self._running is None or self._running.done():
+                self._running = outliving(self._write_all(), "write")
+            await result_of(self._running)
+
+    async def finish(self) -> None:
+        """Wait for the write under way, if any, whether it succeeds or fails."""
+        if self._running is not None and not self._running.done():
+            await asyncio.wait({self._running})
+
+    async def _write_all(self) -> None:
+        numbers = {number for number in self._wanted if self._needs_writing(number)}
+        self._wanted.clear()
+        await self._write(numbers)

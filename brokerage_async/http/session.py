@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from .._arguments import running_loop
 from ..config import Environment
@@ -192,3 +192,12 @@ class BrokerageSession:
             note_arguments(failure, call)
             raise failure
         return found
+
+
+class Connected(Protocol):
+    """The part of a client that watching and streaming need."""
+
+    @property
+    def session(self) -> BrokerageSession:
+        """The session that makes its calls."""
+        ...

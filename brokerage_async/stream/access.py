@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from .._generated.endpoints import Endpoints
@@ -16,16 +16,7 @@ from ..http.session import BrokerageSession
 from ..http.websocket import SocketTransport, WebSocket, check_socket_url
 from ..protocol.request import DEFAULT_USER_AGENT
 
-__all__ = ["Connected", "StreamAccess"]
-
-
-class Connected(Protocol):
-    """The part of a client that streams need."""
-
-    @property
-    def session(self) -> BrokerageSession:
-        """The session that makes its calls."""
-        ...
+__all__ = ["StreamAccess"]
 
 
 class StreamAccess:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from .._secrets import Secret
@@ -18,7 +17,7 @@ from ..protocol.streams.timing import Timing
 from .access import StreamAccess
 from .consumer import Sink
 from .link import CONNECT_TIMEOUT, STALE, Link, RenewalDue
-from .policies import account_policies
+from .policies import Fail
 
 __all__ = ["AccountLink", "AccountSink"]
 
@@ -43,7 +42,7 @@ class AccountSink(Sink):
         watchlists: bool = False,
         limit: int,
     ) -> None:
-        super().__init__(account_policies(limit))
+        super().__init__({AccountEvent: Fail(limit=limit)})  # none is ever dropped
         self.accounts: frozenset[str] = accounts
         self.alerts: bool = alerts
         self.watchlists: bool = watchlists
@@ -62,8 +61,7 @@ class AccountLink(Link[AccountConnection]):
     """Connection to the account stream."""
 
     def __init__(self, access: StreamAccess, *, timing: Timing, backoff: Backoff) -> None:
-        super().__init__("account stream", backoff)
-        self._access = access
+        super().__init__("account stream", access, backoff)
         self._timing = timing
         self._token: Secret | None = None
         self._stale_since: float | None = None
@@ -76,9 +74,6 @@ class AccountLink(Link[AccountConnection]):
             logger.warning("account stream: an order changed without an event since %.0f s", now - since)
             self._renewed_at, self._stale_since = now, since
             self._wake.set()
-
-    def _enter(self) -> asyncio.AbstractEventLoop:
-        return self._access.enter()
 
     async def _open(self) -> tuple[WebSocket, AccountConnection]:
         url = self._access.account_url()
@@ -124,15 +119,12 @@ class AccountLink(Link[AccountConnection]):
                 if missing := sink.accounts & connection.rejected:
                     names = ", ".join(sorted(missing))
                     sink.fail(StreamRefusedError(f"the account stream did not accept {names}", code="not_accepted"))
-                    self._remove(sink)
+                    self.detach(sink)
         super()._check_ready(connection)
 
     def _refused(self, error: StreamRefusedError) -> None:
         if self._token is not None and error.code == TOKEN_REFUSED:
             self._access.invalidate(self._token)
-
-    def _now(self) -> datetime:
-        return self._access.now()
 
     def _accounts(self) -> frozenset[str]:
         return frozenset[str]().union(*(sink.accounts for sink in self._all()))

@@ -19,18 +19,19 @@ from .._decimals import Decimals
 from .._generated import models
 from .._generated.endpoints import Endpoints
 from ..errors import ConfigurationError, InvalidRequestError, StreamError
+from ..http.session import Connected
 from ..protocol.decoding.issues import Issues
 from ..protocol.retry import Backoff
 from ..protocol.streams.channel import Subscription
 from ..protocol.streams.dxlink import DX_TIMING
 from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, MarketEvent, Snapshot, UnknownEvent
-from ..protocol.streams.timing import Timing
+from ..protocol.streams.timing import Doorbell, Timing
 from ..symbols import instrument_type_of, parse_occ
-from .access import Connected, StreamAccess
+from .access import StreamAccess
 from .account import AccountLink, AccountSink
 from .batches import Batches
-from .consumer import EventStream
-from .doorbell import Doorbell, ringing
+from .doorbell import ringing
+from .link import EventStream
 from .policies import MARKET_POLICIES, Conflate, DropOldest, Fail, Policy
 from .quotes import QuoteLink, QuoteSink
 from .record import FLUSH_INTERVAL, Recorder, Recording
@@ -72,11 +73,9 @@ async def streamer_symbols(endpoints: Endpoints, symbols: Iterable[str], known: 
     Raises:
         InvalidRequestError: a symbol is not a str, or the service does not know it.
     """
-    if isinstance(symbols, str):
-        raise InvalidRequestError(f"symbols must be a list of symbols, got the str {symbols!r}")
     found: dict[str, str] = {}
     pending: dict[str, list[str]] = {}
-    for symbol in symbols:
+    for symbol in _check_symbols(symbols):
         kind = instrument_type_of(symbol)
         if symbol in known:
             found[symbol] = known[symbol]
@@ -121,7 +120,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self, link: QuoteLink, access: StreamAccess, sink: QuoteSink, plan: SubscriptionPlan, symbols: Sequence[str]
     ) -> None:
         super().__init__(link, sink)
-        self._link = link
+        self._quote_link = link
         self._access = access
         self._quotes = sink
         self._plan = plan
@@ -166,7 +165,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
         self._symbols |= found
         for given, streamer in found.items():
             self._given.setdefault(streamer, given)
-        self._link.add(self._quotes, self._plan.of(found.values(), self._access.now()))
+        self._quote_link.add(self._quotes, self._plan.of(found.values(), self._access.now()))
         return self
 
     async def remove(self, symbols: Iterable[str]) -> Self:
@@ -176,7 +175,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
             self._pending = tuple(symbol for symbol in self._pending if symbol not in names)
         found = [self._symbols.pop(name, name) for name in names]
         kept = set(self._symbols.values())  # another of their names may be subscribed
-        self._link.remove(self._quotes, self._plan.of(set(found) - kept, self._access.now()))
+        self._quote_link.remove(self._quotes, self._plan.of(set(found) - kept, self._access.now()))
         return self
 
     def batches(self, *, seconds: float | None = None, rows: int | None = None, limit: int = 500_000) -> Batches:
@@ -220,7 +219,7 @@ class QuoteStream(EventStream[MarketEvent | Snapshot | UnknownEvent | Gap]):
 
     def _make_tape(self) -> Tape:
         """Subscribe to rows instead of events."""
-        link, sink, plan = self._link, self._quotes, self._plan
+        link, sink, plan = self._quote_link, self._quotes, self._plan
         tape = Tape(plan.types, plan.feed, Issues("stream.quotes", self._access.strict), self._access.now)
         if sink.buffer or (self._is_attached and link.is_ready):
             tape.put_gap(Gap(since=None, reason="the events before the first batch were delivered one by one"))
@@ -452,12 +451,12 @@ class Streams:
         symbols, oldest first for each.
 
         Args:
-            symbols: symbols as the REST API has them, or streamer symbols. Any number.
-            period: number and unit of candles, such as ``5m``, ``1h`` or ``1d``.
-            start: beginning of the first candle.
-            end: None for all candles until now.
-            regular_hours: leave trades outside of regular hours out of the candles.
-            timeout: seconds without any answer before it gives up.
+            symbols: as for `history`, and so are the others.
+            period: as for `history`.
+            start: as for `history`.
+            end: as for `history`.
+            regular_hours: as for `history`.
+            timeout: as for `history`.
             decimals: ``float`` for 64-bit floats, ``exact`` for decimals, ``string`` for text. See ``to_arrow``.
 
         Raises:

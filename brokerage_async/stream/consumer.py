@@ -1,23 +1,19 @@
-"""The two ends of one consumer: the sink that a connection fills, and the iterator that a user holds."""
+"""The end of one consumer that a connection fills."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
-import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any
 
-from ..errors import ConfigurationError, SlowConsumerError
+from ..errors import SlowConsumerError
 from ..protocol.streams.events import Gap
 from .policies import BufferFullError, EventBuffer, Policy
 from .tape import Tape
 
-__all__ = ["EventStream", "Sink", "Source"]
-
-E = TypeVar("E")
+__all__ = ["Sink"]
 
 
 class Sink:
@@ -111,118 +107,3 @@ class Sink:
         """Wait for an event or the end."""
         self._available.clear()
         await self._available.wait()
-
-
-class Source(Protocol):
-    """Connection as consumers see it."""
-
-    def attach(self, sink: Sink) -> None:
-        """Fill ``sink`` from now on. Connect if it is the first."""
-        ...
-
-    def detach(self, sink: Sink) -> None:
-        """Stop filling ``sink``. Disconnect if it was the last."""
-        ...
-
-    def abandon(self, sink: Sink) -> None:
-        """Detach ``sink`` in the next turn of the loop. Callable anywhere, even in the middle of a dispatch."""
-        ...
-
-    async def wait_ready(self, sink: Sink) -> None:
-        """Wait until everything that the consumers asked for is subscribed."""
-        ...
-
-    async def join(self) -> None:
-        """Wait until a connection without consumers is closed."""
-        ...
-
-
-class EventStream(Generic[E]):
-    """Async iterator over the events of a stream, with a `Gap` wherever some may be missing.
-
-    It connects at the first use, and receives events from then on: enter it with ``async with`` to receive them before
-    iterating. Close it with ``async with`` or `aclose`. One that is dropped unclosed ends when it is collected, with a
-    ResourceWarning. A cancelled ``anext`` loses no event. All streams of one kind share one connection.
-    """
-
-    def __init__(self, source: Source, sink: Sink) -> None:
-        self._source = source
-        self._sink = sink
-        self._is_attached = False
-
-    @property
-    def dropped(self) -> int:
-        """Events that were dropped because the consumer was too slow. Conflated ones do not count."""
-        return self._sink.buffer.dropped
-
-    @property
-    def interruption(self) -> Gap | None:
-        """The gap that is under way, because the connection is lost. None while it is up, or was never made."""
-        return self._sink.gap
-
-    @property
-    def waiting(self) -> int:
-        """Events that wait for the consumer."""
-        return len(self._sink.buffer)
-
-    async def ready(self) -> Self:
-        """Wait until the service has taken every subscription: events from then on are received.
-
-        Raises:
-            StreamError, TokenError, ConfigurationError: the stream ended.
-        """
-        await self._begin()
-        await self._source.wait_ready(self._sink)
-        return self
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> E:
-        sink = self._sink
-        buffer = sink.buffer
-        if isinstance(buffer, Tape):
-            raise ConfigurationError("the stream gives batches: iterate over its batches()")
-        if not self._is_attached:
-            await self._begin()
-        while True:
-            if buffer and not sink.is_held:
-                event: E = buffer.get()
-                return event
-            if sink.is_closed:
-                raise StopAsyncIteration
-            sink.check()
-            await sink.wait()
-
-    async def aclose(self) -> None:
-        """End the iteration now, even while it waits. The last stream of a connection closes it."""
-        self.leave()
-        if self._is_attached:
-            await self._source.join()
-
-    def leave(self) -> None:
-        """End the iteration now, without waiting for the end of the connection."""
-        self._sink.close()
-        if self._is_attached:
-            self._source.detach(self._sink)
-
-    async def __aenter__(self) -> Self:
-        await self._begin()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def _begin(self) -> None:
-        """Attach to the connection, once."""
-        if not self._is_attached and not self._sink.is_closed:
-            self._source.attach(self._sink)
-            self._is_attached = True
-
-    def __del__(self, _warn: Any = warnings.warn) -> None:
-        if getattr(self, "_is_attached", False) and not self._sink.is_closed and self._sink.error is None:
-            self._source.abandon(self._sink)
-            name = type(self).__name__
-            _warn(f"unclosed {name}: use `async with`, or `await stream.aclose()`", ResourceWarning, source=self)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from ..errors import BrokerageError, ConfigurationError, InvalidRequestError, SlowConsumerError
 from ..protocol.streams.events import AccountEvent, Gap
+from ..protocol.streams.timing import Found
 from .access import StreamAccess
 
-__all__ = ["Doorbell", "ringing"]
+__all__ = ["ringing"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -23,12 +24,6 @@ ALERT, ORDER = "QuoteAlert", "Order"
 
 GRACE = 10.0
 """Seconds by which an event may come later than the change in the list."""
-
-Found = Callable[[float], None]
-"""Takes a change that a poll on schedule found, as the time of the poll before it."""
-
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
-"""Calls the given function after each event while the context is open; its value takes changes without an event."""
 
 
 class AccountStreams(Protocol):

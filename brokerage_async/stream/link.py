@@ -1,6 +1,6 @@
 """Life of one connection, however many consumers it has: connect, keep alive, reconnect, and close.
 
-`Link` decides nothing about the protocol. Its two kinds do.
+`Link` decides nothing about the protocol. Its two kinds do. `EventStream` is the iterator of one consumer.
 """
 
 from __future__ import annotations
@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 from .._arguments import running_loop
 from .._secrets import Secret
@@ -26,9 +28,14 @@ from ..errors import (
 )
 from ..http.websocket import WebSocket
 from ..protocol.retry import Backoff, Fault, verdict_of
+from ..protocol.streams.account import AccountConnection
+from ..protocol.streams.dxlink import DxLinkConnection
+from ..protocol.streams.events import Gap
+from .access import StreamAccess
 from .consumer import Sink
+from .tape import Tape
 
-__all__ = ["CONNECT_TIMEOUT", "STALE", "Connection", "Link", "RenewalDue"]
+__all__ = ["CONNECT_TIMEOUT", "STALE", "EventStream", "Link", "RenewalDue"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.stream")
 
@@ -55,35 +62,8 @@ def is_fatal(error: Exception) -> bool:
     return verdict_of(error).lasts and not isinstance(error, StreamRefusedError | MessageTooLargeError)
 
 
-class Connection(Protocol):
-    """Protocol of one connection, as `AccountConnection` and `DxLinkConnection` have it."""
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether everything asked for is subscribed."""
-        ...
-
-    @property
-    def must_send(self) -> bool:
-        """Whether messages are due now."""
-        ...
-
-    @property
-    def due(self) -> float:
-        """Latest time to send the next messages."""
-        ...
-
-    @property
-    def complaint(self) -> str | None:
-        """Error of the connection that the service has reported."""
-        ...
-
-    def steps(self, data: str | bytes, now: float) -> Iterator[tuple[Any, list[Any]]]:
-        """Yield the events of one message and their source, after a few ms of work each."""
-        ...
-
-
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", AccountConnection, DxLinkConnection)
+E = TypeVar("E")
 
 
 class RenewalDue(Exception):  # noqa: N818 - not an error: a planned end
@@ -105,8 +85,9 @@ class Link(ABC, Generic[C]):
     gets a `Gap`.
     """
 
-    def __init__(self, name: str, backoff: Backoff) -> None:
+    def __init__(self, name: str, access: StreamAccess, backoff: Backoff) -> None:
         self._name = name
+        self._access = access
         self._backoff = backoff
         self._sinks: dict[Sink, None] = {}
         self._connection: C | None = None
@@ -129,12 +110,12 @@ class Link(ABC, Generic[C]):
         Raises:
             ConfigurationError: the client is closed, or used in another event loop.
         """
-        self._loop = loop = self._enter()
+        self._loop = loop = self._access.enter()
         if self._closed:
             raise ConfigurationError("the client is closed")
         self._sinks[sink] = None
-        sink.now = self._now
-        sink.leave = lambda: loop.call_soon(self._remove, sink)
+        sink.now = self._access.now
+        sink.leave = lambda: loop.call_soon(self.detach, sink)
         self._is_ready = False
         self._subscribe(sink)
         self._wake.set()
@@ -143,13 +124,25 @@ class Link(ABC, Generic[C]):
 
     def detach(self, sink: Sink) -> None:
         """Stop filling ``sink``. Disconnect if it was the last."""
-        self._remove(sink)
+        if sink not in self._sinks:
+            return
+        del self._sinks[sink]
+        sink.leave = None  # no cycle keeps the buffer
+        self._unsubscribe(sink)
+        self._announce()
+        self._wake.set()
+        if not self._sinks and self._task is not None:
+            ending, self._task = self._task, None
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
+            if ending is not asyncio.current_task():
+                ending.cancel()
 
     def abandon(self, sink: Sink) -> None:
         """Detach ``sink`` in the next turn of the loop: the collector calls this anywhere, within a dispatch too."""
         with contextlib.suppress(RuntimeError):  # the loop is closed
             if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._remove, sink)
+                self._loop.call_soon_threadsafe(self.detach, sink)
 
     @property
     def is_ready(self) -> bool:
@@ -179,10 +172,6 @@ class Link(ABC, Generic[C]):
     # Kinds of links
 
     @abstractmethod
-    def _enter(self) -> asyncio.AbstractEventLoop:
-        """Return the loop of the client."""
-
-    @abstractmethod
     async def _open(self) -> tuple[WebSocket, C]:
         """Return a new connection and its protocol, with the subscriptions of all consumers."""
 
@@ -204,9 +193,6 @@ class Link(ABC, Generic[C]):
 
     def _refused(self, error: StreamRefusedError) -> None:
         """Drop a token that the service has refused."""
-
-    def _now(self) -> datetime:
-        return datetime.now(UTC)
 
     def _next_due(self, connection: C) -> float:
         return connection.due
@@ -320,7 +306,7 @@ class Link(ABC, Generic[C]):
     def _interrupt(self, sinks: Iterable[Sink], reason: str, since: float | None = None) -> None:
         """Note for some consumers that events since a time, by default the last message, may be missing."""
         since = self._last_received if since is None else since
-        moment = None if since is None else self._now() - timedelta(seconds=running_loop().time() - since)
+        moment = None if since is None else self._access.now() - timedelta(seconds=running_loop().time() - since)
         for sink in sinks:
             sink.lose(moment, reason)
 
@@ -333,22 +319,98 @@ class Link(ABC, Generic[C]):
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
-    def _remove(self, sink: Sink) -> None:
-        if sink not in self._sinks:
-            return
-        del self._sinks[sink]
-        sink.leave = None  # no cycle keeps the buffer
-        self._unsubscribe(sink)
-        self._announce()
-        self._wake.set()
-        if not self._sinks and self._task is not None:
-            ending, self._task = self._task, None
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
-            if ending is not asyncio.current_task():
-                ending.cancel()
-
     def _fail_all(self, error: Exception) -> None:
         for sink in list(self._sinks):
             sink.fail(error)
-            self._remove(sink)
+            self.detach(sink)
+
+
+class EventStream(Generic[E]):
+    """Async iterator over the events of a stream, with a `Gap` wherever some may be missing.
+
+    It connects at the first use, and receives events from then on: enter it with ``async with`` to receive them before
+    iterating. Close it with ``async with`` or `aclose`. One that is dropped unclosed ends when it is collected, with a
+    ResourceWarning. A cancelled ``anext`` loses no event. All streams of one kind share one connection.
+    """
+
+    def __init__(self, link: Link[Any], sink: Sink) -> None:
+        self._link = link
+        self._sink = sink
+        self._is_attached = False
+
+    @property
+    def dropped(self) -> int:
+        """Events that were dropped because the consumer was too slow. Conflated ones do not count."""
+        return self._sink.buffer.dropped
+
+    @property
+    def interruption(self) -> Gap | None:
+        """The gap that is under way, because the connection is lost. None while it is up, or was never made."""
+        return self._sink.gap
+
+    @property
+    def waiting(self) -> int:
+        """Events that wait for the consumer."""
+        return len(self._sink.buffer)
+
+    async def ready(self) -> Self:
+        """Wait until the service has taken every subscription: events from then on are received.
+
+        Raises:
+            StreamError, TokenError, ConfigurationError: the stream ended.
+        """
+        await self._begin()
+        await self._link.wait_ready(self._sink)
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> E:
+        sink = self._sink
+        buffer = sink.buffer
+        if isinstance(buffer, Tape):
+            raise ConfigurationError("the stream gives batches: iterate over its batches()")
+        if not self._is_attached:
+            await self._begin()
+        while True:
+            if buffer and not sink.is_held:
+                event: E = buffer.get()
+                return event
+            if sink.is_closed:
+                raise StopAsyncIteration
+            sink.check()
+            await sink.wait()
+
+    async def aclose(self) -> None:
+        """End the iteration now, even while it waits. The last stream of a connection closes it."""
+        self.leave()
+        if self._is_attached:
+            await self._link.join()
+
+    def leave(self) -> None:
+        """End the iteration now, without waiting for the end of the connection."""
+        self._sink.close()
+        if self._is_attached:
+            self._link.detach(self._sink)
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _begin(self) -> None:
+        """Attach to the connection, once."""
+        if not self._is_attached and not self._sink.is_closed:
+            self._link.attach(self._sink)
+            self._is_attached = True
+
+    def __del__(self, _warn: Any = warnings.warn) -> None:
+        if getattr(self, "_is_attached", False) and not self._sink.is_closed and self._sink.error is None:
+            self._link.abandon(self._sink)
+            name = type(self).__name__
+            _warn(f"unclosed {name}: use `async with`, or `await stream.aclose()`", ResourceWarning, source=self)

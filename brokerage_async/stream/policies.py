@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from .._arguments import check_count, validator
-from ..protocol.streams.events import MARKET_EVENTS, AccountEvent, Gap, Snapshot, UnknownEvent
+from ..protocol.streams.events import MARKET_EVENTS, Gap, Snapshot, UnknownEvent
 
 __all__ = [
     "MARKET_POLICIES",
@@ -19,7 +19,6 @@ __all__ = [
     "EventBuffer",
     "Fail",
     "Policy",
-    "account_policies",
 ]
 
 
@@ -164,8 +163,3 @@ class EventBuffer:
         self._latest.clear()
         for queue in self._queues.values():
             queue.clear()
-
-
-def account_policies(limit: int) -> Mapping[type[Any], Policy]:
-    """Return the policy of account events, none of which is ever dropped."""
-    return {AccountEvent: Fail(limit=limit)}

@@ -142,8 +142,7 @@ class QuoteLink(Link[DxLinkConnection]):
         aggregation: float,
         liveliness: Liveliness | None = None,
     ) -> None:
-        super().__init__("market-data stream", backoff)
-        self._access = access
+        super().__init__("market-data stream", access, backoff)
         self._timing = timing
         self._aggregation = aggregation
         self._routes: dict[Key, list[QuoteSink]] = {}
@@ -233,9 +232,6 @@ class QuoteLink(Link[DxLinkConnection]):
         self._wake.set()
 
     # Life of the connection
-
-    def _enter(self) -> asyncio.AbstractEventLoop:
-        return self._access.enter()
 
     async def _open(self) -> tuple[WebSocket, DxLinkConnection]:
         token = await self._access.endpoints.market_data.quote_token()
@@ -368,7 +364,7 @@ class QuoteLink(Link[DxLinkConnection]):
             names = ", ".join(symbols[:10]) + ", ..." * (len(symbols) > 10)
             reason = f"the market-data stream refused {kind} of {names}: {it.reason}"
             sink.fail(StreamRefusedError(reason, code=it.code))
-            self._remove(sink)
+            self.detach(sink)
         self._interrupt({sink: None for key in of_feed for sink in self._routes.get(key, ())}, it.reason)
         for key in of_feed:
             self._last.pop(key, None)
@@ -404,6 +400,3 @@ class QuoteLink(Link[DxLinkConnection]):
             logger.warning("market-data stream: no event for %.0f s: %s", now - min(mute.values()), names)
             self._stale = list(mute)
             raise RenewalDue(STALE, min(mute.values()) - SAMPLE)
-
-    def _now(self) -> Any:
-        return self._access.now()

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from operator import attrgetter
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, cast
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack, cast
+from weakref import WeakValueDictionary
 
 from .._arguments import check_flag, check_order_id, check_timeout, running_loop
 from .._generated.endpoints import Endpoints
 from .._generated.models import AccountBalance, InstrumentCollection, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import ORDERS_LIST_LIVE, ORDERS_LIVE, ORDERS_SEARCH
 from ..errors import LIST_CHANGED, ConfigurationError, DeadlineExceededError, ResponseDecodeError
+from ..http.session import Connected
+from ..observers import PollStarted
+from ..protocol.streams.timing import Doorbell, Doorbells
 from ..protocol.validation.requests import check, is_array
-from .codec import ItemCodec
-from .cursor import Cursor, OnError
 from .diff import state_of
-from .feed import Connected, Doorbell, Doorbells, Feed, Feeds, utc_now
+from .feed import Cursor, Feed, OnError, utc_now
+from .fetch import conditional_fetch
 from .fills import FILLS, FillCursor, FillReader, FillWatcher
 from .lists import (
     ALERTS,
@@ -27,6 +30,7 @@ from .lists import (
     MARKED_POSITIONS,
     ORDERS,
     POSITIONS,
+    SESSIONS,
     AccountListing,
     Listing,
     check_accounts,
@@ -35,7 +39,7 @@ from .market import MarketHours, MarketWatcher, check_collection, sessions_aroun
 from .orders import HISTORY, LiveFilters, until_terminal
 from .poll import AccountsWatcher, Watcher
 from .schedule import Pacing, Schedule
-from .state import WatchState
+from .state import ItemCodec, WatchState
 
 __all__ = ["OrderOptions", "Watch", "WatchOptions"]
 
@@ -43,9 +47,6 @@ logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
 T = TypeVar("T")
 W = TypeVar("W", bound=Watcher[Any])
-
-MakeFeed = Callable[[Schedule, bool], Feed[T]]
-"""Returns the feed of a list, given its schedule and whether to ``push``."""
 
 MIN_INTERVAL = 1.0
 """Minimum interval in seconds of lists whose frequent polling the service does not accept."""
@@ -83,6 +84,14 @@ class WatchOptions(TypedDict, Generic[T], total=False):
     state: WatchState | None
 
 
+class Reading(NamedTuple):
+    """Reading of a list: its name with all arguments, the call, and the accounts that it is about, None for all."""
+
+    name: tuple[Hashable, ...]
+    read: Callable[[Endpoints], Awaitable[Any]]
+    accounts: Iterable[str] | None
+
+
 class OrderOptions(WatchOptions[Order], LiveFilters, total=False):
     """Options of a watcher of orders: `WatchOptions`, and the filters of ``orders.list_live``."""
 
@@ -110,7 +119,7 @@ class Watch:
         self._endpoints = Endpoints(client.session)
         self._now: Callable[[], datetime] = now or (lambda: client.session.service_now() or utc_now())
         self._is_told = now is not None
-        self._feeds = Feeds(client.session, self._now)
+        self._feeds = WeakValueDictionary[Hashable, Feed[Any]]()
         self._polls = asyncio.Semaphore(MAX_POLLS)
 
     def now(self) -> datetime:
@@ -167,18 +176,11 @@ class Watch:
             WatchStateError: the state cannot be used, or belongs to another watcher.
         """
         given = cast("dict[str, Any]", options)
-        filters = cast(
-            "LiveFilters", {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
-        )
-
-        def identity() -> dict[str, Any]:
-            named = {name: str(value) for name, value in _given(filters)}
-            return {"customer_id": str(customer_id), "account_numbers": sorted(set(account_numbers)), **named}
-
-        def feed(schedule: Schedule, push: bool) -> Feed[Order]:
-            return self._orders(customer_id, account_numbers, schedule, push=push, **filters)
-
-        return self._watch(Watcher, ORDERS, {"": feed}, identity, **{"interval": 2.0, **given})
+        filters: Any = {name: given.pop(name) for name in given.keys() - WatchOptions.__annotations__.keys()}
+        reading = self._live(customer_id, account_numbers, filters)
+        identity = {"customer_id": str(customer_id), "account_numbers": sorted(set(account_numbers))}
+        identity |= {name: str(value) for name, value in _given(filters)}
+        return self._watch(Watcher, ORDERS, {"": reading}, identity, **{"interval": 2.0, **given})
 
     async def order(
         self,
@@ -223,7 +225,7 @@ class Watch:
         check_timeout("timeout", timeout)
         check_flag("follow", follow)
         schedule = Schedule(interval=interval, min_interval=min_interval)
-        feed = self._orders(customer_id, (account_number,), schedule, push=push)
+        feed: Feed[Order] = self._feed(ORDERS, self._live(customer_id, (account_number,), {}), schedule, push)
 
         async def look_up(name: str) -> Order | None:
             since = (self._now() - HISTORY).date()
@@ -238,7 +240,7 @@ class Watch:
         running_loop()  # raises where there is none
         limit = asyncio.timeout(timeout)
         try:
-            async with limit, Watcher(feed, on_error=on_error) as watcher:
+            async with limit, Watcher[Order]({"": Cursor(feed)}, on_error=on_error) as watcher:
                 return await until_terminal(feed, watcher, order_id, look_up, follow=follow)
         except TimeoutError:
             if not limit.expired():
@@ -289,13 +291,9 @@ class Watch:
         schedule, parts = Schedule(interval=interval, min_interval=MIN_INTERVAL), dict[str, FillCursor]()
         for account in accounts:
             reader = FillReader(self._endpoints, account, now=self._now, on_event=self._session.on_event)
-            doorbell = self._doorbell(push, (account,), FILLS.events)
-            feed = self._feeds.get(
-                ("fills", account, reader), schedule, reader.read, FILLS.key,
-                doorbell and partial(reader.listening, doorbell),
-            )  # fmt: skip
-            parts[account] = FillCursor(feed, reader)
-        name = self._feeds.identity("fills", accounts=sorted(accounts))
+            reading = Reading(("fills", account, reader), reader.read, (account,))
+            parts[account] = FillCursor(self._feed(FILLS, reading, schedule, push, reader.listening), reader)
+        name = self._identity("fills", accounts=sorted(accounts))
         return FillWatcher(parts, on_error=on_error, state=state, name=name)
 
     def quote_alerts(self, **options: Unpack[WatchOptions[QuoteAlert]]) -> Watcher[QuoteAlert]:
@@ -306,8 +304,8 @@ class Watch:
         `WatchOptions`, and raises what `orders` raises. A client cannot know the customer of a ``state``: use one for
         each.
         """
-        feed = self._feed_of(ALERTS, ALERTS.name, lambda api: api.quote_alerts.list(), None)
-        return self._watch(Watcher, ALERTS, {"": feed}, dict, **options)
+        reading = Reading((ALERTS.name,), lambda api: api.quote_alerts.list(), None)
+        return self._watch(Watcher, ALERTS, {"": reading}, {}, **options)
 
     def positions(
         self,
@@ -366,16 +364,16 @@ class Watch:
             state: as for `orders`. Boundaries of the last 7 days that were missed are reported.
         """
         collection = check_collection(instrument_collection)
-        name, schedule, key = ("timetable", collection), Schedule(interval=interval), attrgetter("session_date")
+        reading = Reading(("timetable", collection), partial(self._sessions, collection), None)
         return MarketWatcher(
-            self._feeds.get(name, schedule, partial(self._sessions, collection), key),
+            self._feed(SESSIONS, reading, Schedule(interval=interval)),
             now=self._now,
             is_stale=self._session.service_time_is_stale,
             extended=extended,
             initial=initial,
             on_error=on_error,
             state=state,
-            name=self._feeds.identity("market", instrument_collection=collection, extended=extended),
+            name=self._identity("market", instrument_collection=collection, extended=extended),
         )
 
     def market_hours(
@@ -406,8 +404,8 @@ class Watch:
         self,
         make: Callable[..., W],
         listing: Listing[T],
-        feeds: Mapping[str, MakeFeed[T]],
-        identity: Callable[[], Mapping[str, Any]],
+        readings: Mapping[str, Reading],
+        identity: Mapping[str, Any],
         *,
         interval: float | Pacing = 5.0,
         initial: bool = True,
@@ -418,15 +416,16 @@ class Watch:
         on_error: OnError | None = None,
         state: WatchState | None = None,
     ) -> W:
-        """Return the watcher of a list in parts, each with its feed."""
+        """Return the watcher of a list in parts, each with its reading."""
         schedule = Schedule(interval=interval, min_interval=min_interval, jitter=jitter)
         known, parts = state_of(seed, listing.key), dict[str, Cursor[T]]()
-        for part, feed in feeds.items():
+        for part, reading in readings.items():
             own = known if not part or known is None else {key: each for key, each in known.items() if key[0] == part}
-            parts[part] = Cursor(feed(schedule, push), initial=initial, seed=own, keep=listing.keep)
+            feed: Feed[T] = self._feed(listing, reading, schedule, push)
+            parts[part] = Cursor(feed, initial=initial, seed=own, keep=listing.keep)
         return make(
-            parts, on_error=on_error, derive=listing.derive, keep=listing.keep, state=state,
-            name=self._feeds.identity(listing.name, **identity()), codec=ItemCodec(listing.key, listing.item_type),
+            parts, on_error=on_error, derive=listing.derive, state=state,
+            name=self._identity(listing.name, **identity), codec=ItemCodec(listing.key, listing.item_type),
         )  # fmt: skip
 
     def _watch_accounts(
@@ -434,53 +433,61 @@ class Watch:
     ) -> AccountsWatcher[T]:
         """Return the watcher of a list that every account has."""
 
-        def feed_of(account: str) -> MakeFeed[T]:
-            async def read(api: Endpoints) -> Iterable[T]:
-                async with self._polls:
-                    return await listing.read(api, account)
-
-            return self._feed_of(listing, (listing.name, account), read, (account,))
+        async def read(account: str, api: Endpoints) -> Iterable[T]:
+            async with self._polls:
+                return await listing.read(api, account)
 
         accounts = check_accounts(account_numbers, listing.operation)
-        feeds = {account: feed_of(account) for account in accounts}
-        return self._watch(AccountsWatcher, listing, feeds, lambda: {"accounts": sorted(accounts)}, **options)
+        readings = {each: Reading((listing.name, each), partial(read, each), (each,)) for each in accounts}
+        return self._watch(AccountsWatcher, listing, readings, {"accounts": sorted(accounts)}, **options)
 
-    def _feed_of(
-        self,
-        listing: Listing[T],
-        name: Hashable,
-        read: Callable[[Endpoints], Awaitable[Iterable[T]]],
-        accounts: Iterable[str] | None,
-    ) -> MakeFeed[T]:
-        """Return the maker of the feed of a list, with a doorbell for ``push``."""
-
-        def make(schedule: Schedule, push: bool) -> Feed[T]:
-            return self._feeds.get(name, schedule, read, listing.key, self._doorbell(push, accounts, listing.events))
-
-        return make
-
-    def _doorbell(self, push: bool, accounts: Iterable[str] | None, events: frozenset[str]) -> Doorbell | None:
-        if not check_flag("push", push):
-            return None
-        if self._doorbells is None:
-            raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
-        return self._doorbells().doorbell(accounts, events)
-
-    def _orders(
-        self,
-        customer_id: int | str,
-        account_numbers: Iterable[str],
-        schedule: Schedule,
-        *,
-        push: bool,
-        **filters: Unpack[LiveFilters],
-    ) -> Feed[Order]:
+    def _live(self, customer_id: int | str, account_numbers: Iterable[str], filters: LiveFilters) -> Reading:
+        """Return the reading of the orders that work or are of today."""
         call = ORDERS_LIVE.bind(customer_id=customer_id, account_numbers=account_numbers, **filters)
         check(ORDERS_LIVE, call.path, call.query, None)
         accounts = tuple(sorted(set[str](account_numbers)))
         name = ("orders", str(customer_id), accounts, _given(filters))
-        read = self._feed_of(ORDERS, name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
-        return read(schedule, push)
+        return Reading(name, lambda api: api.orders.live(customer_id, accounts, **filters), accounts)
+
+    def _feed(
+        self,
+        listing: Listing[T],
+        reading: Reading,
+        schedule: Schedule,
+        push: bool = False,
+        listening: Callable[[Doorbell, Callable[[], None]], Any] | None = None,
+    ) -> Feed[T]:
+        """Return the running feed of a reading with this schedule, or a new one. Those that push are apart.
+
+        Args:
+            listing: the list.
+            reading: the call.
+            schedule: when to poll.
+            push: whether events cause polls.
+            listening: opens the doorbell, instead of the feed.
+        """
+        doorbell: Doorbell | None = None
+        if check_flag("push", push):
+            if self._doorbells is None:
+                raise ConfigurationError("push must be False: this Watch was made without the streams of a client")
+            doorbell = self._doorbells().doorbell(reading.accounts, listing.events)
+            doorbell = doorbell if listening is None else partial(listening, doorbell)
+        place = (reading.name, schedule, push)
+        feed: Feed[T] | None = self._feeds.get(place)
+        if feed is None or feed.ended:
+            label, observe = str(reading.name[0]), self._session.on_event
+            feed = Feed(
+                conditional_fetch(self._session, reading.read), key=listing.key, schedule=schedule, now=self._now,
+                doorbell=doorbell, on_poll=lambda lateness: observe(PollStarted(watcher=label, lateness=lateness)),
+            )  # fmt: skip
+            self._feeds[place] = feed
+            self._session.close_with_client(feed)
+        return feed
+
+    def _identity(self, name: str, **filters: Any) -> str:
+        """Return the identity of a list for a durable state: service, environment, name and filters."""
+        service = self._session.environment
+        return json.dumps({"watch": name, "origin": service.origin, "environment": service.name, **filters})
 
 
 def _given(filters: LiveFilters) -> tuple[tuple[str, object], ...]:

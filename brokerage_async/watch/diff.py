@@ -21,7 +21,7 @@ __all__ = [
     "Unchanged",
     "change_of",
     "changed_fields",
-    "diff",
+    "differing",
     "keyed",
     "state_of",
 ]
@@ -179,15 +179,12 @@ def change_of(key: Any, before: T | None, after: T | None, at: datetime) -> Chan
     return Change(kind=kind, key=key, before=before, after=after, at=at)
 
 
-def diff(before: Mapping[Any, T], after: Mapping[Any, T], at: datetime) -> Iterator[Change[T]]:
-    """Yield the changes that lead from ``before`` to ``after``.
-
-    Items of ``after`` come first, in their order, then the removed ones.
-    """
+def differing(before: Mapping[Any, T], after: Mapping[Any, T]) -> Iterator[Any]:
+    """Yield the keys whose items differ: first those of ``after``, in their order, then the removed ones."""
     for key, new in after.items():
         old = before.get(key)
         if old is None or (old is not new and old != new):
-            yield change_of(key, old, new, at)
-    for key, old in before.items():
+            yield key
+    for key in before:
         if key not in after:
-            yield change_of(key, old, None, at)
+            yield key

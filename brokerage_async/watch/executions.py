@@ -14,28 +14,8 @@ import attrs
 from .._generated.models import Order, Position, QuantityDirection, Transaction, TransactionType
 from .diff import Acknowledgeable
 
-__all__ = [
-    "ZERO",
-    "Books",
-    "Discrepancy",
-    "DiscrepancyKind",
-    "Execution",
-    "Fill",
-    "FillKind",
-    "Item",
-    "Part",
-    "Terms",
-    "fills_of",
-    "held_in",
-    "is_same",
-    "is_trade",
-    "key_of",
-    "name_of",
-    "replay",
-    "signed",
-    "terms_of",
-    "time_of",
-]
+__all__ = ["ZERO", "Books", "Discrepancy", "DiscrepancyKind", "Execution", "Fill", "FillKind", "Item", "Part", "Row",
+           "Terms", "fills_of", "held_in", "key_of", "name_of", "replay"]  # fmt: skip
 
 ZERO: Final = Decimal(0)
 
@@ -95,7 +75,7 @@ class Fill(Acknowledgeable):
     @property
     def held(self) -> Decimal:
         """Quantity that the execution adds to the position after this event, negative for a sale."""
-        return ZERO if self.kind is FillKind.BUST else signed(self.action, self.quantity)
+        return ZERO if self.kind is FillKind.BUST else self.terms.signed
 
 
 class Terms(NamedTuple):
@@ -104,6 +84,11 @@ class Terms(NamedTuple):
     action: str
     quantity: Decimal
     price: Decimal | None
+
+    @property
+    def signed(self) -> Decimal:
+        """Quantity that is added to the position, negative for a sale."""
+        return self.quantity if self.action.startswith("Buy") else -self.quantity
 
 
 class DiscrepancyKind(enum.StrEnum):
@@ -180,6 +165,16 @@ class Execution:
     def key(self) -> tuple[str, ...]:
         """Identity within the collection of a ledger."""
         return key_of(self.last)
+
+    @property
+    def name(self) -> str:
+        """The symbol as positions have it."""
+        return name_of(self.last.symbol)
+
+    @property
+    def at(self) -> datetime:
+        """When it took place, or else was first seen."""
+        return self.last.filled_at or self.seen_at
 
     def relisted(self, fill: Fill) -> Execution:
         """Return it as the list of its leg shows it now."""
@@ -259,14 +254,9 @@ def key_of(fill: Fill) -> tuple[str, ...]:
     return (fill.account_number, "fill", fill.order_id, fill.symbol, fill.fill_id)
 
 
-def signed(action: str, quantity: Decimal) -> Decimal:
-    """Return what an action adds to a position, negative for a sale."""
-    return quantity if action.startswith("Buy") else -quantity
-
-
-def name_of(symbol: str) -> str:
+def name_of(symbol: str | None) -> str:
     """Return a symbol as positions and orders share it: future options differ in their blanks (recorded)."""
-    return "".join(symbol.split())
+    return "".join((symbol or "").split())
 
 
 def fills_of(account_number: str, order: Order) -> Iterator[Fill]:
@@ -300,24 +290,37 @@ def held_in(position: Position | None) -> tuple[Decimal, Decimal | None]:
     return -position.quantity if is_short else position.quantity, position.average_open_price
 
 
-def is_trade(row: Transaction) -> bool:
-    """Return True if a transaction books an execution."""
-    return row.transaction_type == TransactionType.TRADE and row.reverses_id is None
+class Row(NamedTuple):
+    """A transaction as a ledger compares it.
 
+    Attributes:
+        row: the transaction.
+        id: its id.
+        order_id: the order whose execution it books, "" if it names none.
+        name: the symbol as positions have it.
+        terms: the terms of the execution.
+        at: its time, or the beginning of its day.
+        identifiers: those of the execution.
+        is_trade: whether it books an execution, and reverses none.
+    """
 
-def terms_of(row: Transaction) -> Terms:
-    """Return the terms of the fill that a transaction books."""
-    return Terms(str(row.action or ""), row.quantity or ZERO, row.price)
+    row: Transaction
+    id: str | None
+    order_id: str
+    name: str
+    terms: Terms
+    at: datetime
+    identifiers: frozenset[str]
+    is_trade: bool
 
-
-def is_same(row: Transaction, other: Transaction) -> bool:
-    """Return True if two transactions book the same execution."""
-    return bool({row.exec_id, row.ext_exec_id} & {other.exec_id, other.ext_exec_id} - {None})
-
-
-def time_of(row: Transaction) -> datetime:
-    """Return the time of a transaction, or the beginning of its day."""
-    if row.executed_at is not None:
-        return row.executed_at
-    day = row.transaction_date or date.max
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+    @classmethod
+    def of(cls, row: Transaction) -> Row:
+        """Return a transaction as it is compared."""
+        day = row.transaction_date or date.max
+        return cls(
+            row, row.id, row.order_id or "", name_of(row.symbol),
+            Terms(str(row.action or ""), row.quantity or ZERO, row.price),
+            row.executed_at or datetime(day.year, day.month, day.day, tzinfo=UTC),
+            frozenset(each for each in (row.exec_id, row.ext_exec_id) if each is not None),
+            row.transaction_type == TransactionType.TRADE and row.reverses_id is None,
+        )  # fmt: skip

@@ -1,48 +1,27 @@
-"""Polling loops: the latest states of collections, shared by their watchers, decoded only if the bytes have changed."""
+"""Polling loops: the latest states of collections, and the positions of their consumers within them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import weakref
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from operator import attrgetter
+from itertools import chain
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar
 
 from .._arguments import check_function, running_loop
-from .._generated.endpoints import Endpoints
 from ..config.random_values import chance
 from ..errors import BrokerageError, ConfigurationError
 from ..http.shared import BACKGROUND
-from ..observers import PollStarted
-from ..operation import BoundCall, Executor, Guard, Pager
-from ..protocol.streams.timing import LookBudget
-from .diff import UNCHANGED, Unchanged, keyed
+from ..protocol.streams.timing import Doorbell, Found, LookBudget
+from .diff import UNCHANGED, Change, Unchanged, change_of, differing, keyed
 from .schedule import Schedule, is_fatal
 
-if TYPE_CHECKING:
-    from ..http.session import BrokerageSession
-
-__all__ = [
-    "ConditionalExecutor",
-    "Connected",
-    "Doorbell",
-    "Doorbells",
-    "Feed",
-    "Feeds",
-    "FetchItems",
-    "Found",
-    "conditional_fetch",
-    "utc_now",
-    "wait_any",
-]
+__all__ = ["Cursor", "Feed", "FetchItems", "OnError", "utc_now", "wait_any"]
 
 T = TypeVar("T")
-E = TypeVar("E")
 
 CHUNK = 1000
 """Items that are compared at a time. In between, the event loop runs."""
@@ -50,26 +29,8 @@ CHUNK = 1000
 FetchItems = Callable[[], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
 """Fetches the whole collection, or returns `UNCHANGED`."""
 
-Found = Callable[[float], None]
-"""Takes a change that a poll on schedule found, as the time of the poll before: an event should have announced it."""
-
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
-"""Calls the given function after each event while the context is open. See `Found` for its value.
-
-Events are hints. The polls alone decide on reports: a lost hint costs nothing but time, a repeated one at most a poll.
-"""
-
-
-class Doorbells(Protocol):
-    """Source of doorbells: the streams of a client."""
-
-    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell for events of these types. None for the accounts of the user.
-
-        Raises:
-            ConfigurationError: the client cannot stream.
-        """
-        ...
+OnError = Callable[[Exception], None]
+"""Called with every failure that does not end the iteration. By raising, it does."""
 
 
 def utc_now() -> datetime:
@@ -77,22 +38,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Listener(Protocol):
-    """A consumer of a feed, called synchronously from its loop."""
-
-    def on_failure(self, error: Exception, /) -> None:
-        """Handle a failed poll that will be repeated."""
-        ...
-
-    def on_removed(self, removed: Mapping[Any, Any]) -> None:
-        """Handle items that left the collection, in their last state."""
-        ...
-
-
 class Feed(Generic[T]):
-    """One polling loop: the latest state of a collection for all its listeners.
+    """One polling loop: the latest state of a collection for all its cursors.
 
-    It starts when a listener first waits, and is cancelled as soon as the last listener leaves, or when the client is
+    It starts when a consumer first waits, and is cancelled as soon as the last cursor leaves, or when the client is
     closed. A feed that has ended never starts again.
 
     Attributes:
@@ -127,7 +76,7 @@ class Feed(Generic[T]):
         self._looks = LookBudget()
         self._early: asyncio.TimerHandle | None = None
         self._is_failing = False
-        self._listeners: set[Listener] = set()
+        self._cursors: set[Cursor[T]] = set()
         self.waiting: set[asyncio.Future[None]] = set()
         self._hastened = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -148,14 +97,14 @@ class Feed(Generic[T]):
         """True once the loop was stopped, or has ended and its error is known."""
         return self._stopped or self._finished
 
-    def attach(self, listener: Listener) -> None:
-        """Poll until ``listener`` is released."""
-        self._listeners.add(listener)
+    def attach(self, cursor: Cursor[Any]) -> None:
+        """Poll until ``cursor`` is released."""
+        self._cursors.add(cursor)
 
-    def release(self, listener: Listener) -> None:
-        """Stop polling for ``listener``, in any thread. The last one ends the loop."""
-        self._listeners.discard(listener)
-        if not self._listeners and self._task is not None:
+    def release(self, cursor: Cursor[Any]) -> None:
+        """Stop polling for ``cursor``, in any thread. The last one ends the loop."""
+        self._cursors.discard(cursor)
+        if not self._cursors and self._task is not None:
             self._stop()
 
     async def join(self) -> None:
@@ -177,7 +126,7 @@ class Feed(Generic[T]):
         await wait_any((self,), seconds)
 
     def hasten(self) -> None:
-        """Poll now rather than when the next poll is due. Listeners are woken after it, changed or not."""
+        """Poll now rather than when the next poll is due. Consumers are woken after it, changed or not."""
         self._hastened.set()
 
     def ring(self) -> None:
@@ -252,8 +201,8 @@ class Feed(Generic[T]):
             elif self._fatal(last, repeated):
                 raise last
             else:
-                for listener in tuple(self._listeners):
-                    listener.on_failure(last)
+                for cursor in tuple(self._cursors):
+                    cursor.on_failure(last)
                 retry_after = getattr(last, "retry_after", None)
                 due = loop.time() + self._schedule.backoff(failures, interval, retry_after)
             delay = chance() * self._schedule.jitter * interval
@@ -273,8 +222,8 @@ class Feed(Generic[T]):
             return
         self.latest, self.at = latest, self._now()
         if removed := {name: item for name, item in previous.items() if name not in latest}:
-            for listener in tuple(self._listeners):
-                listener.on_removed(removed)
+            for cursor in tuple(self._cursors):
+                cursor.on_removed(removed)
         self.announce()
 
     def _cancel_early(self) -> None:
@@ -310,107 +259,92 @@ async def wait_any(feeds: Iterable[Feed[Any]], seconds: float | None = None) -> 
             feed.waiting.discard(woken)
 
 
-class Connected(Protocol):
-    """The part of a client that watching needs."""
-
-    @property
-    def session(self) -> BrokerageSession:
-        """The session that makes its calls."""
-        ...
-
-
-class Feeds:
-    """Running feeds of one client, by list and schedule.
+class Cursor(Generic[T]):
+    """Position of one consumer within a feed. It holds no queue: it compares the latest state with the last one seen.
 
     Args:
-        session: makes the calls, and closes the feeds with its client.
-        now: the clock of ``Change.at``.
+        feed: the polling loop.
+        initial: whether all items of the first state are reported as added.
+        seed: the state known before, which the first state is compared with.
+        keep: decides whether the last state of an item is reported before its removal, even to a slow consumer.
+
+    Attributes:
+        feed: the polling loop.
+        seen: the items by key after all changes taken so far, None until the first state decides it.
+        on_failure: called with every failed poll that will be repeated.
     """
 
-    def __init__(self, session: BrokerageSession, now: Callable[[], datetime]) -> None:
-        self._session = session
-        self._now = now
-        self._running: weakref.WeakValueDictionary[Hashable, Feed[Any]] = weakref.WeakValueDictionary()
-
-    def identity(self, name: str, **filters: Any) -> str:
-        """Return the identity of a list for a durable state: service, environment, name and filters."""
-        service = self._session.environment
-        return json.dumps({"watch": name, "origin": service.origin, "environment": service.name, **filters})
-
-    def get(
+    def __init__(
         self,
-        name: Hashable,
-        schedule: Schedule,
-        read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]],
-        key: Callable[[T], Hashable],
-        doorbell: Doorbell | None = None,
-    ) -> Feed[T]:
-        """Return the running feed of the list with this schedule, or a new one. Those with a doorbell are apart."""
-        place = (name, schedule, doorbell is not None)
-        feed: Feed[T] | None = self._running.get(place)
-        if feed is None or feed.ended:
-            fetch = conditional_fetch(self._session, read)
-            label = str(name[0] if isinstance(name, tuple) else name)
-            feed = Feed(
-                fetch, key=key, schedule=schedule, now=self._now, doorbell=doorbell,
-                on_poll=lambda lateness: self._session.on_event(PollStarted(watcher=label, lateness=lateness)),
-            )  # fmt: skip
-            self._running[place] = feed
-            self._session.close_with_client(feed)
-        return feed
+        feed: Feed[Any],
+        *,
+        initial: bool = True,
+        seed: Mapping[Any, T] | None = None,
+        keep: Callable[[T], bool] = lambda _: False,
+    ) -> None:
+        self.feed = feed
+        self.seen: Mapping[Any, T] | None = seed if seed is not None else ({} if initial else None)
+        self.on_failure: OnError = lambda _: None
+        self._keep = keep
+        self._kept: dict[Any, T] = {}
+        self._target: Mapping[Any, T] | None = None
+        self._differing: Iterator[Any] = iter(())
+        self._is_own = False  # ``seen`` may be changed
+        self._is_complete = True  # no key was passed over
 
+    def current(self) -> Mapping[Any, T] | None:
+        """Return the state to compare with, None while it is unknown."""
+        return self.feed.latest
 
-class BodyUnchanged(Exception):  # noqa: N818 - a signal to `conditional_fetch`
-    """The body is byte for byte the previous one."""
+    def max_wait(self) -> float | None:
+        """Return the seconds until a change may be due without a new state."""
+        return None
 
+    def seed(self, items: Mapping[Any, T]) -> None:
+        """Compare the first state with ``items``."""
+        self.seen = items
 
-class ConditionalExecutor:
-    """Executor for one repeated read: a body equal to the previous one is not decoded."""
+    def on_removed(self, removed: Mapping[Any, T]) -> None:
+        """Keep the last state of removed items that satisfy ``keep``, to be reported before their removal."""
+        seen = self.seen or {}
+        self._kept |= {key: item for key, item in removed.items() if self._keep(item) and seen.get(key) != item}
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._previous_body: bytes | None = None
-        self._rows: dict[Any, Any] = {}
-        self._missed: frozenset[Any] = frozenset()
+    def refresh(self) -> bool:
+        """Compare with a newer state from now on, if there is one. Return False before the first one."""
+        latest = self.current()
+        if latest is not None and latest is not self._target:
+            if self.seen is None:
+                self.seen, self._kept = latest, {}
+            self._kept = {key: item for key, item in self._kept.items() if key not in latest}
+            self._target, self._is_own, self._is_complete = latest, False, True
+            self._differing = chain(list(self._kept), differing(self.seen, latest), list(self._kept))
+        return self._target is not None
 
-    async def fetch_if_changed(self, call: BoundCall[T], previous_body: bytes | None) -> tuple[T, bytes | None] | None:
-        """Delegate to the wrapped executor."""
-        return await self._executor.fetch_if_changed(call, previous_body)
+    def take(self, is_held: Callable[[Any], bool] = lambda _: False) -> Change[T] | None:
+        """Return the next change, if any. Keys that are held are passed over: `compare` them later."""
+        if not self.refresh():
+            return None
+        for key in self._differing:
+            if is_held(key):
+                self._is_complete = False
+            elif (change := self.compare(key)) is not None:
+                return change
+        if self._is_complete:
+            self.seen, self._is_own = self._target, False
+        return None
 
-    async def execute(self, call: BoundCall[T], *, guard: Guard | None = None) -> T:
-        """Return the decoded result, or raise `BodyUnchanged`."""
-        found = await self._executor.fetch_if_changed(call, self._previous_body)
-        if found is None:
-            raise BodyUnchanged
-        value, self._previous_body = found
-        if self._previous_body is not None or not call.operation.identity:
-            self._rows, self._missed = {}, frozenset()
-            return value
-        # A row may slip by between two pages though their totals agree: it is gone once two readings in a row lack it.
-        rows, identity = cast("list[Any]", value), attrgetter(*call.operation.identity)
-        latest = {identity(row): row for row in rows}
-        missed = {name: row for name, row in self._rows.items() if name not in latest and name not in self._missed}
-        self._rows, self._missed = latest | missed, frozenset(missed)
-        return cast("T", [*rows, *missed.values()])
-
-    def paginate(self, call: BoundCall[list[E]]) -> Pager[E]:
-        """Return the pages, changed or not."""
-        return self._executor.paginate(call)
-
-
-def conditional_fetch(
-    executor: Executor, read: Callable[[Endpoints], Awaitable[Iterable[T] | Literal[Unchanged.UNCHANGED]]]
-) -> FetchItems[T]:
-    """Build a fetch for `poll` from one endpoint call.
-
-    It returns `UNCHANGED`, without decoding, if the body equals the previous one.
-    """
-    api = Endpoints(ConditionalExecutor(executor))
-
-    async def fetch() -> Any:
-        try:
-            return await read(api)
-        except BodyUnchanged:
-            return UNCHANGED
-
-    return fetch
+    def compare(self, key: Any) -> Change[T] | None:
+        """Return what leads from the item as last seen to its latest state, or first to the one that was kept."""
+        if self._target is None or self.seen is None:
+            return None
+        before, after = self.seen.get(key), self._kept.pop(key, self._target.get(key))
+        if before is after or before == after:
+            return None
+        if not self._is_own:
+            self.seen, self._is_own = dict(self.seen), True
+        assert isinstance(self.seen, dict)
+        if after is None:
+            del self.seen[key]
+        else:
+            self.seen[key] = after
+        return change_of(key, before, after, self.feed.at)

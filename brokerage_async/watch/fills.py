@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Any, Final, Literal, Self, cast
+from typing import Any, Final, Literal
 
 import attrs
 import msgspec
@@ -17,18 +18,17 @@ from .._generated.models import Order
 from .._generated.operations import ORDERS_LIST
 from ..errors import LIST_CHANGED, NotFoundError, ResponseDecodeError
 from ..observers import FillSeen
-from .codec import DAMAGED, ItemCodec, key_text
-from .cursor import Cursor, OnError
+from ..protocol.streams.timing import Doorbell, Found
 from .diff import SILENT, UNCHANGED, Change, Unchanged
 from .executions import Books, Discrepancy, Execution, Fill, FillKind, Item
-from .feed import Doorbell, Feed, Found
+from .feed import Cursor, Feed, OnError
 from .ledger import Ledger
 from .lists import Listing
-from .poll import AccountsWatcher
+from .poll import Iteration
 from .schedule import is_fatal
-from .state import StoredChange, WatchState, WatchStateError
+from .state import ItemCodec
 
-__all__ = ["FILLS", "FillCodec", "FillCursor", "FillReader", "FillWatcher"]
+__all__ = ["FILLS", "FillCursor", "FillReader", "FillWatcher"]
 
 QUIET_SECONDS: Final = 5.0
 """Seconds without news until positions and transactions are read."""
@@ -43,17 +43,23 @@ ROWS: Final = 2000
 """Transactions per page, the maximum that is published."""
 
 
-def _events(change: Change[Item]) -> Iterable[Change[Any]]:
+def _steps(change: Change[Item]) -> Iterable[Change[Any]]:
     """Turn the change of an item into one for each fill or discrepancy to report, or into a silent one."""
     before, after = change.before, change.after
-    events: Iterable[Fill | Discrepancy] = ()
     if isinstance(after, Discrepancy):
-        events = (after,)
-    elif isinstance(after, Execution):
-        events = after.events[len(before.events) if isinstance(before, Execution) else after.skipped :]
-    key, at = change.key, change.at
-    reports = [Change[Any](kind=each.kind, key=key, before=each, after=after, at=at) for each in events]
-    return reports or [Change[Any](kind=SILENT, key=key, before=None, after=after, at=at)]
+        return [attrs.evolve(change, kind=after.kind)]
+    steps = list[Change[Any]]()
+    if isinstance(after, Execution):
+        for number in range(len(before.events) if isinstance(before, Execution) else after.skipped, len(after.events)):
+            step = attrs.evolve(after, events=after.events[: number + 1])
+            steps.append(attrs.evolve(change, kind=step.last.kind, before=before, after=step))
+            before = step
+    return steps or [attrs.evolve(change, kind=SILENT)]
+
+
+def _report(change: Change[Any]) -> Fill | Discrepancy:
+    item: Execution | Discrepancy = change.item
+    return item if isinstance(item, Discrepancy) else item.last
 
 
 FILLS: Final[Listing[Any]] = Listing(
@@ -61,45 +67,21 @@ FILLS: Final[Listing[Any]] = Listing(
     events=frozenset({"Order", "ComplexOrder"}),
     key=attrgetter("key"),
     item_type=object,
-    derive=_events,
+    derive=_steps,
 )
 
 
-class FillCodec(ItemCodec[Any]):
-    """Changes of `_events` as JSON: ``before`` is the event to report, ``after`` the item with it."""
+class FillCodec(ItemCodec[Item]):
+    """Items of a ledger as JSON."""
 
-    def __init__(self) -> None:
-        super().__init__(FILLS.key)
+    def encode(self, item: Item) -> bytes:
+        """Return an item as JSON."""
+        return msgspec.json.encode(item)
 
-    def encode_position(self, key: Any, position: Item) -> tuple[str, bytes]:
-        """Return the stored form of an item, with its key."""
-        return key_text(key), msgspec.json.encode(position)
-
-    def decode_position(self, key: str, data: bytes) -> tuple[Any, Item]:
-        """Return a stored item, with its key."""
+    def decode(self, key: str, data: bytes) -> Item:
+        """Return the item that was encoded."""
         types: Mapping[str, type[Item]] = {"books": Books, "fill": Execution, "discrepancy": Discrepancy}
-        try:
-            name = tuple(msgspec.json.decode(key, type=list[str]))
-            return name, msgspec.json.decode(data, type=types[name[1]])
-        except (msgspec.DecodeError, LookupError) as error:
-            reason = type(error).__name__
-            raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
-
-    def store(self, change: Change[Any], sequence: int) -> StoredChange:
-        """Return the stored form of a change."""
-        before, after = (None if each is None else msgspec.json.encode(each) for each in (change.before, change.after))
-        key, at = key_text(change.key), change.at.isoformat()
-        return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
-
-    def restore(self, stored: StoredChange) -> Change[Any]:
-        """Return a stored change."""
-        key, after = tuple(msgspec.json.decode(stored.key)), None
-        if stored.after is not None:
-            key, after = self.decode_position(stored.key, stored.after)
-        event: type[Fill | Discrepancy] = Discrepancy if key[1] == "discrepancy" else Fill
-        before = None if stored.before is None else msgspec.json.decode(stored.before, type=event)
-        at = datetime.fromisoformat(stored.at)
-        return Change(kind=stored.kind, key=key, before=before, after=after, at=at)
+        return msgspec.json.decode(data, type=types[json.loads(key)[1]])
 
 
 class FillReader:
@@ -227,44 +209,11 @@ class FillCursor(Cursor[Item]):
         self._reader.ledger.restore(items.values())
 
 
-class FillWatcher(AsyncIterator[Fill | Discrepancy]):
+class FillWatcher(Iteration[Fill | Discrepancy]):
     """Async iterator over the executions of accounts, each once, from ``client.watch.fills``.
 
     It is closed, dropped and cancelled like a `Watcher`, and its state is used in the same way.
     """
 
-    def __init__(
-        self, parts: Mapping[str, FillCursor], *, on_error: OnError | None, state: WatchState | None, name: str
-    ) -> None:
-        self._changes: AccountsWatcher[Any] = AccountsWatcher(
-            parts, on_error=on_error, derive=FILLS.derive, state=state, name=name, codec=FillCodec()
-        )
-
-    @property
-    def failed(self) -> dict[str, Exception]:
-        """Accounts that are given up because access was denied or they are unknown, with their errors."""
-        return self._changes.failed
-
-    def __aiter__(self) -> Self:
-        return self
-
-    def __anext__(self) -> Coroutine[Any, Any, Fill | Discrepancy]:
-        return _next_of(self._changes)
-
-    async def aclose(self) -> None:
-        """End the iteration now, even while it waits."""
-        await self._changes.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.aclose()
-
-
-async def _next_of(changes: AccountsWatcher[Any]) -> Fill | Discrepancy:
-    """Return what the next change reports, with its acknowledgement."""
-    while (change := await anext(changes)).kind == SILENT:
-        pass
-    report = cast("Fill | Discrepancy", change.before)
-    return attrs.evolve(report, idempotency_key=change.idempotency_key, acknowledge=change.ack)
+    def __init__(self, parts: Mapping[str, FillCursor], **options: Any) -> None:
+        super().__init__(parts, report=_report, derive=FILLS.derive, codec=FillCodec(None), **options)

@@ -27,19 +27,15 @@ from .executions import (
     FillKind,
     Item,
     Part,
+    Row,
     fills_of,
     held_in,
-    is_same,
-    is_trade,
     key_of,
     name_of,
     replay,
-    signed,
-    terms_of,
-    time_of,
-)  # fmt: skip
+)
 
-__all__ = ["Ledger", "Settling"]
+__all__ = ["Ledger"]
 
 SETTLING: Final = timedelta(seconds=30)
 """How long something must not add up before it counts: late legs come up to 20 s after their order has ended."""
@@ -156,12 +152,11 @@ class Ledger:
         working = (order.received_at for order in self._orders.values() if not is_complete(order))
         oldest = min((at.date() for at in working if at is not None), default=now.date())
         self.books = attrs.evolve(books, search_from=oldest) if whole and books.search_from != oldest else books
-        listed = [(fill, order) for order in self._orders.values() for fill in fills_of(self._account, order)]
-        listed.sort(key=lambda each: each[0].filled_at or now)
+        listed = [fill for order in self._orders.values() for fill in fills_of(self._account, order)]
         news, shown = list[Fill](), set[tuple[str, ...]]()
-        for fill, order in listed:
-            known = self._executions[order.id or ""]
-            execution = self._listed(known, fill)
+        for fill in sorted(listed, key=lambda each: each.filled_at or now):
+            known = self._executions[fill.order_id]
+            execution = _listed(known, fill)
             if execution is None:
                 if not is_first and (fill.filled_at or now) < books.horizon:
                     continue
@@ -172,43 +167,27 @@ class Ledger:
             news += relisted.events[len(execution.events) :]
             known[relisted.key] = relisted
             shown.add(relisted.key)
-        legs = {
-            (order.id, leg.symbol)
-            for order in self._orders.values()
-            for leg in order.legs or ()
-            if leg.fills is not None
-        }
+        legs = ((order.id, leg) for order in self._orders.values() for leg in order.legs or ())
+        told = {(order_id, leg.symbol) for order_id, leg in legs if leg.fills is not None}
         self._vanished = [
             each
             for each in self._all()
-            if (each.last.order_id, each.last.symbol) in legs and each.listed is not None and each.key not in shown
+            if (each.last.order_id, each.last.symbol) in told and each.listed is not None and each.key not in shown
         ]
         return news
 
-    def _listed(self, known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution | None:
-        """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
-        usual = known.get(key_of(fill))
-        if usual is not None and usual.listed_as == fill.fill_id:
-            return usual
-        for each in known.values():
-            if each.last.symbol == fill.symbol and each.listed_as == fill.fill_id:
-                return each
-        for each in known.values():
-            if each.last.symbol == fill.symbol and each.listed_as is None:
-                same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
-                if same or each.last.terms == fill.terms:
-                    return each
-        return None
-
     def _all(self) -> Iterator[Execution]:
         return (each for known in self._executions.values() for each in known.values())
+
+    def _of(self, order_id: str) -> list[Execution]:
+        return list(self._executions.get(order_id, {}).values())
 
     # Transactions and positions
 
     def strangers(self, transactions: Iterable[Transaction]) -> set[str]:
         """Return the orders of executions that no list has shown: they have to be looked up."""
-        trades = (each for each in self._recent(transactions) if is_trade(each))
-        return {each.order_id for each in trades if each.order_id is not None and not self._knows(each.order_id)}
+        trades = [row for row in self._recent(transactions) if row.is_trade and row.order_id]
+        return {row.order_id for row in trades if not self._knows(row.order_id)}
 
     def reconcile(
         self, positions: Iterable[Position], transactions: Iterable[Transaction], now: datetime
@@ -217,7 +196,7 @@ class Ledger:
 
         Nothing is judged within `QUIET` of a fill.
         """
-        if self.books is None or any(now - (each.last.filled_at or each.seen_at) < QUIET for each in self._all()):
+        if self.books is None or any(now - each.at < QUIET for each in self._all()):
             return []
         rows = self._recent(transactions)
         news = self._decide(rows, now)
@@ -225,9 +204,8 @@ class Ledger:
         self._expirations |= {name: each.expires_at for name, each in held.items() if each.expires_at is not None}
         if self.books.base is None:
             self._open(held, self._parts(rows))
-        found = {
-            each.key: each for each in (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
-        }
+        differences = (*self._unfilled(now), *self._unknown(rows, now), *self._off(held, rows, now))
+        found = {each.key: each for each in differences}
         decided = {name_of(each.symbol) for each in news}  # the same difference may have another cause from now on
         self._differing.restart(key for key, each in found.items() if name_of(each.symbol) in decided)
         self._report(found, now)
@@ -235,46 +213,44 @@ class Ledger:
             self._forget(rows, now - KEPT)
         return news
 
-    def _recent(self, transactions: Iterable[Transaction]) -> list[Transaction]:
+    def _recent(self, transactions: Iterable[Transaction]) -> list[Row]:
         horizon = datetime.min.replace(tzinfo=UTC) if self.books is None else self.books.horizon
-        return [each for each in transactions if each.symbol and time_of(each) >= horizon]
+        return [row for row in (Row.of(each) for each in transactions if each.symbol) if row.at >= horizon]
 
-    def _knows(self, order_id: str | None) -> bool:
-        return order_id is not None and (order_id in self._orders or bool(self._executions.get(order_id)))
+    def _knows(self, order_id: str) -> bool:
+        return bool(order_id in self._orders or self._executions.get(order_id))
 
-    def _decide(self, rows: Sequence[Transaction], now: datetime) -> list[Fill]:
+    def _decide(self, rows: Sequence[Row], now: datetime) -> list[Fill]:
         """Return reversals, and fills that orders do not list, which transactions have shown for long enough."""
-        reversals = {row.reverses_id: row for row in rows if row.reverses_id is not None}
-        trades = {row.id: row for row in rows if is_trade(row)}
-        standing = defaultdict[tuple[str, str], list[Transaction]](list)
+        reversals = {row.row.reverses_id: row for row in rows if row.row.reverses_id is not None}
+        trades = {row.id: row for row in rows if row.is_trade}
+        standing = defaultdict[tuple[str, str], list[Row]](list)
         for row in trades.values():
             if row.id not in reversals and self._knows(row.order_id):
-                standing[row.order_id or "", name_of(row.symbol or "")].append(row)
+                standing[row.order_id, row.name].append(row)
         named = {each.key: row for row in trades.values() if (each := self._executed(row)) is not None}
         undone = {key for key, row in named.items() if row.id in reversals}
         decisions: dict[Hashable, Execution] = {}
         for reversed_id, reversal in reversals.items():
             row = trades.get(reversed_id, reversal)
-            booked = standing.get((row.order_id or "", name_of(row.symbol or "")), [])
+            booked = standing.get((row.order_id, row.name), [])
             execution = self._executed(row) or self._executed(row, named)
-            if execution is None and row is not reversal and self._knows(row.order_id):
-                unseen = self._missing(
-                    row.order_id or "", [*booked, row], undone
-                )  # it came and went between two readings
-                execution = Execution(events=(self._witnessed(row),), seen_at=now) if row in unseen else None
             if execution is None:
-                continue
-            rebooked = [each for each in booked if is_same(each, row)]
+                is_known = row is not reversal and self._knows(row.order_id)
+                if not (is_known and row in self._missing([*booked, row], undone)):
+                    continue
+                execution = Execution(events=(self._witnessed(row),), seen_at=now)  # it came and went between readings
+            rebooked = [each for each in booked if each.identifiers & row.identifiers]
             if not rebooked:
                 decisions[reversed_id] = execution.busted()
-            elif (terms := terms_of(rebooked[0])) != execution.last.terms:
-                decisions[reversed_id] = execution.decided(FillKind.CORRECTION, terms)
+            elif rebooked[0].terms != execution.last.terms:
+                decisions[reversed_id] = execution.decided(FillKind.CORRECTION, rebooked[0].terms)
         for each in self._vanished:  # a transaction that stands outweighs a list that lacks it
-            booked = standing.get((each.last.order_id, name_of(each.last.symbol)), [])
+            booked = standing.get((each.last.order_id, each.name), [])
             if not any(self._executed(row) is each for row in booked):
                 decisions[each.key] = attrs.evolve(each, listed=None).busted()
-        for (order_id, _), booked in standing.items():
-            for row in self._missing(order_id, booked, undone):
+        for booked in standing.values():
+            for row in self._missing(booked, undone):
                 decisions[row.id] = Execution(events=(self._witnessed(row),), seen_at=now)
         news = list[Fill]()
         for key in self._deciding.lasting({key: each.last.terms for key, each in decisions.items()}, now):
@@ -284,89 +260,76 @@ class Ledger:
             known[decided.key] = decided
         return sorted(news, key=lambda fill: fill.filled_at or now)
 
-    def _executed(self, row: Transaction, named: Container[object] | None = None) -> Execution | None:
+    def _executed(self, row: Row, named: Container[object] | None = None) -> Execution | None:
         """Return the execution that a transaction books, by its identifiers.
 
         Given those that are ``named`` by any transaction, choose among the others, by quantity and price.
         """
-        identifiers = {row.exec_id, row.ext_exec_id} - {None}
-        known = self._executions.get(row.order_id or "", {}).values()
-        for each in sorted(known, key=lambda one: -len(one.events)):  # one reversal must not decide about two of them
+        for each in sorted(self._of(row.order_id), key=lambda one: -len(one.events)):
+            # the most decided comes first: one reversal must not decide about two of them
             if named is None:
-                is_it = bool({each.last.execution_id, each.last.fill_id} & identifiers)
+                is_it = not row.identifiers.isdisjoint({each.last.execution_id, each.last.fill_id})
             else:
-                alike = any(event.terms[1:] == terms_of(row)[1:] for event in each.events)
+                alike = any(event.terms[1:] == row.terms[1:] for event in each.events)
                 is_it = alike and each.key not in named
-            if is_it and name_of(each.last.symbol) == name_of(row.symbol or ""):
+            if is_it and each.name == row.name:
                 return each
         return None
 
-    def _missing(
-        self, order_id: str, booked: Sequence[Transaction], undone: Container[object]
-    ) -> Sequence[Transaction]:
+    def _missing(self, booked: Sequence[Row], undone: Container[object]) -> Sequence[Row]:
         """Return the transactions of fills that a leg does not list, if they make up what its fills lack.
 
         Sums decide, identifiers alone never: a transaction with the identifiers of its fill was not recorded, nor one
         for each fill.
         """
         assert self.books is not None
-        name, left = name_of(booked[0].symbol or ""), list(booked)
-        current = [
-            each.last
-            for each in self._executions.get(order_id, {}).values()
-            if name_of(each.last.symbol) == name and (each.last.filled_at or each.seen_at) >= self.books.horizon
-        ]
+        executions = [each for each in self._of(booked[0].order_id) if each.name == booked[0].name]
+        current, left = [each.last for each in executions if each.at >= self.books.horizon], list(booked)
         for fill in list(current):
-            for row in left:
-                if fill.execution_id is not None and fill.execution_id in (row.exec_id, row.ext_exec_id):
-                    left.remove(row)
-                    current.remove(fill)
-                    break
+            if (row := next((row for row in left if fill.execution_id in row.identifiers), None)) is not None:
+                left.remove(row)
+                current.remove(fill)
         current = [fill for fill in current if fill.kind is not FillKind.BUST and key_of(fill) not in undone]
-        lacking = sum((row.quantity or ZERO for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
+        lacking = sum((row.terms.quantity for row in left), ZERO) - sum((fill.quantity for fill in current), ZERO)
         for fill in current:
-            alike = [row for row in left if terms_of(row)[1:] == fill.terms[1:]]
-            left = [row for row in left if not alike or row is not alike[0]]
-        return left if sum((row.quantity or ZERO for row in left), ZERO) == lacking else ()
+            if (row := next((row for row in left if row.terms[1:] == fill.terms[1:]), None)) is not None:
+                left.remove(row)
+        return left if sum((row.terms.quantity for row in left), ZERO) == lacking else ()
 
-    def _witnessed(self, row: Transaction) -> Fill:
+    def _witnessed(self, row: Row) -> Fill:
         """Return the fill of a leg that only a transaction shows."""
-        order = self._orders.get(row.order_id or "")
-        known = next(iter(self._executions.get(row.order_id or "", {}).values()), None)
-        legs = [] if order is None else [name_of(leg.symbol or "") for leg in order.legs or ()]
-        name = name_of(row.symbol or "")
-        source = order if order is not None else known.last if known is not None else None
+        order, known = self._orders.get(row.order_id), self._of(row.order_id)
+        legs = [] if order is None else [name_of(leg.symbol) for leg in order.legs or ()]
+        source = order if order is not None else known[0].last if known else None
+        identifier = row.row.ext_exec_id or row.row.exec_id
         return Fill(
             account_number=self._account,
-            order_id=row.order_id or "",
+            order_id=row.order_id,
             external_identifier=None if source is None else source.external_identifier,
-            fill_id=row.ext_exec_id or row.exec_id or f"transaction-{row.id}",
-            symbol=row.symbol or "",
-            action=str(row.action or ""),
-            quantity=row.quantity or ZERO,
-            price=row.price,
-            filled_at=row.executed_at,
-            leg=legs.index(name) if name in legs else None,
-            venue=row.destination_venue,
-            execution_id=row.ext_exec_id or row.exec_id,
+            fill_id=identifier or f"transaction-{row.id}",
+            symbol=row.row.symbol or "",
+            action=row.terms.action,
+            quantity=row.terms.quantity,
+            price=row.terms.price,
+            filled_at=row.row.executed_at,
+            leg=legs.index(row.name) if row.name in legs else None,
+            venue=row.row.destination_venue,
+            execution_id=identifier,
         )
 
-    def _parts(self, rows: Sequence[Transaction]) -> dict[str, list[Part]]:
+    def _parts(self, rows: Sequence[Row]) -> dict[str, list[Part]]:
         """Return the changes of each position by executions that are remembered, and by transactions without one."""
         parts = defaultdict[str, list[Part]](list)
         for each in self._all():
             before = each.events[each.skipped - 1].held if each.skipped else ZERO
             change, is_plain = each.last.held - before, len(each.events) == 1
             if change or not is_plain:  # what a decision does to the average price is unknown
-                price = each.last.price if is_plain else None
-                parts[name_of(each.last.symbol)].append(Part(each.last.filled_at or each.seen_at, change, price))
-        reversed_ids = {row.reverses_id for row in rows}
+                parts[each.name].append(Part(each.at, change, each.last.price if is_plain else None))
+        reversed_ids = {row.row.reverses_id for row in rows}
         for row in rows:
-            of_execution = is_trade(row) and self._knows(row.order_id)
-            if not of_execution and row.reverses_id is None and row.id not in reversed_ids and row.action:
-                change = signed(row.action, row.quantity or ZERO)
-                price = row.price if is_trade(row) else None
-                parts[name_of(row.symbol or "")].append(Part(time_of(row), change, price))
+            is_execution = row.is_trade and self._knows(row.order_id)
+            if not is_execution and row.row.reverses_id is None and row.id not in reversed_ids and row.terms.action:
+                parts[row.name].append(Part(row.at, row.terms.signed, row.terms.price if row.is_trade else None))
         return parts
 
     def _open(self, held: Mapping[str, Position], parts: Mapping[str, Sequence[Part]]) -> None:
@@ -380,7 +343,7 @@ class Ledger:
                 base[name] = (quantity - change, None if parts.get(name) else average)
         self.books = attrs.evolve(self.books, base=base)
 
-    def _off(self, held: Mapping[str, Position], rows: Sequence[Transaction], now: datetime) -> Iterator[Discrepancy]:
+    def _off(self, held: Mapping[str, Position], rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield positions that are not what the fills make them."""
         assert self.books is not None
         base, parts = dict(self.books.base or {}), self._parts(rows)
@@ -399,7 +362,7 @@ class Ledger:
             elif any(_excuses(row, name, now) for row in rows):
                 base[name] = (before[0] + seen - expected, None)
                 continue
-            fills = [each.last for each in self._all() if name_of(each.last.symbol) == name]
+            fills = [each.last for each in self._all() if each.name == name]
             symbol = fills[-1].symbol if fills else held[name].symbol or name if name in held else name
             yield self._discrepancy(kind, name, symbol, figures, fills, now)
         if base != self.books.base:
@@ -410,37 +373,35 @@ class Ledger:
 
         Whether a bust or a correction changes the remaining quantity is unknown: both figures will do.
         """
-        for order in self._orders.values():
+        legs = [(order, leg) for order in self._orders.values() for leg in order.legs or ()]
+        for order, leg in legs:
             if order.status not in TERMINAL:
                 continue
-            for leg in order.legs or ():
-                expected = leg.quantity if order.status == OrderStatus.FILLED else None
-                if expected is None and leg.remaining_quantity and leg.quantity is not None:
-                    expected = leg.quantity - leg.remaining_quantity
-                mine = [
-                    each for each in self._executions.get(order.id or "", {}).values() if each.last.symbol == leg.symbol
-                ]
-                seen = sum((fill.quantity or ZERO for fill in leg.fills or ()), ZERO)
-                seen += sum((abs(each.last.held) for each in mine if each.listed is None), ZERO)
-                decided = sum((each.events[0].quantity - abs(each.last.held) for each in mine), ZERO)
-                if expected is not None and expected not in (seen, seen + decided):
-                    fills = [each.last for each in mine]
-                    subject, symbol = f"{order.id} {leg.symbol}", leg.symbol or ""
-                    yield self._discrepancy(
-                        DiscrepancyKind.MISSING_FILLS, subject, symbol, (expected, seen), fills, now, (order.id or "",)
-                    )
+            expected = leg.quantity if order.status == OrderStatus.FILLED else None
+            if expected is None and leg.remaining_quantity and leg.quantity is not None:
+                expected = leg.quantity - leg.remaining_quantity
+            mine = [each for each in self._of(order.id or "") if each.last.symbol == leg.symbol]
+            seen = sum((fill.quantity or ZERO for fill in leg.fills or ()), ZERO)
+            seen += sum((abs(each.last.held) for each in mine if each.listed is None), ZERO)
+            decided = sum((each.events[0].quantity - abs(each.last.held) for each in mine), ZERO)
+            if expected is not None and expected not in (seen, seen + decided):
+                kind, subject = DiscrepancyKind.MISSING_FILLS, f"{order.id} {leg.symbol}"
+                fills = [each.last for each in mine]
+                yield self._discrepancy(
+                    kind, subject, leg.symbol or "", (expected, seen), fills, now, (order.id or "",)
+                )
 
-    def _unknown(self, rows: Sequence[Transaction], now: datetime) -> Iterator[Discrepancy]:
+    def _unknown(self, rows: Sequence[Row], now: datetime) -> Iterator[Discrepancy]:
         """Yield executions without an order, and reversals of unknown executions."""
         identifiers = {row.id for row in rows}
         for row in rows:
-            strange = is_trade(row) and not self._knows(row.order_id)
-            if row.reverses_id is not None:
-                strange = row.reverses_id not in identifiers and self._executed(row) is None
+            strange = row.is_trade and not self._knows(row.order_id)
+            if row.row.reverses_id is not None:
+                strange = row.row.reverses_id not in identifiers and self._executed(row) is None
             if strange:
-                seen, orders = signed(row.action or "", row.quantity or ZERO), (row.order_id,) if row.order_id else ()
-                subject, kind = f"transaction {row.id}", DiscrepancyKind.UNKNOWN_EXECUTION
-                yield self._discrepancy(kind, subject, row.symbol or "", (ZERO, seen), (), now, orders)
+                kind, subject = DiscrepancyKind.UNKNOWN_EXECUTION, f"transaction {row.id}"
+                orders, figures = (row.order_id,) if row.order_id else (), (ZERO, row.terms.signed)
+                yield self._discrepancy(kind, subject, row.row.symbol or "", figures, (), now, orders)
 
     def _discrepancy(
         self,
@@ -461,28 +422,28 @@ class Ledger:
 
     def _report(self, found: Mapping[tuple[str, ...], Discrepancy], now: datetime) -> None:
         """Keep findings that last. A reported one stays until its difference changes or it is resolved."""
-        differences: dict[Hashable, object] = {key: each.seen - each.expected for key, each in found.items()}
+        differences: dict[Hashable, Decimal] = {key: each.seen - each.expected for key, each in found.items()}
         kept = {key: each for key, each in self._discrepancies.items() if key in found}
-        for key in self._differing.lasting(differences, now):
-            new = found[key]  # type: ignore[index]
-            old = kept.get(new.key)
-            if old is None or old.seen - old.expected != new.seen - new.expected:
-                kept[new.key] = new
+        lasting = self._differing.lasting(differences, now)
+        for key, new in found.items():
+            old = kept.get(key)
+            if key in lasting and (old is None or old.seen - old.expected != differences[key]):
+                kept[key] = new
         self._discrepancies = kept
 
-    def _forget(self, rows: Sequence[Transaction], horizon: datetime) -> None:
+    def _forget(self, rows: Sequence[Row], horizon: datetime) -> None:
         """Make executions of orders that cannot change any more part of the base, once a day."""
         assert self.books is not None
+        works = {order.id for order in self._orders.values() if not is_complete(order)}
         doomed = {
-            each.key: each
-            for each in self._all()
-            if max(each.last.filled_at or each.seen_at, each.seen_at) < horizon and not self._works(each.last.order_id)
+            each.key for each in self._all() if max(each.at, each.seen_at) < horizon and each.last.order_id not in works
         }
-        kept, before = self._executions, self._parts(rows)
+        kept, before = list(self._all()), self._parts(rows)
         self._executions = defaultdict(dict)
-        for key, each in ((key, each) for known in kept.values() for key, each in known.items() if key not in doomed):
-            self._executions[each.last.order_id][key] = each
-        after = self._parts([row for row in rows if time_of(row) >= horizon])
+        for each in kept:
+            if each.key not in doomed:
+                self._executions[each.last.order_id][each.key] = each
+        after = self._parts([row for row in rows if row.at >= horizon])
         base = dict(self.books.base or {})
         for name, parts in before.items():
             gone = list(parts)
@@ -492,14 +453,26 @@ class Ledger:
         base = {name: each for name, each in base.items() if each[0]}
         self.books = attrs.evolve(self.books, horizon=horizon, base=base, forgotten=tuple(doomed))
 
-    def _works(self, order_id: str) -> bool:
-        return order_id in self._orders and not is_complete(self._orders[order_id])
+
+def _listed(known: Mapping[tuple[str, ...], Execution], fill: Fill) -> Execution | None:
+    """Return the execution of a listed fill: by its identifier, or one that only a transaction has shown."""
+    usual = known.get(key_of(fill))
+    if usual is not None and usual.listed_as == fill.fill_id:
+        return usual
+    of_leg = [each for each in known.values() if each.last.symbol == fill.symbol]
+    for each in of_leg:
+        if each.listed_as == fill.fill_id:
+            return each
+    for each in of_leg:
+        same = each.last.execution_id is not None and each.last.execution_id == fill.execution_id
+        if each.listed_as is None and (same or each.last.terms == fill.terms):
+            return each
+    return None
 
 
-def _excuses(row: Transaction, name: str, now: datetime) -> bool:
-    """Whether a transaction may have changed a position by what its figures do not say."""
-    touches = name in (name_of(row.symbol or ""), name_of(row.underlying_symbol or ""))
-    exact = bool(row.action and row.quantity) and (
-        row.transaction_sub_type in EXACT or str(row.transaction_sub_type) == row.action
-    )
-    return touches and not is_trade(row) and not exact and now - time_of(row) <= EXCUSE and row.reverses_id is None
+def _excuses(row: Row, name: str, now: datetime) -> bool:
+    """Return True if a transaction may have changed a position by what its figures do not say."""
+    kind, action = row.row.transaction_sub_type, row.row.action
+    is_exact = bool(action and row.row.quantity) and (kind in EXACT or str(kind) == action)
+    touches = name in (row.name, name_of(row.row.underlying_symbol))
+    return touches and not row.is_trade and not is_exact and now - row.at <= EXCUSE and row.row.reverses_id is None

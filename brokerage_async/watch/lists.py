@@ -9,28 +9,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import attrs
 
 from .._generated.endpoints import Endpoints
-from .._generated.models import AccountBalance, Order, Position, QuoteAlert
+from .._generated.models import AccountBalance, MarketSession, Order, Position, QuoteAlert
 from .._generated.operations import BALANCES_LIST, POSITIONS_LIST
 from ..errors import InvalidRequestError
 from ..operation import Operation
 from ..protocol.validation.requests import check
-from .cursor import Derive
 from .diff import AlertKind, Change, ChangeKind
 from .orders import is_terminal
+from .source import Derive
 
-__all__ = [
-    "ALERTS",
-    "BALANCES",
-    "MARKED_POSITIONS",
-    "ORDERS",
-    "POSITIONS",
-    "AccountListing",
-    "BalanceKey",
-    "Listing",
-    "PositionKey",
-    "alert_changes",
-    "check_accounts",
-]
+__all__ = ["ALERTS", "BALANCES", "MARKED_POSITIONS", "ORDERS", "POSITIONS", "SESSIONS", "AccountListing", "BalanceKey",
+           "Listing", "PositionKey", "alert_changes", "check_accounts"]  # fmt: skip
 
 T = TypeVar("T")
 
@@ -96,8 +85,8 @@ class Listing(Generic[T]):
     events: frozenset[str]
     key: Callable[[T], Any]
     item_type: type[T]
-    derive: Derive[T] | None = None
-    keep: Callable[[T], bool] | None = None
+    derive: Derive | None = None
+    keep: Callable[[T], bool] = lambda _: False
 
 
 @attrs.frozen(kw_only=True)
@@ -113,7 +102,7 @@ class AccountListing(Listing[T]):
     read: Callable[[Endpoints, str], Awaitable[Iterable[T]]]
 
 
-def _unless_only(*fields: str) -> Derive[Any]:
+def _unless_only(*fields: str) -> Derive:
     """Return a function that drops changes of these fields alone."""
     ignored = frozenset(fields)
 
@@ -136,6 +125,9 @@ ALERTS: Listing[QuoteAlert] = Listing(
     key=attrgetter("alert_external_id"),
     item_type=QuoteAlert,
     derive=alert_changes,
+)
+SESSIONS: Listing[MarketSession] = Listing(
+    name="market", events=frozenset(), key=attrgetter("session_date"), item_type=MarketSession
 )
 # The service merges the positions in one instrument on request, so that each of them has one key.
 POSITIONS: AccountListing[Position] = AccountListing(

@@ -12,6 +12,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -21,27 +22,13 @@ from .._generated.endpoints import Endpoints
 from .._generated.models import MarketSession
 from ..errors import APIError, InvalidRequestError
 from ..protocol.timetable import is_open, timetable_range
-from .codec import ItemCodec, read_json, write_json
-from .cursor import Cursor, OnError
 from .diff import Change, change_of
-from .feed import Feed
+from .feed import Cursor, Feed
 from .poll import Watcher
 from .schedule import is_fatal
-from .state import StoredChange, WatchState
+from .state import ItemCodec
 
-__all__ = [
-    "Boundary",
-    "BoundaryCodec",
-    "Mark",
-    "MarketHours",
-    "MarketKind",
-    "MarketWatcher",
-    "boundaries",
-    "boundaries_after",
-    "check_collection",
-    "interval_at",
-    "sessions_around_now",
-]
+__all__ = ["MarketHours", "MarketKind", "MarketWatcher", "check_collection", "sessions_around_now"]
 
 logger: logging.Logger = logging.getLogger("brokerage_async.watch")
 
@@ -70,15 +57,19 @@ TIMES = {
 
 @attrs.frozen
 class Boundary:
-    """Begin or end of the session of a ``day``, equal wherever a newer timetable moves it."""
+    """Begin or end of the session of a ``day``, equal wherever a newer timetable moves it.
 
-    kind: MarketKind
+    One without ``kind`` is a mere moment: the beginning of a watcher.
+    """
+
+    kind: MarketKind | None
     day: date | None
     at: datetime = attrs.field(eq=False)
-    session: MarketSession = attrs.field(eq=False)
+    session: MarketSession | None = attrs.field(eq=False)
 
     def change(self) -> Change[MarketSession]:
         """Return the change to report: a session begins or ends."""
+        assert self.kind is not None
         begins = self.kind in (MarketKind.STARTED, MarketKind.OPENED)
         before, after = (None, self.session) if begins else (self.session, None)
         return Change(kind=self.kind, key=self.day, before=before, after=after, at=self.at)
@@ -164,72 +155,38 @@ MAX_SLEEP = 60.0
 
 
 MARKET = "market"
-"""Key of the one position of a market: its boundaries are reported one after another."""
+"""Key of the one item of a market: its boundaries are reported one after another."""
 
 
-@attrs.frozen
-class Mark:
-    """Time of the boundary that was acknowledged last, or without ``kind`` of the beginning."""
-
-    at: datetime
-    kind: str | None = None
-    day: date | None = None
-
-    def encode(self) -> bytes:
-        """Return the mark as JSON."""
-        return json.dumps([self.at.isoformat(), self.kind, self.day and self.day.isoformat()]).encode()
-
-    @classmethod
-    def decode(cls, data: bytes | None) -> Mark:
-        """Return the mark that was encoded."""
-        at, kind, day = read_json(data or b"", None)
-        return cls(datetime.fromisoformat(at), kind, day and date.fromisoformat(day))
-
-
-def boundaries_after(known: Sequence[Boundary], mark: Mark) -> Sequence[Boundary]:
-    """Return the boundaries that follow ``mark``, even if a newer timetable has moved it."""
+def boundaries_after(known: Sequence[Boundary], last: Boundary) -> Sequence[Boundary]:
+    """Return the boundaries that follow ``last``, even if a newer timetable has moved it."""
     for number, each in enumerate(known):
-        if (each.kind, each.day) == (mark.kind, mark.day):
+        if each == last:
             return known[number + 1 :]
-    return [each for each in known if each.at >= mark.at]
+    return [each for each in known if each.at >= last.at]
 
 
-class BoundaryCodec(ItemCodec[MarketSession]):
-    """Boundaries as JSON. Acknowledging one leaves a `Mark`."""
+class BoundaryCodec(ItemCodec[Boundary]):
+    """Boundaries as JSON."""
 
-    def __init__(self) -> None:
-        super().__init__(lambda _: MARKET, MarketSession)
+    def encode(self, item: Boundary) -> bytes:
+        """Return a boundary as JSON."""
+        from ..models import converter
 
-    def key_of(self, change: Change[MarketSession]) -> str:
-        """Return the key of the market."""
-        return MARKET
+        session = None if item.session is None else converter.unstructure(item.session)
+        return json.dumps([item.kind, item.day and item.day.isoformat(), item.at.isoformat(), session]).encode()
 
-    def position_of(self, change: Change[MarketSession]) -> Mark:
-        """Return the mark of the boundary."""
-        return Mark(change.at, change.kind, change.key)
+    def decode(self, key: str, data: bytes) -> Boundary:
+        """Return the boundary that was encoded."""
+        from ..models import converter
 
-    def encode_position(self, key: str, position: Mark) -> tuple[str, bytes]:
-        """Return the stored form of a mark."""
-        return key, position.encode()
-
-    def decode_position(self, key: str, data: bytes) -> tuple[str, Mark]:
-        """Return a stored mark."""
-        return key, Mark.decode(data)
-
-    def store(self, change: Change[MarketSession], sequence: int) -> StoredChange:
-        """Return the stored form of a boundary: ``before`` is its session, ``after`` its mark."""
-        before, after = write_json(change.item, MarketSession), self.position_of(change).encode()
-        return attrs.evolve(super().store(change, sequence), key=MARKET, before=before, after=after)
-
-    def restore(self, stored: StoredChange) -> Change[MarketSession]:
-        """Return a stored boundary."""
-        session = read_json(stored.before or b"", MarketSession)
-        mark = Mark.decode(stored.after)
-        return Boundary(MarketKind(stored.kind), mark.day, mark.at, session).change()
+        kind, day, at, session = json.loads(data)
+        found = None if session is None else converter.structure(session, MarketSession)
+        return Boundary(kind and MarketKind(kind), day and date.fromisoformat(day), datetime.fromisoformat(at), found)
 
 
-class _MarketCursor(Cursor[Mark]):
-    """Position of one consumer in a timetable: a collection whose one item is the `Mark` of the last boundary."""
+class MarketCursor(Cursor[Boundary]):
+    """Position of one consumer in a timetable: a collection whose one item is the last boundary that has passed."""
 
     def __init__(
         self,
@@ -240,24 +197,14 @@ class _MarketCursor(Cursor[Mark]):
         extended: bool,
         initial: bool,
     ) -> None:
-        super().__init__(feed)
+        super().__init__(feed, initial=False)
         self._now = now
         self._is_stale = is_stale
         self._extended = extended
         self._initial = initial
         self._began: float | None = None
         self._hastened_at = 0.0
-        self._mark: Mark | None = None
         self._checked_at = now()
-
-    @property
-    def snapshot(self) -> Mapping[Any, MarketSession]:
-        """The sessions of the timetable by trading day."""
-        return self.feed.latest or {}
-
-    def seed(self, items: Mapping[Any, Mark]) -> None:
-        """Begin where the consumer stood."""
-        self._mark = items[MARKET]
 
     def max_wait(self) -> float:
         """Return the seconds until the next boundary."""
@@ -265,8 +212,8 @@ class _MarketCursor(Cursor[Mark]):
         coming = ((each.at - since).total_seconds() for each in self._boundaries() if each.at > since)
         return min(MAX_SLEEP, next(coming, MAX_SLEEP))  # oldest first
 
-    def take(self) -> Change[Mark] | None:
-        """Return the change to the mark of the last boundary that has passed, if any has."""
+    def current(self) -> Mapping[Any, Boundary] | None:
+        """Return the last boundary that has passed, None before the first timetable."""
         clock = running_loop().time()
         if self._began is None:
             self._began = self._hastened_at = clock
@@ -276,29 +223,24 @@ class _MarketCursor(Cursor[Mark]):
             self.feed.hasten()
         known, now = self._boundaries(), self._now()
         self._checked_at = now
-        if self._mark is None and known:
+        if self.seen is None and known:
             began = now - timedelta(seconds=clock - self._began)  # includes boundaries before the first timetable
-            self._mark = Mark(
-                max((each.at for each in known if each.at <= now), default=now) if self._initial else began
-            )
-            self.start = {MARKET: self._mark}
-        if (before := self._mark) is None:
+            at = max((each.at for each in known if each.at <= now), default=now) if self._initial else began
+            self.seen = {MARKET: Boundary(None, None, at, None)}
+        if self.seen is None:
             return None
-        passed = [each for each in boundaries_after(known, before) if each.at <= now]
-        if not passed:
-            return None
-        last = passed[-1]
-        self._mark = Mark(last.at, last.kind, last.day)
-        return change_of(MARKET, before, self._mark, last.at)
+        passed = [each for each in boundaries_after(known, self.seen[MARKET]) if each.at <= now]
+        return {MARKET: passed[-1]} if passed else self.seen
 
-    def derive(self, change: Change[Mark]) -> Iterable[Change[MarketSession]]:
-        """Return the changes of the boundaries from one mark to another."""
+    def derive(self, change: Change[Boundary]) -> Iterable[Change[Boundary]]:
+        """Return one change for each boundary on the way from one to another."""
         assert change.before is not None
         assert change.after is not None
         known = self._boundaries()
-        passed = boundaries_after(known, change.before)
         coming = boundaries_after(known, change.after)
-        return [each.change() for each in passed[: len(passed) - len(coming)]]
+        passed = boundaries_after(known, change.before)
+        steps = [change.before, *passed[: len(passed) - len(coming)]]
+        return [change_of(MARKET, before, after, after.at) for before, after in pairwise(steps)]
 
     def _boundaries(self) -> list[Boundary]:
         return boundaries((self.feed.latest or {}).values(), extended=self._extended)
@@ -307,12 +249,13 @@ class _MarketCursor(Cursor[Mark]):
 class MarketWatcher(Watcher[MarketSession]):
     """A `Watcher` whose changes are due by the clock, each boundary once, even if a newer timetable moves it.
 
-    For the other arguments see `Watch.market` and `Watcher`.
-
     Args:
         feed: polls the timetable.
         now: the clock of the service, known once the timetable has been read.
         is_stale: returns True if the timetable has to be read for the clock to be right.
+        extended: as for `Watch.market`.
+        initial: as for `Watch.market`.
+        options: further ones of `Watcher`.
     """
 
     def __init__(
@@ -323,19 +266,19 @@ class MarketWatcher(Watcher[MarketSession]):
         is_stale: Callable[[], bool] = lambda: False,
         extended: bool,
         initial: bool,
-        on_error: OnError | None,
-        state: WatchState | None = None,
-        name: str = "market",
+        **options: Any,
     ) -> None:
-        cursor = _MarketCursor(feed, now=now, is_stale=is_stale, extended=extended, initial=initial)
+        cursor = MarketCursor(feed, now=now, is_stale=is_stale, extended=extended, initial=initial)
         super().__init__(
-            {"": cursor}, on_error=on_error, derive=cursor.derive, state=state, name=name, codec=BoundaryCodec()
-        )
+            {"": cursor}, derive=cursor.derive, report=lambda change: change.item.change(),
+            codec=BoundaryCodec(None), **options,
+        )  # fmt: skip
+        self._feed = feed
 
     @property
     def snapshot(self) -> dict[Any, MarketSession]:
         """The sessions of the timetable by trading day."""
-        return self._source.snapshot
+        return dict(self._feed.latest or {})
 
 
 async def sessions_around_now(

@@ -7,68 +7,54 @@ therefore gets fewer changes, never outdated ones.
 
 from __future__ import annotations
 
-import warnings
 import weakref
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Generic, Self, TypeVar
 
 from ..errors import ConfigurationError
-from .codec import ItemCodec
-from .cursor import Cursor, Derive, OnError, Source
-from .diff import Change, state_of
-from .durable import Durable
-from .feed import Feed, FetchItems, utc_now
+from .diff import Acknowledgeable, Change, state_of
+from .durable import DurableSource
+from .feed import Cursor, Feed, FetchItems, OnError, utc_now
 from .schedule import Pacing, Schedule, is_fatal
-from .state import WatchState
+from .source import Derive, Report, Source
+from .state import ItemCodec, WatchState
 
-__all__ = ["AccountsWatcher", "Watcher", "poll"]
+__all__ = ["AccountsWatcher", "Iteration", "Watcher", "poll"]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Acknowledgeable)
 
 
-class Watcher(AsyncIterator[Change[T]], Generic[T]):
-    """Async iterator over the changes of a collection, from `poll` or ``client.watch``.
-
-    Close it with ``async with`` or `aclose`. One that is dropped stops polling as well, with a ResourceWarning. A
-    cancelled ``anext``, as in ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue
-    after it.
-
-    A watcher with a state opens it with the first ``anext`` and releases it when it is closed. While the state cannot
-    be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
-    """
+class Iteration(AsyncIterator[R], Generic[R]):
+    """Async iterator over the reports of a watcher, and its end."""
 
     def __init__(
         self,
-        feed: Feed[T] | Mapping[str, Cursor[Any]],
+        parts: Mapping[str, Cursor[Any]],
         *,
-        initial: bool = True,
-        seed: Mapping[Any, T] | None = None,
+        report: Report[R],
         on_error: OnError | None = None,
-        derive: Derive[T] | None = None,
-        keep: Callable[[T], bool] | None = None,
+        derive: Derive | None = None,
         state: WatchState | None = None,
         name: str = "",
-        codec: ItemCodec[T] | None = None,
+        codec: ItemCodec[Any] | None = None,
     ) -> None:
-        parts = {"": Cursor(feed, initial=initial, seed=seed, keep=keep)} if isinstance(feed, Feed) else feed
-        source = Source(parts, on_error=on_error, derive=derive)
-        durable = None if state is None or codec is None else Durable(source, state, name, codec, keep)
-        self._source = source
-        self._consumer = _Consumer(source, durable)
-        weakref.finalize(self, self._consumer.drop).atexit = False
+        how: dict[str, Any] = {"on_error": on_error, "derive": derive, "report": report}
+        durable = None if state is None or codec is None else DurableSource[R](parts, state, name, codec, **how)
+        self._source: Source[R] = durable or Source(parts, **how)
+        weakref.finalize(self, self._source.drop).atexit = False
 
     @property
-    def snapshot(self) -> dict[Any, T]:
-        """The items by key after all changes reported so far."""
-        return (self._consumer.durable or self._source).snapshot
+    def failed(self) -> dict[str, Exception]:
+        """Accounts that are given up because access was denied or they are unknown, with their errors."""
+        return self._source.failed
 
     def __aiter__(self) -> Self:
         return self
 
-    def __anext__(self) -> Coroutine[Any, Any, Change[T]]:
-        return self._consumer.next()
+    def __anext__(self) -> Coroutine[Any, Any, R]:
+        return self._source.next()  # no frame of this watcher, which a traceback would keep alive
 
     def check(self) -> None:
         """Raise the error that ended the polling, if any."""
@@ -83,7 +69,7 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
 
         The last watcher of a feed ends its polling.
         """
-        await self._consumer.aclose()
+        await self._source.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,83 +78,30 @@ class Watcher(AsyncIterator[Change[T]], Generic[T]):
         await self.aclose()
 
 
-class AccountsWatcher(Watcher[T]):
-    """A `Watcher` of several accounts: a failure of one does not hold up the changes of the others."""
+class Watcher(Iteration[Change[T]], Generic[T]):
+    """Async iterator over the changes of a collection, from `poll` or ``client.watch``.
+
+    Close it with ``async with`` or `aclose`. One that is dropped stops polling as well, with a ResourceWarning. A
+    cancelled ``anext``, as in ``asyncio.wait_for(anext(watcher), 5)``, loses no change, and the iteration can continue
+    after it.
+
+    A watcher with a state opens it with the first ``anext`` and releases it when it is closed. While the state cannot
+    be used, ``anext`` raises `WatchStateError`, and the iteration can continue after it, too.
+    """
+
+    def __init__(
+        self, parts: Mapping[str, Cursor[Any]], *, report: Report[Change[T]] = lambda change: change, **options: Any
+    ) -> None:
+        super().__init__(parts, report=report, **options)
 
     @property
-    def failed(self) -> dict[str, Exception]:
-        """Accounts that are given up because access was denied or they are unknown, with their errors."""
-        return self._source.failed
+    def snapshot(self) -> dict[Any, T]:
+        """The items by key after all changes reported so far. A failed account keeps its last items."""
+        return {key: item for cursor in self._source.parts.values() for key, item in (cursor.seen or {}).items()}
 
 
-class _Consumer(Generic[T]):
-    """The iteration of a `Watcher`, without a reference to it, so that a dropped one is noticed at once."""
-
-    def __init__(self, source: Source[T], durable: Durable[T] | None) -> None:
-        self.durable = durable
-        self._source = source
-        self._ready: deque[Change[T]] = deque()
-        self._began = self._closed = self._dropped = False
-        self._calls = 0
-
-    async def next(self) -> Change[T]:
-        """Return the next change, or raise the error that ended the polling, once, and then StopAsyncIteration."""
-        self._began, waited = True, False
-        self._calls += 1
-        try:
-            if self._dropped:
-                self._source.attach()  # the call outlives its watcher
-            while not self._closed:
-                if self.durable is not None:
-                    change = self.durable.take()
-                else:
-                    while not self._ready and (pulled := self._source.pull()) is not None:
-                        self._ready.extend(self._source.derive(pulled))
-                    change = self._ready.popleft() if self._ready else None
-                if change is not None:
-                    return change
-                if self.durable is not None and self.durable.needs_writing:
-                    await self.durable.write()  # if cancelled here, the next call goes on with it
-                elif self._source.has_ended():
-                    await self._leave()  # if cancelled here, the next call raises the error
-                    self._closed = True
-                    self._source.check()
-                else:
-                    waited = True
-                    await self._source.wait()
-            if waited:  # closed by another call, which waited too and raised the error first
-                self._source.check()
-            raise StopAsyncIteration
-        finally:
-            self._calls -= 1
-            if self._dropped and not self._calls:
-                self._source.release()
-
-    async def aclose(self) -> None:
-        """End the iteration now."""
-        if not self._closed:
-            self._closed = True
-            await self._leave()
-
-    def drop(self) -> None:
-        """Stop polling for a watcher that was garbage-collected, in any thread, after the calls that still wait."""
-        self._dropped = True
-        if not self._closed and not self._calls:
-            is_polling = self._began and any(feed.is_polling for feed in self._source.feeds)
-            self._source.release()
-            if is_polling:
-                warnings.warn("a watcher was dropped: close it with `async with` or aclose()", ResourceWarning)  # noqa: B028 - no caller
-
-    async def _leave(self) -> None:
-        """Stop polling, wake the other calls that wait, and release the state."""
-        self._source.announce()
-        self._source.release()
-        try:
-            for feed in self._source.feeds:
-                await feed.join()
-        finally:
-            if self.durable is not None:
-                await self.durable.aclose()
+class AccountsWatcher(Watcher[T]):
+    """A `Watcher` of several accounts: a failure of one does not hold up the changes of the others."""
 
 
 def poll(
@@ -224,7 +157,5 @@ def poll(
     feed = Feed(fetch, key=key, schedule=schedule, fatal=fatal, now=now)
     if state is not None and not (name and isinstance(name, str)):
         raise ConfigurationError(f"name must be a non-empty str for a watcher with a state, got {name!r}")
-    return Watcher(
-        feed, initial=initial, seed=state_of(seed, key), on_error=on_error,
-        state=state, name=name, codec=ItemCodec(key, item_type),
-    )  # fmt: skip
+    parts = {"": Cursor(feed, initial=initial, seed=state_of(seed, key))}
+    return Watcher(parts, on_error=on_error, state=state, name=name, codec=ItemCodec(key, item_type))

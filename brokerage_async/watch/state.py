@@ -1,4 +1,4 @@
-"""Durable position of a watcher's consumer: its values, and the protocol of a place that keeps them.
+"""Durable position of a watcher's consumer: its values, their form, and the protocol of a place that keeps them.
 
 A state holds the items that the consumer has acknowledged, as it saw them last, and the changes that were reported to
 it and are not acknowledged yet. Changes are stored before they are reported, so that a consumer that crashed gets the
@@ -9,14 +9,19 @@ change at a time: the size of a state is bounded by the size of its list.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import attrs
 
-from ..errors import BrokerageError
+from ..errors import BrokerageError, ConfigurationError
+from .diff import AlertKind, Change, ChangeKind
 
-__all__ = ["Standing", "StoredChange", "WatchState", "WatchStateError"]
+__all__ = ["ItemCodec", "Standing", "StoredChange", "WatchState", "WatchStateError"]
+
+T = TypeVar("T")
 
 
 class WatchStateError(BrokerageError):
@@ -104,3 +109,101 @@ class WatchState(Protocol):
     async def aclose(self) -> None:
         """Release the state for the next watcher. Repeating it is harmless."""
         ...
+
+
+KINDS: Mapping[str, str] = {kind.value: kind for kinds in (ChangeKind, AlertKind) for kind in kinds}
+"""Kinds by their values, so that those of restored changes are members of their enumerations."""
+
+DAMAGED = "restore the state from a backup, or delete it for a fresh start"
+
+
+class ItemCodec(Generic[T]):
+    """Changes of items as JSON.
+
+    Args:
+        key: returns the identity of an item. None for keys that JSON restores, tuples from lists.
+        item_type: type of the items, for the converter of the models. None for JSON values.
+    """
+
+    def __init__(self, key: Callable[[T], Hashable] | None, item_type: Any = None) -> None:
+        self._key = key
+        self._type = item_type
+
+    def encode(self, item: T) -> bytes:
+        """Return an item as JSON.
+
+        Raises:
+            ConfigurationError: it cannot be restored from that.
+        """
+        from ..models import converter  # made when it is first needed
+
+        kind, reason = self._type, ""
+        plain = item if kind is None else converter.unstructure(item, kind)
+        try:
+            data = json.dumps(plain, separators=(",", ":"), allow_nan=False).encode()
+            if kind is not None or json.loads(data) == item:
+                return data
+        except (TypeError, ValueError) as error:
+            reason = f" ({error})"
+        raise ConfigurationError(
+            f"items must be JSON values, got {type(plain).__name__}{reason}: "
+            "pass item_type, a type that brokerage_async.models.converter can structure"
+        )
+
+    def decode(self, key: str, data: bytes) -> T:
+        """Return the item that was encoded, given the text of its key. It may raise anything."""
+        from ..models import converter
+
+        value = json.loads(data)
+        item: T = value if self._type is None else converter.structure(value, self._type)
+        return item
+
+    def text_of(self, key: Any) -> str:
+        """Return a key as a str that distinguishes it from all others of its list.
+
+        Raises:
+            ConfigurationError: the key has no lasting form.
+        """
+        try:
+            return json.dumps(key, default=lambda part: part.isoformat(), separators=(",", ":"))
+        except (AttributeError, TypeError):
+            raise ConfigurationError(
+                f"keys of a watcher with a state must be str, int, date or tuple, got {key!r}"
+            ) from None
+
+    def read(self, key: str, data: bytes) -> tuple[Any, T]:
+        """Return a stored item, with its key.
+
+        Raises:
+            WatchStateError: it cannot be read.
+        """
+        try:
+            item = self.decode(key, data)
+            return (_tupled(json.loads(key)) if self._key is None else self._key(item)), item
+        except Exception as error:  # structuring raises groups of any kind
+            reason = type(error).__name__
+            raise WatchStateError(f"an item of the watch state cannot be read ({reason}): {DAMAGED}") from error
+
+    def store(self, change: Change[T], sequence: int) -> StoredChange:
+        """Return the stored form of ``change``."""
+        before, after = (None if item is None else self.encode(item) for item in (change.before, change.after))
+        key, at = self.text_of(change.key), change.at.isoformat()
+        return StoredChange(sequence=sequence, key=key, kind=str(change.kind), at=at, before=before, after=after)
+
+    def restore(self, stored: StoredChange) -> Change[T]:
+        """Return a stored change.
+
+        Raises:
+            WatchStateError: it cannot be read.
+        """
+        items = [None if data is None else self.read(stored.key, data) for data in (stored.before, stored.after)]
+        key = next((item[0] for item in reversed(items) if item is not None), None)
+        if key is None:
+            raise WatchStateError(f"change {stored.sequence} of the watch state holds no item: {DAMAGED}")
+        before, after = (item and item[1] for item in items)
+        at = datetime.fromisoformat(stored.at)
+        return Change(kind=KINDS.get(stored.kind, stored.kind), key=key, before=before, after=after, at=at)
+
+
+def _tupled(key: Any) -> Any:
+    return tuple(map(_tupled, key)) if isinstance(key, list) else key

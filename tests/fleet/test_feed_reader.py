@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from brokerage_async.fleet import Fleet, LeaseLostError
-from brokerage_async.fleet.feed import EntryCodec, Turn
+from brokerage_async.fleet.feed import Turn
 from brokerage_async.fleet.feed_reader import Entry
 from brokerage_async.fleet.feed_scripts import TAKE
 from brokerage_async.watch import StoredChange
+from brokerage_async.watch.state import ItemCodec
 from tests.fleet.engines import missing
 from tests.fleet.watched_list import LEASE, Lags, Lists, feed_of, published, publishing, quiet, take
 
@@ -34,7 +35,7 @@ def test_entry_of_an_earlier_version_has_no_time() -> None:
 
 @pytest.mark.parametrize(("key", "expected"), [(None, ("A1", ("x", 2))), (lambda item: item + 1, 2)])
 def test_restored_key_is_that_of_the_text_unless_there_is_a_function(key: object, expected: object) -> None:
-    codec: EntryCodec[int] = EntryCodec(None, key)  # type: ignore[arg-type]
+    codec: ItemCodec[int] = ItemCodec(key)  # type: ignore[arg-type]
     change = codec.restore(Entry.read(ENTRY).stored)
     assert (change.key, change.after) == (expected, 1)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from brokerage_async.errors import SlowConsumerError
 from brokerage_async.protocol.streams.events import AccountEvent, Gap
 from brokerage_async.stream.consumer import Sink
-from brokerage_async.stream.policies import account_policies
+from brokerage_async.stream.policies import Fail
 
 NOW = datetime(2026, 6, 10, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ def event(number: int) -> AccountEvent:
 
 
 def test_first_loss_counts_until_the_connection_is_up_again() -> None:
-    sink = Sink(account_policies(10))
+    sink = Sink({AccountEvent: Fail(limit=10)})
     sink.resume()
     sink.put(event(1))
     sink.lose(NOW, "first")
@@ -27,7 +27,7 @@ def test_first_loss_counts_until_the_connection_is_up_again() -> None:
 
 
 def test_full_sink_keeps_its_events_and_its_first_error() -> None:
-    sink = Sink(account_policies(1))
+    sink = Sink({AccountEvent: Fail(limit=1)})
     sink.now = lambda: NOW
     for number in range(3):
         sink.put(event(number))
@@ -43,7 +43,7 @@ def test_held_gap_is_released_by_the_end_of_the_subscriptions_or_of_the_stream()
         lambda sink: sink.close(),
     ]  # fmt: skip
     for release in releases:
-        sink = Sink(account_policies(10))
+        sink = Sink({AccountEvent: Fail(limit=10)})
         sink.lose(NOW, "first")
         sink.resume(held=True)
         assert (sink.is_held, len(sink.buffer)) == (True, 1)
@@ -52,7 +52,7 @@ def test_held_gap_is_released_by_the_end_of_the_subscriptions_or_of_the_stream()
 
 
 def test_closed_sink_is_empty() -> None:
-    sink = Sink(account_policies(1))
+    sink = Sink({AccountEvent: Fail(limit=1)})
     sink.put(event(1))
     sink.close()
     assert (sink.is_closed, len(sink.buffer)) == (True, 0)

@@ -17,7 +17,6 @@ from brokerage_async.stream.policies import (
     DropOldest,
     EventBuffer,
     Fail,
-    account_policies,
 )  # fmt: skip
 
 GAP = Gap(since=None, reason="test")
@@ -54,7 +53,7 @@ def test_trades_are_dropped_oldest_first_and_counted() -> None:
 
 
 def test_account_events_are_never_dropped() -> None:
-    buffer = EventBuffer(account_policies(2))
+    buffer = EventBuffer({AccountEvent: Fail(limit=2)})
     buffer.put(AccountEvent(type="Order", data=1))
     buffer.put(AccountEvent(type="Order", data=2))
     with pytest.raises(BufferFullError):
@@ -102,7 +101,7 @@ def test_consumer_that_never_reads_keeps_no_snapshot_of_each_connection() -> Non
 
 
 def test_account_events_on_both_sides_of_a_gap_count() -> None:
-    buffer = EventBuffer(account_policies(2))
+    buffer = EventBuffer({AccountEvent: Fail(limit=2)})
     buffer.put(AccountEvent(type="Order", data=1))
     buffer.put_gap(GAP)
     buffer.put(AccountEvent(type="Order", data=2))

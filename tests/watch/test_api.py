@@ -140,17 +140,6 @@ async def test_orders_inaccessible_ends_the_iteration(
     assert len(service.requests) == 1
 
 
-async def test_order_terminal_is_returned(service: Service, client: Client) -> None:
-    def at_ten(target: str) -> Any:
-        return [row(7, "Filled" if service.times[-1] >= 10 else "Live"), row(8, "Filled")]
-
-    service.answers[LIVE] = at_ten
-    order = await client.watch.order("me", "A1", 7, interval=1, timeout=60)
-    assert (order.id, order.status) == ("7", OrderStatus.FILLED)
-    assert service.times_of(LIVE) == list(range(11))
-    assert service.times_of(SEARCH) == []
-
-
 async def test_order_many_waits_share_the_polls(service: Service, client: Client) -> None:
     service.answers[LIVE] = lambda target: [
         row(id, "Filled" if service.times[-1] >= id else "Live") for id in range(1, 21)
@@ -158,6 +147,7 @@ async def test_order_many_waits_share_the_polls(service: Service, client: Client
     orders = await asyncio.gather(*(client.watch.order("me", "A1", id, interval=1) for id in range(1, 21)))
     assert [order.id for order in orders] == [str(id) for id in range(1, 21)]
     assert service.times_of(LIVE) == list(range(21))
+    assert service.times_of(SEARCH) == []
 
 
 async def test_order_timeout_raises_deadline_exceeded(service: Service, client: Client) -> None:
@@ -238,12 +228,6 @@ async def test_order_fatal_lookup_failure_raises(service: Service, client: Clien
     service.answers |= {LIVE: [], "/customers/me/orders": 403}
     with pytest.raises(errors.PermissionDeniedError):
         await client.watch.order("me", "A1", 7)
-
-
-async def test_order_inaccessible_raises(service: Service, client: Client) -> None:
-    service.answers[LIVE] = 403
-    with pytest.raises(errors.PermissionDeniedError):
-        await client.watch.order("me", "A1", 7, timeout=60)
 
 
 def test_is_terminal_agrees_with_the_status_table() -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from brokerage_async.errors import ConfigurationError, ServerError
 from brokerage_async.watch import AccountsWatcher, Change, ChangeKind, Watcher, WatchStateError, poll
-from brokerage_async.watch.codec import ItemCodec
-from brokerage_async.watch.cursor import Cursor
 from brokerage_async.watch.durable import MAX_BATCH, MAX_UNACKNOWLEDGED
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.schedule import Schedule
+from brokerage_async.watch.state import ItemCodec
 from tests.watch.memory_state import MemoryState
 
 Item = dict[str, Any]
@@ -273,10 +272,10 @@ def derive(change: Change[Item]) -> list[Change[Item]]:
     return [change, change] if change.kind == ChangeKind.ADDED else []
 
 
-def durable(lists: Lists, state: MemoryState, **options: Any) -> Watcher[Item]:
+def durable(lists: Lists, state: MemoryState, keep: Any = lambda _: False, **options: Any) -> Watcher[Item]:
     feed: Feed[Item] = Feed(lists, key=lambda item: str(item["id"]), schedule=Schedule(interval=1.0))
     codec: ItemCodec[Item] = ItemCodec(lambda item: str(item["id"]))
-    return Watcher(feed, state=state, name="things", codec=codec, **options)
+    return Watcher({"": Cursor(feed, keep=keep)}, state=state, name="things", codec=codec, **options)
 
 
 async def test_derived_changes_are_stored_together_and_follow_one_another() -> None:
@@ -368,7 +367,7 @@ def watch_accounts(accounts: list[Account], state: MemoryState) -> Watcher[Item]
     feeds = {each.name: Feed(each, key=account_key, schedule=Schedule(interval=1.0)) for each in accounts}
     return AccountsWatcher(
         {name: Cursor(feed, keep=is_nine) for name, feed in feeds.items()},
-        derive=unless_version, keep=is_nine, on_error=lambda error: None,
+        derive=unless_version, on_error=lambda error: None,
         state=state, name="things", codec=ItemCodec(account_key),
     )  # fmt: skip
 

@@ -1,22 +1,28 @@
-"""One polling loop: it runs as long as someone listens, and ends with its client."""
+"""Polling loops: they run as long as a watcher listens, end with their client, and poll at once after an event."""
 
 import asyncio
 import gc
 import itertools
 import threading
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from operator import itemgetter
 from typing import Any
 
 import pytest
 
 from brokerage_async import Client, Environment, StaticToken
-from brokerage_async.errors import ConfigurationError, NotFoundError
-from brokerage_async.watch import Watcher
-from brokerage_async.watch.feed import Feed
+from brokerage_async._generated.operations import TRANSACTIONS_LIST, WATCHLISTS_LIST
+from brokerage_async.errors import ConfigurationError, NotFoundError, ServerError
+from brokerage_async.protocol.response import Response
+from brokerage_async.watch import Watch, Watcher
+from brokerage_async.watch.diff import UNCHANGED
+from brokerage_async.watch.feed import Cursor, Feed
+from brokerage_async.watch.fetch import ConditionalExecutor, conditional_fetch
 from brokerage_async.watch.poll import poll
 from brokerage_async.watch.schedule import Schedule
-from tests.fake_transport import FakeTransport, ok
+from tests.fake_transport import FakeTransport, fail, ok
 from tests.loops import on_virtual_time
 from tests.tables import for_each
 from tests.watch.memory_state import MemoryState
@@ -236,7 +242,7 @@ async def test_watcher_that_asks_while_the_loop_ends_gets_its_error(turns: int) 
         raise NotFoundError("gone")
 
     feed = Feed(fetch, key=int, schedule=Schedule(interval=1.0))
-    watcher = Watcher(feed)
+    watcher = Watcher[int]({"": Cursor(feed)})
     feed.begin()
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -327,7 +333,7 @@ async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
         return [1]
 
     feed: Feed[int] = Feed(fetch, key=int, schedule=Schedule(interval=100.0))
-    async with Watcher(feed) as watcher:
+    async with Watcher[int]({"": Cursor(feed)}) as watcher:
         await anext(watcher)
         woken = asyncio.create_task(feed.wait())
         await asyncio.sleep(30)
@@ -337,3 +343,127 @@ async def test_hasten_polls_now_and_keeps_the_grid_from_there() -> None:
         assert woken.done()  # although nothing has changed
         await asyncio.sleep(200)
     assert times == [0, 30, 130, 230]
+
+
+async def test_feed_is_shared_by_schedule_and_let_go_without_holder() -> None:
+    service = FakeTransport(ok({"items": []}))
+    async with client_of(service) as client:
+        watch = client.watch
+        watchers = [watch.orders("me", ["A1"], interval=each) for each in (2.0, 2, 3.0)]
+        assert len(watch._feeds) == 2
+        assert len({id(each._source.parts[""].feed) for each in watchers}) == 2
+        del watchers
+        gc.collect()
+        assert not watch._feeds
+
+
+def listed(*names: str) -> Response:
+    return ok({"items": [{"name": name} for name in names]})
+
+
+class TestConditionalFetch:
+    async def test_equal_body_is_unchanged(self) -> None:
+        transport = FakeTransport(listed("a"), listed("a"), listed("b"), listed("b"), listed("a"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            found = [await fetch() for _ in range(5)]
+        names = [each if each is UNCHANGED else [entry.name for entry in each] for each in found]
+        assert names == [["a"], UNCHANGED, ["b"], UNCHANGED, ["a"]]
+
+    async def test_previous_body_is_passed_to_the_transport(self) -> None:
+        transport = FakeTransport(listed("a"), listed("b"), listed("b"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            for _ in range(3):
+                await fetch()
+        assert [request.previous_body for request in transport.requests] == [None, listed("a").body, listed("b").body]
+
+    async def test_failure_in_between_keeps_the_previous_body(self) -> None:
+        transport = FakeTransport(listed("a"), fail(500), fail(500), fail(500), fail(500), listed("a"))
+        async with client_of(transport) as client:
+            fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+            await fetch()
+            with pytest.raises(ServerError):
+                await fetch()
+            assert await fetch() is UNCHANGED
+
+    async def test_two_fetches_are_independent(self) -> None:
+        async with client_of(FakeTransport(listed("a"))) as client:
+            for _ in range(2):
+                fetch = conditional_fetch(client.session, lambda api: api.watchlists.list())
+                assert await fetch() is not UNCHANGED
+
+
+class TestConditionalExecutor:
+    async def test_reread_and_pages_are_delegated(self) -> None:
+        async with client_of(FakeTransport(listed("a"))) as client:
+            executor = ConditionalExecutor(client.session)
+            await executor.execute(WATCHLISTS_LIST.bind())
+            assert await executor.fetch_if_changed(WATCHLISTS_LIST.bind(), b"other") is not None
+            pager = executor.paginate(TRANSACTIONS_LIST.bind(account_number="A1"))
+            assert [each.extra["name"] for each in await pager.collect(1)] == ["a"]
+
+
+WATCHES: list[Any] = [
+    lambda watch: watch.orders("me", ["A"], push=True),
+    lambda watch: watch.quote_alerts(push=True),
+    lambda watch: watch.positions(["A"], push=True),
+    lambda watch: watch.balances(["A"], push=True),
+]
+
+
+@for_each("make", WATCHES)
+def test_push_without_an_address_is_an_error_at_once(make: Any) -> None:
+    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    with pytest.raises(ConfigurationError, match="streamer_url must be the address of the account stream"):
+        make(client.watch)
+    with pytest.raises(ConfigurationError, match="made without the streams of a client"):
+        make(Watch(client))
+
+
+@for_each("moment", range(40))
+@on_virtual_time
+async def test_change_around_a_poll_is_reported_once_and_costs_one_poll_more_at_most(moment: int) -> None:
+    """A poll takes 10 ms and reads the list after 5. The change and its burst of events come at any of its moments."""
+    state, polls, rings = "Live", list[float](), list[Callable[[], None]]()
+    loop = asyncio.get_running_loop()
+
+    async def fetch() -> list[tuple[str, str]]:
+        polls.append(loop.time())
+        await asyncio.sleep(0.005)
+        items = [("1", state)]
+        await asyncio.sleep(0.005)
+        return items
+
+    @asynccontextmanager
+    async def doorbell(ring: Callable[[], None]) -> AsyncIterator[None]:
+        rings.append(ring)
+        yield
+
+    feed = Feed(fetch, key=itemgetter(0), schedule=Schedule(interval=30.0), doorbell=doorbell)
+    async with Watcher[Any]({"": Cursor(feed)}) as watcher:
+        reported: list[tuple[str, float]] = []
+
+        async def report() -> None:
+            async for change in watcher:
+                reported.append((change.item[1], loop.time()))
+
+        task = asyncio.ensure_future(report())
+        await asyncio.sleep(0)
+        await asyncio.sleep(29.98 + moment / 1000)
+        state, changed = "Filled", loop.time()
+        for pause in (0.0, 0.001, 0.002):
+            await asyncio.sleep(pause)
+            rings[0]()
+        await asyncio.sleep(20)
+        assert [status for status, _ in reported] == ["Live", "Filled"]
+        assert reported[-1][1] <= changed + 0.035
+        assert len(polls) <= 3
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def test_push_is_a_flag() -> None:
+    client = Client(Environment.sandbox("https://api.example.com"), StaticToken("t"), transport=FakeTransport())
+    with pytest.raises(ConfigurationError, match="push must be True or False, got 'yes'"):
+        client.watch.orders("me", ["A"], push="yes")  # type: ignore[arg-type]

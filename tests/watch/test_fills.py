@@ -205,4 +205,4 @@ def test_silent_changes_do_not_make_a_stream_look_mute(caplog: pytest.LogCapture
 def test_damaged_state_is_named() -> None:
     for key, data in (('["A","books"]', b"{"), ('["A","nothing"]', b"{}"), ("[1]", b"{}"), ('["A","fill"]', b"{}")):
         with pytest.raises(WatchStateError, match="cannot be read"):
-            FillCodec().decode_position(key, data)
+            FillCodec(None).read(key, data)

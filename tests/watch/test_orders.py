@@ -10,7 +10,7 @@ import pytest
 from brokerage_async._generated.models import Fill, Order, OrderLeg, OrderStatus
 from brokerage_async.errors import NotFoundError
 from brokerage_async.watch import is_complete
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.orders import (
     ABSENT_LOOKUP_INTERVAL,
     FILLS_DELAY,
@@ -45,7 +45,7 @@ class List:
 
     async def wait(self, id: str = "1", *, follow: bool = False) -> Order:
         feed: Feed[Order] = Feed(self.fetch, key=lambda order: order.id, schedule=Schedule(interval=1.0))
-        async with Watcher(feed, on_error=self.errors.append) as lease:
+        async with Watcher[Order]({"": Cursor(feed)}, on_error=self.errors.append) as lease:
             return await until_terminal(feed, lease, id, self.look_up, follow=follow)
 
 

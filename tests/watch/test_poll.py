@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brokerage_async import errors
 from brokerage_async.watch.diff import UNCHANGED, Change
-from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.feed import Cursor, Feed
 from brokerage_async.watch.poll import Watcher, poll
 from brokerage_async.watch.schedule import Schedule
 from tests.tables import for_each
@@ -237,7 +237,7 @@ async def test_watcher_keep_reports_the_last_state_of_removed_items() -> None:
         schedule=Schedule(interval=1.0),
         now=loop_clock,
     )
-    async with Watcher(feed, keep=lambda item: item[1] == 9) as watcher:
+    async with Watcher[Item]({"": Cursor(feed, keep=lambda item: item[1] == 9)}) as watcher:
         assert await take(watcher, 1) == [("added", "a", None, 1)]
         await asyncio.sleep(3.5)
         assert await take(watcher, 5) == [
@@ -250,9 +250,26 @@ async def test_watcher_keep_reports_the_last_state_of_removed_items() -> None:
         await quiet(watcher)
 
 
+async def test_watcher_keep_outlives_a_newer_state_that_comes_between_the_reports() -> None:
+    script = Script({"a": 1, "b": 1}, {"a": 9, "b": 9}, {}, {"c": 1})
+    feed = Feed(script, key=first, schedule=Schedule(interval=1.0))
+    async with Watcher[Item]({"": Cursor(feed, keep=lambda item: item[1] == 9)}) as watcher:
+        await take(watcher, 2)
+        await asyncio.sleep(2.5)
+        assert await take(watcher, 1) == [("changed", "a", 1, 9)]
+        await asyncio.sleep(1)
+        assert await take(watcher, 4) == [
+            ("changed", "b", 1, 9),
+            ("added", "c", None, 1),
+            ("removed", "a", 9, None),
+            ("removed", "b", 9, None),
+        ]
+
+
 async def test_watcher_without_initial_does_not_report_what_left_before_the_first_change() -> None:
     feed = Feed(Script({"a": 9}, {}, {"b": 1}), key=first, schedule=Schedule(interval=1.0))
-    async with Watcher(feed), Watcher(feed, initial=False, keep=lambda item: item[1] == 9) as late:
+    late_one = Cursor[Item](feed, initial=False, keep=lambda item: item[1] == 9)
+    async with Watcher[Item]({"": Cursor(feed)}), Watcher[Item]({"": late_one}) as late:
         feed.begin()
         await asyncio.sleep(1.5)
         assert await take(late, 1) == [("added", "b", None, 1)]
@@ -284,7 +301,7 @@ async def test_watcher_derived_changes_replace_the_original() -> None:
         return [] if change.key == "b" else [change, change]
 
     feed = Feed(Script({"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 1}), key=first, schedule=Schedule(interval=1.0))
-    async with Watcher(feed, derive=twice_unless_b) as watcher:
+    async with Watcher[Item]({"": Cursor(feed)}, derive=twice_unless_b) as watcher:
         assert [change[1] for change in await take(watcher, 4)] == ["a", "a", "c", "c"]
         assert watcher.snapshot == {"a": ("a", 1), "b": ("b", 2), "c": ("c", 1)}
 
@@ -357,7 +374,7 @@ async def test_watcher_loop_cancelled_from_outside_raises() -> None:
 async def test_watchers_of_one_feed_share_polls_and_error() -> None:
     script = Script({"a": 1}, {"a": 2}, errors.NotFoundError("gone"))
     feed = Feed(script, key=first, schedule=Schedule(interval=1.0), now=loop_clock)
-    watchers = [Watcher(feed) for _ in range(500)]
+    watchers = [Watcher[Item]({"": Cursor(feed)}) for _ in range(500)]
 
     async def consume(watcher: Watcher[Item]) -> list[Any]:
         changes = await take(watcher, 2)
@@ -374,11 +391,11 @@ async def test_watchers_of_one_feed_share_polls_and_error() -> None:
 
 async def test_watcher_attached_late_starts_with_the_known_state() -> None:
     feed = Feed(Script({"a": 1}), key=first, schedule=Schedule(interval=100.0))
-    async with Watcher(feed) as early:
+    async with Watcher[Item]({"": Cursor(feed)}) as early:
         await take(early, 1)
-        async with Watcher(feed) as late:
+        async with Watcher[Item]({"": Cursor(feed)}) as late:
             assert await asyncio.wait_for(take(late, 1), 1) == [("added", "a", None, 1)]
-        async with Watcher(feed, initial=False) as silent:
+        async with Watcher[Item]({"": Cursor(feed, initial=False)}) as silent:
             await quiet(silent, 1)
 
 

@@ -1,0 +1,600 @@
+"""Markets: boundaries and paces, the watcher over a hand-fed timetable, and timetables read from a service."""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async import Client, errors
+from brokerage_async._generated.models import MarketSession
+from brokerage_async.errors import PermissionDeniedError, ServerError
+from brokerage_async.protocol.timetable import is_open, timetable_range
+from brokerage_async.watch import Change, Watch
+from brokerage_async.watch.feed import Feed
+from brokerage_async.watch.market import (
+    Boundary,
+    MarketHours,
+    MarketKind,
+    MarketWatcher,
+    boundaries,
+    boundaries_after,
+    interval_at,
+)
+from brokerage_async.watch.schedule import Schedule
+from tests.loops import VirtualLoop
+from tests.tables import for_each
+from tests.watch.memory_state import MemoryState
+from tests.watch.scripted_service import NOON, Service
+
+pytestmark = pytest.mark.virtual_time
+
+NEW_YORK = ZoneInfo("America/New_York")
+HOLIDAYS = {date(2026, 11, 26)}
+HALF_DAYS = {date(2026, 11, 27)}
+
+
+def new_york(day: date, hour: int, minute: int = 0) -> datetime:
+    return datetime.combine(day, time(hour, minute), NEW_YORK)
+
+
+def new_york_session(day: date) -> MarketSession:
+    """Return a day of the equity market: 9:30 to 16:00, on half-days to 13:00, with extended hours around it."""
+    return MarketSession(
+        start_at=new_york(day, 8),
+        open_at=new_york(day, 9, 30),
+        close_at=new_york(day, 13) if day in HALF_DAYS else new_york(day, 16),
+        close_at_ext=new_york(day, 17) if day in HALF_DAYS else new_york(day, 20),
+        instrument_collection="Equity",
+        session_date=day,
+    )
+
+
+def timetable(first: date, last: date) -> list[MarketSession]:
+    days = [first + timedelta(days=count) for count in range((last - first).days + 1)]
+    return [new_york_session(day) for day in days if day.weekday() < 5 and day not in HOLIDAYS]
+
+
+def brief(sessions: list[MarketSession], **options: Any) -> list[str]:
+    return [f"{each.kind} {each.at.astimezone(UTC):%m-%d %H:%M}" for each in boundaries(sessions, **options)]
+
+
+def test_boundaries_extended_and_missing_times() -> None:
+    day = date(2026, 11, 27)
+    kinds = ["started 11-27 13:00", "opened 11-27 14:30", "closed 11-27 18:00", "ended 11-27 22:00"]
+    assert brief([new_york_session(day)], extended=True) == kinds
+    assert brief([MarketSession(open_at=new_york(day, 9, 30)), MarketSession()], extended=True) == [
+        "opened 11-27 14:30"
+    ]
+
+
+def test_boundary_moved_by_a_new_timetable_stays_equal() -> None:
+    day = date(2026, 11, 25)
+    early = MarketSession(open_at=new_york(day, 9, 30), close_at=new_york(day, 12), session_date=day)
+    assert set(boundaries([new_york_session(day)])) == set(boundaries([early]))
+
+
+def test_boundary_change_reports_begin_and_end() -> None:
+    day = date(2026, 11, 25)
+    opened, closed = (each.change() for each in boundaries([new_york_session(day)]))
+    assert (opened.kind, opened.key, opened.before, opened.after) == ("opened", day, None, new_york_session(day))
+    assert (closed.kind, closed.key, closed.before, closed.after) == ("closed", day, new_york_session(day), None)
+    assert opened.at == new_york(day, 9, 30)
+    assert closed.item == new_york_session(day)
+
+
+WEEKS = timetable(date(2026, 11, 16), date(2026, 12, 4))
+moments = st.datetimes(datetime(2026, 11, 17), datetime(2026, 12, 3), timezones=st.just(UTC))  # noqa: DTZ001
+
+
+@given(moments, st.booleans())
+def test_is_open_between_opening_and_closing(now: datetime, extended: bool) -> None:
+    passed = [each for each in boundaries(WEEKS, extended=extended) if each.at <= now]
+    last = passed[-1]
+    begins = {"started", "opened", "closed"} if extended else {"opened"}
+    assert is_open(WEEKS, now, extended=extended) is (last.kind in begins)
+
+
+@given(moments, st.floats(0.5, 10), st.floats(10, 100_000))
+def test_interval_at_never_sleeps_past_an_opening(now: datetime, trading: float, resting: float) -> None:
+    interval = interval_at(WEEKS, now, trading=trading, resting=resting)
+    if is_open(WEEKS, now):
+        assert interval == trading
+    else:
+        assert 0 < interval <= resting
+        coming = min(each.at for each in boundaries(WEEKS) if each.at > now)
+        assert now + timedelta(seconds=interval) <= coming + timedelta(microseconds=1)
+        assert interval == resting or now + timedelta(seconds=interval) == coming
+
+
+def test_interval_at_unknown_future_is_resting() -> None:
+    assert interval_at([], datetime.now(UTC), trading=1, resting=60) == 60
+
+
+@given(moments)
+def test_timetable_range_includes_last_and_next_session(now: datetime) -> None:
+    first, last = timetable_range(now)
+    known = boundaries(timetable(first, last))
+    assert known[0].at < now < known[-1].at
+
+
+class Reader:
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.times: list[float] = []
+
+    async def __call__(self) -> list[MarketSession]:
+        self.times.append(asyncio.get_running_loop().time())
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def hours(reader: Reader, start: datetime) -> MarketHours:
+    loop = asyncio.get_running_loop()
+    return MarketHours(reader, trading=60, resting=600, now=lambda: start + timedelta(seconds=loop.time()))
+
+
+async def test_market_hours_read_the_timetable_once_an_hour() -> None:
+    reader = Reader(WEEKS)
+    pace = hours(reader, new_york(date(2026, 11, 27), 9, 15))
+    waits = []
+    while asyncio.get_running_loop().time() < 4 * 3600:
+        waits.append(await pace())
+        await asyncio.sleep(waits[-1])
+    assert waits[:3] == [600, 300, 60]
+    assert waits.count(60) == 3.5 * 60
+    assert waits[-1] == 600
+    assert reader.times == [0, 3600, 7200, 10800]
+
+
+async def test_market_hours_transient_failures_count_as_open(caplog: pytest.LogCaptureFixture) -> None:
+    reader = Reader(errors.ServerError(status=502), WEEKS, errors.ResponseLostError(), [])
+    pace = hours(reader, new_york(date(2026, 11, 26), 10))
+    assert await pace() == 60  # not known: taken for open
+    assert await pace() == 60
+    await asyncio.sleep(60)
+    assert await pace() == 600
+    await asyncio.sleep(3600)
+    assert await pace() == 600
+    assert reader.times == [0, 60, 3660]
+    assert caplog.messages == [
+        "reading the market timetable failed: ServerError",
+        "reading the market timetable failed: ResponseLostError",
+    ]
+
+
+async def test_market_hours_fatal_failure_raises() -> None:
+    with pytest.raises(errors.PermissionDeniedError):
+        await hours(Reader(errors.PermissionDeniedError(status=403)), new_york(date(2026, 11, 26), 10))()
+
+
+async def test_market_hours_slow_timetable_does_not_delay_polls(caplog: pytest.LogCaptureFixture) -> None:
+    async def never() -> list[MarketSession]:
+        await asyncio.sleep(3600)
+        raise AssertionError("this read must time out")
+
+    loop = asyncio.get_running_loop()
+    pace = MarketHours(never, trading=1, resting=60, now=lambda: new_york(date(2026, 11, 27), 10))
+    assert [await pace(), await pace()] == [1, 1]
+    assert loop.time() == MarketHours.READ_TIMEOUT
+    assert caplog.messages == ["reading the market timetable failed: TimeoutError"]
+
+
+START = datetime(2026, 12, 31, 12, tzinfo=UTC)  # a Thursday before a holiday and a weekend
+
+
+def utc_session(day: date, opens: float = 14.5, closes: float = 21.0) -> MarketSession:
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return MarketSession(
+        session_date=day,
+        start_at=midnight + timedelta(hours=opens - 1),
+        open_at=midnight + timedelta(hours=opens),
+        close_at=midnight + timedelta(hours=closes),
+        close_at_ext=midnight + timedelta(hours=closes + 1),
+    )
+
+
+DAYS = [utc_session(date(2026, 12, 30)), utc_session(date(2026, 12, 31), closes=18.0), utc_session(date(2027, 1, 4))]
+
+
+class Wall:
+    """A wall clock that goes with the loop's clock until it is set."""
+
+    def __init__(self) -> None:
+        self.off = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return START + self.off + timedelta(seconds=asyncio.get_running_loop().time())
+
+
+async def week() -> list[MarketSession]:
+    return list(DAYS)
+
+
+def watching(
+    wall: Wall, fetch: Callable[[], Awaitable[list[MarketSession]]] = week, interval: float = 3600.0, **options: Any
+) -> MarketWatcher:
+    feed = Feed(fetch, key=lambda each: each.session_date, schedule=Schedule(interval=interval), now=wall)
+    settings: dict[str, Any] = {"now": wall, "extended": False, "initial": False, "on_error": None} | options
+    return MarketWatcher(feed, **settings)
+
+
+async def take(market: MarketWatcher, count: int) -> list[tuple[str, str]]:
+    changes = [await anext(market) for _ in range(count)]
+    return [(change.kind.value, f"{change.at:%m-%d %H:%M}") for change in changes]
+
+
+async def test_market_watcher_across_half_day_holiday_and_weekend() -> None:
+    async with watching(Wall()) as market:
+        assert await take(market, 4) == [
+            ("opened", "12-31 14:30"),
+            ("closed", "12-31 18:00"),
+            ("opened", "01-04 14:30"),
+            ("closed", "01-04 21:00"),
+        ]
+        assert asyncio.get_running_loop().time() == (4 * 24 + 9) * 3600
+        assert list(market.snapshot) == [each.session_date for each in DAYS]
+
+
+async def test_market_watcher_extended_hours_surround_regular_ones() -> None:
+    async with watching(Wall(), extended=True) as market:
+        assert [kind for kind, _ in await take(market, 5)] == ["started", "opened", "closed", "ended", "started"]
+
+
+async def test_market_watcher_initial_reports_the_current_state() -> None:
+    async with watching(Wall(), initial=True) as market:
+        assert await take(market, 2) == [("closed", "12-30 21:00"), ("opened", "12-31 14:30")]
+
+
+async def test_market_watcher_late_timetable_reports_a_passed_opening() -> None:
+    loop = asyncio.get_running_loop()
+    opening = 2.5 * 3600
+
+    async def late() -> list[MarketSession]:
+        if loop.time() < opening + 300:
+            raise ServerError("down", status=503)
+        return list(DAYS)
+
+    async with watching(Wall(), late, on_error=lambda error: None) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        assert opening + 300 <= loop.time() <= opening + 300 + 60
+
+
+async def test_market_watcher_two_consumers_share_the_boundaries() -> None:
+    async with watching(Wall()) as market:
+        both = await asyncio.gather(anext(market), anext(market))
+    assert sorted(change.kind.value for change in both) == ["closed", "opened"]
+
+
+async def test_market_watcher_after_suspension_reports_every_boundary() -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    async with watching(Wall()) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(60)
+        loop.jump(8 * 3600)
+        assert (await waiting).kind == "opened"
+        assert await take(market, 1) == [("closed", "12-31 18:00")]
+
+
+async def test_market_watcher_stale_clock_reads_the_timetable_at_once() -> None:
+    """The clock of the loop stood still while the machine slept: an answer shows that the market has opened."""
+    wall, reads, failing = Wall(), list[float](), True
+    loop = asyncio.get_running_loop()
+
+    async def fetch() -> list[MarketSession]:
+        reads.append(loop.time())
+        if failing and slept():
+            raise ServerError("offline", status=502)
+        if slept():
+            wall.off = timedelta(hours=8)
+        return list(DAYS)
+
+    def slept() -> bool:
+        return loop.time() > 90 and not wall.off
+
+    async with watching(wall, fetch, is_stale=slept, on_error=lambda error: None) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(270)
+        assert reads == [0, 120, 180, 240]
+        failing = False
+        assert (await waiting).kind == "opened"
+        assert loop.time() == 300
+        assert await take(market, 1) == [("closed", "12-31 18:00")]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(market), 3000)
+        assert reads == [0, 120, 180, 240, 300]
+
+
+@pytest.mark.parametrize(
+    ("off", "expected"),
+    [(timedelta(hours=2), 1800 + 60), (timedelta(hours=-2), 16200), (timedelta(days=-400), None)],
+    ids=["ahead", "back", "far-back"],
+)
+async def test_market_watcher_set_wall_clock_reports_nothing_twice(off: timedelta, expected: int | None) -> None:
+    wall, loop = Wall(), asyncio.get_running_loop()
+    async with watching(wall) as market:
+        waiting = asyncio.create_task(anext(market))  # type: ignore[arg-type]
+        await asyncio.sleep(30)
+        wall.off = off
+        if expected is None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(waiting), 24 * 3600)
+            wall.off = timedelta(0)
+            await waiting
+        else:
+            assert (await waiting).kind == "opened"
+            assert loop.time() == pytest.approx(expected, abs=60)
+            wall.off = timedelta(hours=-1)
+            assert await take(market, 1) == [("closed", "12-31 18:00")]
+
+
+async def test_market_watcher_fatal_failure_ends_after_due_changes() -> None:
+    heard: list[Exception] = []
+    answers: list[Any] = [DAYS, ServerError("no", status=502), PermissionDeniedError("no", status=403)]
+
+    async def fetch() -> list[MarketSession]:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return list(answer)
+
+    async with watching(Wall(), fetch, on_error=heard.append, initial=True) as market:
+        assert await take(market, 1) == [("closed", "12-30 21:00")]
+        await asyncio.sleep(4 * 3600)
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        with pytest.raises(PermissionDeniedError):
+            await anext(market)
+        with pytest.raises(StopAsyncIteration):
+            await anext(market)
+    assert [type(each) for each in heard] == [ServerError]
+
+
+async def test_market_watcher_boundary_during_a_read_is_not_missed() -> None:
+    wall, reads = Wall(), 0
+    opening = DAYS[1].open_at
+    assert opening is not None
+
+    def tricky() -> datetime:
+        nonlocal reads
+        reads += 1
+        return max(wall(), opening - timedelta(microseconds=1)) + timedelta(microseconds=reads > 2)
+
+    async with watching(wall, now=tricky) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+        assert asyncio.get_running_loop().time() < 1
+
+
+async def test_market_watcher_with_a_state_reports_each_boundary_until_it_is_acknowledged() -> None:
+    wall, state = Wall(), MemoryState()
+    async with watching(wall, state=state) as market:
+        change = await anext(market)
+        assert (change.kind, f"{change.at:%m-%d %H:%M}") == ("opened", "12-31 14:30")
+        with pytest.raises(TimeoutError):  # the closing waits
+            await asyncio.wait_for(anext(market), 12 * 3600)
+    async with watching(wall, state=state) as market:
+        again = await anext(market)
+        assert again == change
+        assert again.kind is MarketKind.OPENED
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(market), 3600)
+        async with again:
+            pass
+        assert await take(market, 1) == [("closed", "12-31 18:00")]
+    wall.off = timedelta(days=5)  # the consumer was away for the whole of the next session
+    async with watching(wall, state=state) as market:
+        async with await anext(market) as change:
+            assert (change.kind, change.key) == ("closed", date(2026, 12, 31))
+        for kind in ("opened", "closed"):
+            async with await anext(market) as change:
+                assert (change.kind, change.key) == (kind, date(2027, 1, 4))
+    assert len(state.items) == 1
+
+
+async def test_market_watcher_with_a_state_begins_where_the_first_run_began() -> None:
+    wall, state = Wall(), MemoryState()
+    async with watching(wall, state=state) as market:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(market), 60)
+    wall.off = timedelta(hours=4)
+    async with watching(wall, state=state, initial=True) as market:
+        assert await take(market, 1) == [("opened", "12-31 14:30")]
+
+
+def last(at: datetime, kind: str | None = None, day: date | None = None) -> Boundary:
+    return Boundary(None if kind is None else MarketKind(kind), day, at, None)
+
+
+@for_each(
+    "mark, expected",
+    [
+        (last(START), ["opened", "closed", "opened", "closed"]),
+        (last(START, "opened", date(2026, 12, 31)), ["closed", "opened", "closed"]),
+        (last(START + timedelta(days=9), "closed", date(2026, 12, 31)), ["opened", "closed"]),
+        (last(START + timedelta(days=1), "closed", date(2026, 12, 25)), ["opened", "closed"]),
+    ],
+)
+def test_boundaries_after_a_mark(mark: Boundary, expected: list[str]) -> None:
+    assert [each.kind for each in boundaries_after(boundaries(DAYS), mark)] == expected
+
+
+SESSIONS = "/market-time/sessions"
+LIVE = "/customers/me/orders/live"
+
+
+def session(day: str, opens: str, closes: str) -> dict[str, Any]:
+    return {
+        "session-date": day,
+        "start-at": f"{day}T08:00:00.000-05:00",
+        "open-at": f"{day}T{opens}",
+        "close-at": f"{day}T{closes}",
+        "close-at-ext": f"{day}T20:00:00.000-05:00",
+        "instrument-collection": "Equity",
+    }
+
+
+WEEK = [
+    session("2026-02-27", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-02", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-03", "09:30:00.000-05:00", "13:00:00.000-05:00"),  # a half-day, then a holiday
+    session("2026-03-05", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-06", "09:30:00.000-05:00", "16:00:00.000-05:00"),
+    session("2026-03-09", "09:30:00.000-04:00", "16:00:00.000-04:00"),  # daylight-saving time has begun
+]
+
+
+def market_brief(change: Change[Any]) -> str:
+    elapsed = asyncio.get_running_loop().time()
+    assert abs((NOON + timedelta(seconds=elapsed) - change.at).total_seconds()) < 1e-3, "reported when it happens"
+    assert change.item.session_date == change.key
+    return f"{change.kind} {change.at.astimezone(UTC):%m-%d %H:%M}"
+
+
+async def test_market_opens_and_closes_by_its_timetable(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = WEEK
+    market = client.watch.market("Equity", interval=86_400)
+    reported = [market_brief(await anext(market)) for _ in range(10)]
+    await market.aclose()
+    assert reported == [
+        "opened 03-02 14:30",
+        "closed 03-02 21:00",
+        "opened 03-03 14:30",
+        "closed 03-03 18:00",
+        "opened 03-05 14:30",
+        "closed 03-05 21:00",
+        "opened 03-06 14:30",
+        "closed 03-06 21:00",
+        "opened 03-09 13:30",
+        "closed 03-09 20:00",
+    ]
+    assert service.times_of(SESSIONS) == [day * 86_400 for day in range(8)]
+    assert "from-date=2026-02-23" in service.targets[0]
+    assert "to-date=2026-03-12" in service.targets[0]
+    assert "instrument-collection=Equity" in service.targets[0]
+
+
+async def test_market_moved_boundary_is_reported_once(service: Service, client: Client) -> None:
+    early = session("2026-03-02", "09:45:00.000-05:00", "12:00:00.000-05:00")
+
+    def revised(target: str) -> Any:
+        return WEEK if service.times[-1] < 4 * 3600 else [early, *WEEK[2:]]
+
+    service.answers[SESSIONS] = revised
+    market = client.watch.market()
+    reported = [await anext(market) for _ in range(3)]
+    await market.aclose()
+    assert [(change.kind, change.key.day) for change in reported] == [("opened", 2), ("closed", 2), ("opened", 3)]
+    assert reported[1].at.hour == 12
+
+
+async def test_market_hours_pace_polls_while_closed(service: Service, client: Client) -> None:
+    service.answers |= {SESSIONS: WEEK, LIVE: []}
+    pace = client.watch.market_hours(trading=60, resting=3600)
+    async with client.watch.orders("me", ["A1"], interval=pace) as watcher:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(watcher), 24 * 3600)
+    times = service.times_of(LIVE)
+    opening, closing = 2.5 * 3600, 9 * 3600
+    assert times[:4] == pytest.approx([0, 3600, 7200, opening])
+    assert len([at for at in times if opening <= at < closing]) == 6.5 * 60
+    assert len([at for at in times if at >= closing]) <= 16
+
+
+@for_each(
+    "wrong, name", itertools.product(["x", None, 0, -1, True, float("inf"), float("nan")], ["trading", "resting"])
+)
+async def test_market_hours_invalid_seconds_raise(service: Service, client: Client, name: str, wrong: Any) -> None:
+    seconds: Any = {"trading": 1, "resting": 60, name: wrong}
+    with pytest.raises(errors.ConfigurationError, match=name):
+        client.watch.market_hours(**seconds)
+
+
+@for_each("wrong", [None, 5, "", b"Equity"])
+async def test_market_invalid_collection_raises(service: Service, client: Client, wrong: Any) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market(wrong)
+    with pytest.raises(errors.InvalidRequestError, match="instrument_collection"):
+        client.watch.market_hours(wrong, trading=1)
+    assert service.requests == []
+
+
+class Clock:
+    """The clock of the service as the client knows it: wrong until an answer has shown the time."""
+
+    def __init__(self, *, days_off: float) -> None:
+        self.off = timedelta(days=days_off)
+
+    def __call__(self) -> datetime:
+        return NOON + self.off + timedelta(seconds=asyncio.get_running_loop().time())
+
+    def correct(self) -> None:
+        self.off = timedelta(0)
+
+
+def days_of(service: Service) -> list[list[str]]:
+    """Return the first and last day that each request for sessions asks for."""
+    queries = [parse_qs(urlsplit(target).query) for target in service.targets]
+    return [[*query["from-date"], *query["to-date"]] for query in queries]
+
+
+RIGHT_DAYS, WRONG_DAYS = ["2026-02-23", "2026-03-12"], ["2026-01-24", "2026-02-10"]
+
+
+@pytest.mark.parametrize("first_answer", [[], 422], ids=["empty", "rejected"])
+async def test_market_hours_read_again_when_the_answer_shows_another_date(
+    service: Service, client: Client, first_answer: Any
+) -> None:
+    clock = Clock(days_off=-30)
+
+    def answer(target: str) -> Any:
+        if len(service.requests) == 1:
+            clock.correct()
+            return first_answer
+        return WEEK
+
+    service.answers[SESSIONS] = answer
+    pace = Watch(client, now=clock).market_hours(trading=60, resting=3600)
+    assert await pace() == 3600, "it is before the opening"
+    assert days_of(service) == [WRONG_DAYS, RIGHT_DAYS]
+
+
+async def test_market_reads_again_when_the_answer_shows_another_date(service: Service, client: Client) -> None:
+    clock = Clock(days_off=-30)
+
+    def answer(target: str) -> Any:
+        clock.correct()
+        return [] if len(service.requests) == 1 else WEEK
+
+    service.answers[SESSIONS] = answer
+    async with Watch(client, now=clock).market() as market:
+        assert (await anext(market)).at == NOON + timedelta(hours=2.5)
+    assert days_of(service)[:2] == [WRONG_DAYS, RIGHT_DAYS]
+    assert service.times[:2] == [0, 0]
+
+
+async def test_market_hours_rejected_with_the_right_date_raises_at_once(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = 422
+    with pytest.raises(errors.UnprocessableError):
+        await client.watch.market_hours(trading=60, resting=3600)()
+    assert days_of(service) == [RIGHT_DAYS]
+
+
+async def test_market_watchers_of_one_collection_share_their_reads(service: Service, client: Client) -> None:
+    service.answers[SESSIONS] = WEEK
+    async with (
+        client.watch.market("Equity") as one,
+        client.watch.market("Equity", extended=True) as other,
+        client.watch.market("Futures") as apart,
+    ):
+        changes = await asyncio.gather(*(anext(market) for market in (one, other, apart)))
+    assert [change.kind for change in changes] == ["opened", "started", "opened"]
+    read = [target for at, target in zip(service.times, service.targets, strict=True) if at == 0]
+    assert sorted("Futures" in target for target in read) == [False, True]
