@@ -33,7 +33,6 @@ from .market.equities import monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
-from .market.strategies import Backtests, TrialRun
 from .trading.bookkeeping import Bookkeeping, Expirations
 from .trading.chances import Chances
 from .trading.complex_orders import ComplexOrderDesk
@@ -113,7 +112,6 @@ class State:
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
-        self.backtests: Backtests = Backtests(self.catalogue, TrialRun(self.prices), random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
 from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
-from ..clock import EventQueue, ScheduledEvent
+from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from .prices import Prices
 
@@ -79,7 +78,7 @@ class AlertMonitor:
         self._random = random
         self._alerts: dict[str, Alert] = {}
         self._count = 0
-        self._listeners: list[Callable[[Alert, float], None]] = []
+        self.on_change: Signal[Alert, float] = Signal()
         prices.on_price(self._price_was_set)
 
     def create(self, customer: Customer, requested: NewQuoteAlert, now: float) -> Alert:
@@ -99,10 +98,6 @@ class AlertMonitor:
         self._alerts[alert.external_id] = alert
         self._schedule(alert, now)
         return alert
-
-    def on_change(self, listener: Callable[[Alert, float], None]) -> None:
-        """Call ``listener(alert, now)`` after an alert was triggered or has expired."""
-        self._listeners.append(listener)
 
     def cancel(self, customer: Customer, external_id: str) -> None:
         """Remove an alert, if it exists and belongs to the customer."""
@@ -133,18 +128,14 @@ class AlertMonitor:
             return
         if now >= alert.expires_at:
             alert.expired_at = alert.completed_at = now
-            self._notify(alert, now)
+            self.on_change.emit(alert, now)
             return
         value = self._prices.quote(alert.symbol, alert.field, now)
         if value is not None and alert.is_met_by(value):
             alert.triggered_at = alert.completed_at = now
-            self._notify(alert, now)
+            self.on_change.emit(alert, now)
         else:
             self._schedule(alert, now)
-
-    def _notify(self, alert: Alert, now: float) -> None:
-        for listener in self._listeners:
-            listener(alert, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for alert in [alert for alert in self._alerts.values() if alert.symbol == symbol]:

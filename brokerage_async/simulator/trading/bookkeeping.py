@@ -11,7 +11,7 @@ from ..._generated.converters import FillWire
 from ..._generated.models import LegAction
 from ..accounts.accounts import Account, Accounts, Execution, Transaction, cash_movement, trade
 from ..api.wire import Dialect, money, timestamp
-from ..clock import EventQueue
+from ..clock import EventQueue, Signal
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import Prices
@@ -32,16 +32,8 @@ class Bookkeeping:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
-        self._cash_listeners: list[Callable[[Account, Transaction], None]] = []
-        self._listeners: list[Callable[[Instrument, float], None]] = []
-
-    def on_cash(self, listener: Callable[[Account, Transaction], None]) -> None:
-        """Call ``listener`` after each movement of cash."""
-        self._cash_listeners.append(listener)
-
-    def on_execution(self, listener: Callable[[Instrument, float], None]) -> None:
-        """Call ``listener(instrument, now)`` after each booked execution."""
-        self._listeners.append(listener)
+        self.on_cash: Signal[Account, Transaction] = Signal()
+        self.on_execution: Signal[Instrument, float] = Signal()
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -110,16 +102,14 @@ class Bookkeeping:
         value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
         booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered, reverses)
         account.transactions.append(booked)
-        for listener in self._listeners:
-            listener(execution.instrument, now)
+        self.on_execution.emit(execution.instrument, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
         """Book a deposit or, if negative, a withdrawal."""
         account.move_cash(amount)
         movement = cash_movement(self._number(), account.number, now, kind, amount, self._dialect)
         account.transactions.append(movement)
-        for listener in self._cash_listeners:
-            listener(account, movement)
+        self.on_cash.emit(account, movement)
 
     def _number(self) -> int:
         self._last_number += 1

@@ -16,7 +16,7 @@ import msgspec
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
 from ...protocol.order_status import TRANSITIONS
 from ..api.wire import money
-from ..clock import EventQueue
+from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom
 from ..market import trading_hours
 from ..market.calendar import CALENDARS, local_epoch
@@ -101,15 +101,11 @@ class Exchange:
     _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
     _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
     _live: dict[int, Order] = attrs.field(init=False, factory=dict)
-    _fill_listeners: list[Callable[[Order, float], None]] = attrs.field(init=False, factory=list)
+    on_fill: Signal[Order, float] = attrs.field(init=False, factory=Signal)
 
     def __attrs_post_init__(self) -> None:
         self._liquidity = Liquidity(self._prices)
         self._prices.on_price(self._price_was_set)
-
-    def on_fill(self, listener: Callable[[Order, float], None]) -> None:
-        """Call ``listener(order, now)`` after every execution."""
-        self._fill_listeners.append(listener)
 
     def receive(self, order: Order, now: float) -> None:
         """Accept an order and see it through, from routing to its end."""
@@ -413,8 +409,7 @@ class Exchange:
                 self._execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
-        for listener in self._fill_listeners:
-            listener(order, now)
+        self.on_fill.emit(order, now)
         if not is_last:
             self._order_store.changed(order, now)
             return
@@ -447,8 +442,7 @@ class Exchange:
     def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
         """Execute a further leg of an order that is filled already."""
         self._execute(order, leg, quantity, price, now)
-        for listener in self._fill_listeners:
-            listener(order, now)
+        self.on_fill.emit(order, now)
         self._order_store.changed(order, now)
 
     def _confirmed(self, order: Order, now: float) -> None:

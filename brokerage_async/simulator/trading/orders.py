@@ -28,7 +28,7 @@ from ..._generated.models import (
 )
 from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..accounts.accounts import Account
-from ..clock import ScheduledEvent
+from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
 from ..market.calendar import local_date
@@ -315,12 +315,8 @@ class OrderStore:
         self._working: dict[str, dict[int, Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
-        self._listeners: list[Callable[[Order, float], None]] = []
+        self.on_change: Signal[Order, float] = Signal()
         self.version: int = 0
-
-    def on_change(self, listener: Callable[[Order, float], None]) -> None:
-        """Call ``listener(order, now)`` after every transition and fill."""
-        self._listeners.append(listener)
 
     def number(self) -> int:
         """Return a number for a new order or complex order."""
@@ -429,8 +425,7 @@ class OrderStore:
             working.pop(order.number, None)
         else:
             working[order.number] = order
-        for listener in self._listeners:
-            listener(order, now)
+        self.on_change.emit(order, now)
 
 
 def _day_of(order: Order) -> date | None:
