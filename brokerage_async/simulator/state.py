@@ -37,7 +37,7 @@ from .trading.bookkeeping import Bookkeeping, Expirations
 from .trading.chances import Chances
 from .trading.complex_orders import ComplexOrderDesk
 from .trading.exchange import Exchange
-from .trading.order_desk import Interventions, OrderDesk
+from .trading.order_desk import OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
@@ -103,7 +103,6 @@ class State:
         self.expirations: Expirations = Expirations(
             self.accounts, self.bookkeeping, self.catalogue, self.prices, self.event_queue, settings.has
         )
-        self.interventions: Interventions = Interventions(self.order_store, self.exchange)
         self.preflight: Preflight = Preflight(
             self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
         )

@@ -13,10 +13,10 @@ from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
-from ..trading.complex_orders import ComplexOrder, placed_wire
+from ..trading.complex_orders import ComplexOrder
 from ..trading.fees import Fees
 from ..trading.orders import Order
-from ..trading.preflight import Message, preflight_error
+from ..trading.preflight import Message, placed_wire, preflight_error
 from .handlers import Handlers, ParsedRequest
 from .order_wires import order_json
 from .request_parser import RequestParser, RequestProblem
@@ -220,7 +220,8 @@ class ComplexOrders(Handlers):
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
         impact = self._calculator.impact(shown.account, (), Fees(), {}, now)
-        return placed_wire(shown, attrs.evolve(impact, is_spread=True), self._dialect)
+        shown_wire = shown.wire(self._dialect)
+        return placed_wire(attrs.evolve(impact, is_spread=True), self._dialect, complex_order=shown_wire)
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the complex orders with a component that changed today."""

@@ -10,14 +10,17 @@ from typing import Any
 import msgspec
 
 from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
+from ..api.accounts import Accounts as AccountHandlers
+from ..api.accounts import Positions
+from ..api.balances import Balances
 from ..api.order_wires import order_json
+from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
-from ..market.instrument import Instrument
 from ..market.quotes import next_minute
 from ..state import State
 from ..trading.orders import Order
-from .account_views import AccountViews
+from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession
 from .faults import StreamFaults
 from .market_rows import MarketRows
@@ -35,7 +38,7 @@ DELAYS: Mapping[str, float] = {
 OPTION_INTERVAL = 5.0
 """Seconds between two events of an option at least, unless its underlying's price is set."""
 
-View = Callable[[float], Mapping[str, Any] | None]
+View = Callable[[float], Any]
 """Returns an object as it is at a time, None to send nothing."""
 
 
@@ -51,7 +54,7 @@ class StreamServer:
     def __init__(self, state: State) -> None:
         self._state = state
         self._rows = MarketRows(state.catalogue, state.prices)
-        self._views = AccountViews(state)
+        self._positions, self._balances, self._accounts = Positions(state), Balances(state), AccountHandlers(state)
         self._opened = 0
         self._tick: ScheduledEvent | None = None
         self._tape: ScheduledEvent | None = None
@@ -70,7 +73,7 @@ class StreamServer:
         state.bookkeeping.on_cash(self._cash_moved)
         state.public_watchlists.on_change(
             lambda one, now: self._send_to_subscribers(
-                "public-watchlists-subscribe", "PublicWatchlists", self._views.watchlist(one), now
+                "public-watchlists-subscribe", "PublicWatchlists", public_row(one), now
             )
         )
 
@@ -124,7 +127,7 @@ class StreamServer:
         for session in self.sessions:
             session.is_mute = True
 
-    def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
+    def send_account_event(self, account_number: str, kind: str, data: Any, now: float) -> None:
         """Push an event to all who have connected the account."""
         message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):
@@ -197,10 +200,10 @@ class StreamServer:
         number = order.account.number
         if not self._listens(number):
             return
-        data = msgspec.json.decode(order_json(order, self._state.dialect))
-        self._later("Order", now, lambda at: self.send_account_event(number, "Order", data, at))
+        data = msgspec.Raw(order_json(order, self._state.dialect))
+        self._later("Order", now, partial(self._send, order.account, "Order", lambda _: data))
         if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
-            self._once("ComplexOrder", order.account, parent.number, now, lambda _: self._views.complex_order(parent))
+            self._once("ComplexOrder", order.account, parent.number, now, lambda _: parent.wire(self._state.dialect))
         self._balance_changed(order.account, now)
 
     def _order_filled(self, order: Order, now: float) -> None:
@@ -208,24 +211,22 @@ class StreamServer:
         if not self._listens(account.number):
             return
         for leg in order.legs:
-            self._later("CurrentPosition", now, partial(self._send_position, account, leg.instrument, order))
+            position = partial(position_row, self._positions, account, leg.instrument, order)
+            self._later("CurrentPosition", now, partial(self._send, account, "CurrentPosition", position))
         for underlying in dict.fromkeys(leg.instrument.underlying for leg in order.legs):
-            for kind, view in (
-                ("OrderChain", self._views.order_chain),
-                ("UnderlyingYearGainSummary", self._views.year_gains),
-            ):
+            for kind, view in (("OrderChain", order_chain), ("UnderlyingYearGainSummary", year_gains)):
                 self._once(kind, account, underlying, now, partial(view, account, underlying))
         count = day_trade_count(account, now)
         if count != self._day_trades.get(account.number, 0):
-            self._once("TradingStatus", account, "", now, partial(self._views.trading_status, account))
+            self._once("TradingStatus", account, "", now, partial(self._accounts.status, account))
         self._day_trades[account.number] = count
 
-    def _send_position(self, account: Account, instrument: Instrument, order: Order, now: float) -> None:
-        data = self._views.position(account, instrument, order, now)
-        self.send_account_event(account.number, "CurrentPosition", data, now)
-
     def _balance_changed(self, account: Account, now: float) -> None:
-        self._once("AccountBalance", account, "", now, partial(self._views.balance, account))
+        self._once("AccountBalance", account, "", now, partial(self._balances.balance, account))
+
+    def _send(self, account: Account, kind: str, view: View, now: float) -> None:
+        if (data := view(now)) is not None:
+            self.send_account_event(account.number, kind, data, now)
 
     def _once(self, kind: str, account: Account, key: object, now: float, view: View) -> None:
         """Push the state of an object after all changes of one moment."""
@@ -236,8 +237,7 @@ class StreamServer:
 
         def send(at: float) -> None:
             self._due.discard(place)
-            if (data := view(at)) is not None:
-                self.send_account_event(account.number, kind, data, at)
+            self._send(account, kind, view, at)
 
         self._later(kind, now, send)
 
@@ -245,19 +245,15 @@ class StreamServer:
         if not self._listens(account.number):
             return
         now = movement.executed_at
-        data = self._views.external_transaction(account, movement)
-        self._later("ExternalTransaction", now, lambda at: self.send_account_event(
-            account.number, "ExternalTransaction", data, at
-        ))  # fmt: skip
+        sent = external_transaction(account, movement)
+        self._later("ExternalTransaction", now, partial(self._send, account, "ExternalTransaction", lambda _: sent))
         self._balance_changed(account, now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
         data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
         self._send_to_subscribers("quote-alerts-subscribe", "QuoteAlert", data, now, customer=alert.customer)
 
-    def _send_to_subscribers(
-        self, action: str, kind: str, data: Mapping[str, Any], now: float, *, customer: object = None
-    ) -> None:
+    def _send_to_subscribers(self, action: str, kind: str, data: Any, now: float, *, customer: object = None) -> None:
         """Push an event to those who have asked for it with an action, of one customer only if given."""
         message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):

@@ -13,14 +13,14 @@ from ..._generated.models import Comparator, ComplexOrderType, NewComplexOrder, 
 from ..accounts.accounts import Account
 from ..accounts.margin_calculator import BuyingPowerImpact
 from ..api.order_wires import order_wire
-from ..api.wire import Dialect, RefusedError, money, timestamp
+from ..api.wire import Dialect, RefusedError, timestamp
 from ..clock import EventQueue
 from ..market.prices import Prices
 from ..market.quotes import next_minute
 from .exchange import Exchange
 from .fees import Fees
 from .orders import Order, OrderStore, Terms, number_of
-from .preflight import Message, Preflight, PreflightResult, closing_wire, preflight_error
+from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 
 EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
 """Types of which a fill of one order cancels the other."""
@@ -137,24 +137,14 @@ class ComplexPreflightResult:
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
         """Return the placed-order response."""
         warnings = [(number, warning) for number, result in enumerate(self.components) for warning in result.warnings]
-        wire = placed_wire(self.draft, self.impact, dialect)
-        wire.warnings = [warning.wire(dialect.identifier(number)) for number, warning in warnings]
-        wire.errors = [error.wire(dialect.identifier(number)) for number, error in self.errors]
-        wire.closing_fee_calculation = closing_wire(sum((each.closing_fees for each in self.counted), Fees()), dialect)
-        wire.order_costs = money(self.impact.fees.total)
-        return wire
-
-
-def placed_wire(shown: ComplexOrder, impact: BuyingPowerImpact, dialect: Dialect) -> PlacedOrderResponseWire:
-    """Return a placed-order response without messages."""
-    return PlacedOrderResponseWire(
-        complex_order=shown.wire(dialect),
-        warnings=[],
-        errors=[],
-        notes=[],
-        buying_power_effect=impact.wire(),
-        fee_calculation=impact.fees.wire(),
-    )
+        return placed_wire(
+            self.impact,
+            dialect,
+            complex_order=self.draft.wire(dialect),
+            warnings=[warning.wire(dialect.identifier(number)) for number, warning in warnings],
+            errors=[error.wire(dialect.identifier(number)) for number, error in self.errors],
+            closing_fees=sum((each.closing_fees for each in self.counted), Fees()),
+        )
 
 
 _HOLD = 0.1

@@ -14,7 +14,6 @@ import attrs
 import msgspec
 
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
-from ...protocol.order_status import TRANSITIONS
 from ..api.wire import money
 from ..clock import EventQueue, Signal
 from ..keyed_random import KeyedRandom
@@ -300,7 +299,7 @@ class Exchange:
         self._live[order.number] = order
         skipped = () if self._has("orders_pass_in_flight") else (OrderStatus.IN_FLIGHT,)
         for status in (OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE):
-            if status in TRANSITIONS[order.status] and status not in skipped:
+            if order.can_become(status) and status not in skipped:
                 self._order_store.move(order, status, now)
 
     def _reject_live(self, order: Order, now: float) -> None:
@@ -319,7 +318,7 @@ class Exchange:
             self._schedule(order, "next", now + self._delay(order, _REMOVE), self._removed)
 
     def _removed(self, order: Order, now: float) -> None:
-        self.remove(order, OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED, now)
+        self.remove(order, order.removal, now)
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
         """Take an order out of the book as an administrator: it has ``status`` from now on."""
@@ -451,7 +450,7 @@ class Exchange:
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
-        if OrderStatus.EXPIRED not in TRANSITIONS[order.status]:
+        if not order.can_become(OrderStatus.EXPIRED):
             return
         self._live.pop(order.number, None)
         self._order_store.move(order, OrderStatus.EXPIRED, now)

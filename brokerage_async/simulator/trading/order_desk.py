@@ -1,4 +1,4 @@
-"""Handles requests for orders, and interventions in their life by a test or the control API."""
+"""Handles requests for orders."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from decimal import Decimal
 import attrs
 
 from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderEditDryRun, OrderStatus
-from ...protocol.order_status import TRANSITIONS
 from ..accounts.accounts import Account
 from ..api.wire import Dialect, RefusedError
-from ..market.quotes import amount_of
 from .exchange import Exchange
 from .orders import Leg, Order, OrderStore, Terms
 from .preflight import Message, Preflight, PreflightResult, preflight_error
@@ -145,100 +143,3 @@ class OrderDesk:
         if result.errors:
             raise preflight_error(result.errors, result.wire(self._dialect))
         return result
-
-
-_FILLABLE = (
-    OrderStatus.RECEIVED, OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE,
-    OrderStatus.CANCEL_REQUESTED, OrderStatus.REPLACE_REQUESTED,
-)  # fmt: skip
-_REMOVALS = (OrderStatus.REMOVED, OrderStatus.PARTIALLY_REMOVED, OrderStatus.REMOVE_PENDING, OrderStatus.DEAD)
-_SCHEDULED = (*_FILLABLE, OrderStatus.CONTINGENT, OrderStatus.REMOVE_PENDING, OrderStatus.FILLED)
-
-
-class Interventions:
-    """Moves orders whatever the market does. Each method raises ValueError where the status does not allow it."""
-
-    def __init__(self, order_store: OrderStore, exchange: Exchange) -> None:
-        self._order_store = order_store
-        self._exchange = exchange
-
-    def can_fill(self, order: Order) -> bool:
-        """Return whether an order can be filled now."""
-        return order.status in _FILLABLE
-
-    def can_become(self, order: Order, status: OrderStatus) -> bool:
-        """Return whether an order can be rejected, expire or be removed now."""
-        return status in TRANSITIONS[order.status]
-
-    def is_held(self, order: Order) -> bool:
-        """Return whether an order is held in its status."""
-        return self._exchange.is_frozen(order)
-
-    def removal(self, order: Order) -> OrderStatus:
-        """Return the status of an order that an administrator removes."""
-        return OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED
-
-    def find(self, order_id: str) -> Order:
-        """Return an order by its identifier, or raise LookupError."""
-        order = self._order_store.find(order_id)
-        if order is None:
-            raise LookupError(f"unknown order {order_id}")
-        return order
-
-    def fill_order(self, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None) -> None:
-        """Fill an order at once, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
-        order, wanted = self.find(order_id), None if quantity is None else amount_of("quantity", quantity)
-        paid = None if price is None else amount_of("price", price)
-        if not self.can_fill(order):
-            raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
-        if paid is not None and len(order.legs) > 1:
-            raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
-        remaining, units = order.legs[0].remaining, order.units
-        part = units if wanted is None else wanted * units / remaining
-        if not 0 < part <= units or part != int(part):
-            raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {wanted}")
-        if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
-            self._exchange.make_live(order, now)
-        self._exchange.fill(order, int(part), now, paid)
-        if not order.is_terminal:
-            self._exchange.evaluate(order, now)
-
-    def bust_fill(self, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
-        """Make a fill void, or correct its price."""
-        self._exchange.bust(self.find(order_id), fill_id, now, None if price is None else amount_of("price", price))
-
-    def reject_order(self, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
-        """Reject an order that is live or on its way."""
-        self._exchange.reject(self._able(order_id, OrderStatus.REJECTED), reason, now)
-
-    def expire_order(self, now: float, *, order_id: str) -> None:
-        """Expire a working order."""
-        self._exchange.expire(self._able(order_id, OrderStatus.EXPIRED), now)
-
-    def remove_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
-        """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
-        wanted = self.removal(self.find(order_id)) if status is None else OrderStatus(status)
-        if wanted not in _REMOVALS:
-            raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
-        self._exchange.remove(self._able(order_id, wanted), wanted, now)
-
-    def hold_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
-        """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
-
-        In `Filled`, the fills of further legs wait.
-        """
-        if order_id != "*":
-            status = status or self.find(order_id).status
-        if status not in _SCHEDULED:
-            raise ValueError(f"status must be one of {', '.join(_SCHEDULED)}, got {status!r}")
-        self._exchange.freeze(order_id, OrderStatus(status))
-
-    def release_order(self, now: float, *, order_id: str) -> None:
-        """Undo `hold_order` for an order, or all (`*`). Events that have become due happen now."""
-        self._exchange.thaw(order_id, now)
-
-    def _able(self, order_id: str, status: OrderStatus) -> Order:
-        order = self.find(order_id)
-        if not self.can_become(order, status):
-            raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
-        return order

@@ -39,6 +39,8 @@ S = OrderStatus
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 _ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
+FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
+"""Statuses in which an intervention can fill an order."""
 
 
 class IllegalTransitionError(RuntimeError):
@@ -186,7 +188,7 @@ class Order:
     @property
     def is_stoppable(self) -> bool:
         """Whether the brokerage itself can cancel it."""
-        return self.status in _NOT_AT_EXCHANGE or S.CANCEL_REQUESTED in TRANSITIONS[self.status]
+        return self.status in _NOT_AT_EXCHANGE or self.can_become(S.CANCEL_REQUESTED)
 
     @property
     def is_on_its_way(self) -> bool:
@@ -214,13 +216,22 @@ class Order:
         """Whether the exchange must confirm its cancellation."""
         return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
 
+    @property
+    def removal(self) -> OrderStatus:
+        """Status of the order once an administrator has removed it."""
+        return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
+
+    def can_become(self, status: OrderStatus) -> bool:
+        """Return whether a status can follow the present one."""
+        return status in TRANSITIONS[self.status]
+
     def move(self, status: OrderStatus, now: float) -> None:
         """Change the status and the times that go with it.
 
         Raises:
             IllegalTransitionError: ``status`` cannot follow the current one.
         """
-        if status not in TRANSITIONS[self.status]:
+        if not self.can_become(status):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
         match status:
@@ -426,7 +437,3 @@ class OrderStore:
         else:
             working[order.number] = order
         self.on_change.emit(order, now)
-
-
-def _day_of(order: Order) -> date | None:
-    return None if order.updated_at is None else local_date(order.updated_at)

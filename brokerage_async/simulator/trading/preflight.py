@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
-from ..._generated.converters import ErrorDetailWire, FeeCalculationWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
 from ..._generated.models import (
     InstrumentType,
     LegAction,
@@ -84,21 +85,30 @@ class PreflightResult:
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
         """Return the placed-order response."""
         transient = self.order.terms.preflight_id
-        return PlacedOrderResponseWire(
+        return placed_wire(
+            self.impact,
+            dialect,
             order=order_wire(self.order, dialect),
             warnings=[warning.wire(transient) for warning in self.warnings],
             errors=[error.wire(transient) for error in self.errors],
-            notes=[],
-            buying_power_effect=self.impact.wire(),
-            fee_calculation=self.impact.fees.wire(),
-            closing_fee_calculation=closing_wire(self.closing_fees, dialect),
-            order_costs=money(self.impact.fees.total),
+            closing_fees=self.closing_fees,
         )
 
 
-def closing_wire(fees: Fees, dialect: Dialect) -> FeeCalculationWire | str:
-    """Return the fees of closing later: an object as published, plain digits as documented."""
-    return fees.wire() if dialect.form == "observed" else money(fees.total)
+def placed_wire(
+    impact: BuyingPowerImpact, dialect: Dialect, *, closing_fees: Fees | None = None, **fields: Any
+) -> PlacedOrderResponseWire:
+    """Return a placed-order response. The fees of closing later are an object as published, digits as documented."""
+    wire = PlacedOrderResponseWire(
+        **{"warnings": [], "errors": [], "notes": [], **fields},
+        buying_power_effect=impact.wire(),
+        fee_calculation=impact.fees.wire(),
+    )
+    if closing_fees is not None:
+        is_object = dialect.form == "observed"
+        wire.closing_fee_calculation = closing_fees.wire() if is_object else money(closing_fees.total)
+        wire.order_costs = money(impact.fees.total)
+    return wire
 
 
 @attrs.define(eq=False, repr=False)
