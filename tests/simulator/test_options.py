@@ -6,24 +6,25 @@ from typing import Any
 import pytest
 
 from brokerage_async.simulator import PricePath, RandomWalk, Simulator
-from brokerage_async.simulator.market.catalogue import Sizes
-from brokerage_async.simulator.simulator import check_options
 from tests.tables import for_each
 
 GOOD: dict[str, Any] = {
     "environment": "sandbox",
     "seed": 0,
     "wire": "observed",
-    "sizes": Sizes(equities=0, equity_options=0, chain_rows=0, warrants=0),
-    "cash": "1e6",
+    "equities": 0,
+    "equity_options": 0,
+    "chain_rows": 0,
+    "warrants": 0,
+    "cash": 1e6,
     "rate_limit": None,
     "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])},
 }
 
 
 def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) -> None:
-    check_options(**GOOD)
-    check_options(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
+    Simulator(**GOOD)
+    Simulator(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
     with pytest.raises(ValueError, match="seed must be"):
         Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
@@ -48,7 +49,7 @@ def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) ->
 )
 def test_wrong_option_is_named(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{name}.* must be "):
-        check_options(**{**GOOD, name: value})
+        Simulator(**{**GOOD, name: value})
 
 
 @for_each("name", ["equities", "equity_options", "chain_rows", "warrants"])

@@ -180,21 +180,17 @@ class Accounts:
         self._by_number: dict[str, Account] = {}
 
     def open(self, number: str, customer: Customer, kind: str, cash: Decimal) -> Account:
-        """Open an account."""
         account = Account(number=number, customer=customer, kind=kind, cash=cash)
         self._by_number[number] = account
         return account
 
     def get(self, number: str) -> Account | None:
-        """Return the account of a number, or None."""
         return self._by_number.get(number)
 
     def all(self) -> tuple[Account, ...]:
-        """Return every account, in the order they were opened."""
         return tuple(self._by_number.values())
 
     def of(self, customer: Customer) -> tuple[Account, ...]:
-        """Return the accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)
 
     def has_customer(self, customer_id: str) -> bool:

@@ -72,7 +72,6 @@ class Accounts(Handlers):
         return item(record, request.context)
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return one account."""
         self._access.customer(request)
         return item(self._account(self._access.account(request)), request.context)
 
@@ -121,7 +120,6 @@ class Accounts(Handlers):
         return current_fields(wire, self._has)
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return every account of the customer, all owned."""
         rows = (
             CustomerAccountWire(account=self._account(account), authority_level=AuthorityLevel.OWNER)
             for account in self._access.customer(request)
@@ -136,7 +134,6 @@ class OAuth(Handlers):
     """Handles the token endpoint. Its bodies have no envelope."""
 
     def token(self, request: ParsedRequest) -> Response:
-        """Return an access token for a grant."""
         return bare(self._state.authorization_server.token(request.body, request.now))
 
 
@@ -144,7 +141,6 @@ class Positions(Handlers):
     """Serves the positions of an account. Closed ones are purged at once."""
 
     def row(self, position: Position, account: Account, now: float, *, with_mark: bool) -> PositionWire:
-        """Return the wire form of a position."""
         instrument, quantity = position.instrument, abs(position.quantity)
         is_long, today = position.quantity > 0, local_date(now)
         realized = position.realized_on(today)
@@ -206,7 +202,6 @@ class Transactions(Handlers):
     """Serves the transactions of an account."""
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return one transaction."""
         for transaction in self._access.account(request).transactions:
             if str(transaction.wire.id) == request.path["id"]:
                 return item(transaction.row, request.context)

@@ -87,7 +87,6 @@ class Backtest:
         return max(0.0, self._begins_at + self._length - now)
 
     def status(self, now: float) -> BacktestStatus:
-        """Return the status at a time."""
         if self.remaining(now) == 0:
             return BacktestStatus.COMPLETED
         return BacktestStatus.PENDING if now < self._begins_at else BacktestStatus.RUNNING

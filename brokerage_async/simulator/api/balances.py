@@ -16,7 +16,7 @@ from ..._generated.models import InstrumentCollection, InstrumentType, NetLiqRan
 from ...protocol.response import Response
 from ..accounts.accounts import Account, opened_at, replay
 from ..market.calendar import CALENDARS, TradingSession, local_date
-from ..market.future_products import FUTURES
+from ..market.instrument import FUTURES
 from ..market.prices import PRICE_INTERVAL
 from .accounts import current_fields
 from .handlers import Handlers, ParsedRequest
@@ -166,7 +166,6 @@ class Balances(Handlers):
         return items(rows, request.context)
 
     def balance(self, account: Account, now: float) -> AccountBalanceWire:
-        """Return the wire form of an account's balance."""
         calculator = self._calculator
         equity, required = calculator.equity(account, now), calculator.total_required(account, now)
         buying_power, maintenance = calculator.buying_power(account, now), calculator.maintenance(required)

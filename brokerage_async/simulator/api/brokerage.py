@@ -38,7 +38,7 @@ from .orders import ComplexOrders, Orders, broken_rules_error
 from .request_parser import RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
-from .wire import Dialect, RefusedError, WireForm, bare, html
+from .wire import Dialect, RefusedError, bare, html
 
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ANONYMOUS = Customer(0, "")
@@ -112,7 +112,6 @@ class Brokerage:
         self,
         settings: Settings,
         *,
-        wire: WireForm = "observed",
         rate_limit: float | Literal["published"] | None = None,
         sources: Mapping[str, PriceSource] | None = None,
         versions: Iterable[str] | None = None,
@@ -120,7 +119,7 @@ class Brokerage:
         handlers: Mapping[str, Handler] | None = None,
     ) -> None:
         self._other_handlers = dict(handlers or {})
-        self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
+        self._dialect = dialect = Dialect(settings.wire, settings.has("external_identifier_echoed"))
         self.settings: Settings = settings
         self.faults: FaultPlan = FaultPlan()
         self.sources: Mapping[str, PriceSource] = dict(sources or {})

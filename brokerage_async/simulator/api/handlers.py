@@ -36,7 +36,6 @@ class ParsedRequest:
     asked_version: str | None = None
 
     def slice(self, total: int) -> Slice:
-        """Return the requested page of ``total`` rows."""
         return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
 
     def problem(self, name: str, reason: str) -> ErrorDetailWire:

@@ -92,7 +92,6 @@ class Dialect:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}+00"
 
     def problem(self, code: str, message: str, domain: str) -> ErrorDetailWire:
-        """Return one entry of a ``validation_error``."""
         if self.form == "observed":
             return ErrorDetailWire(domain=domain, reason=message)
         return ErrorDetailWire(code=code, message=message, domain=domain)
@@ -205,7 +204,6 @@ def bare(data: Any, status: int = 200) -> Response:
 
 
 def empty(status: int = 204) -> Response:
-    """Return a response without a body."""
     return Response(status=status, headers={}, body=b"")
 
 

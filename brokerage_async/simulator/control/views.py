@@ -318,7 +318,6 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
 
 
 def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
-    """Return the quote of an underlying."""
     quote = prices.underlying_quote(symbol, now)
     return PriceView(
         symbol=symbol,
@@ -381,7 +380,6 @@ def _newest(state: State) -> list[Order]:
 
 
 def fault_views(plan: FaultPlan) -> list[FaultRule]:
-    """Return the faults still to come."""
     return [FaultRule(method=method, path=path, fault=fault, times=left) for method, path, fault, left in plan.rules()]
 
 

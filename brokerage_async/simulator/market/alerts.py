@@ -82,7 +82,6 @@ class AlertMonitor:
         prices.on_price(self._price_was_set)
 
     def create(self, customer: Customer, requested: NewQuoteAlert, now: float) -> Alert:
-        """Create an alert and start watching its quote."""
         self._count += 1
         alert = Alert(
             external_id=self._random.hex_digits(32, 7, self._count),
@@ -110,11 +109,9 @@ class AlertMonitor:
 
     @property
     def has_alerts(self) -> bool:
-        """Whether there are any."""
         return bool(self._alerts)
 
     def of(self, customer: Customer) -> list[Alert]:
-        """Return the alerts of a customer, oldest first."""
         return [alert for alert in self._alerts.values() if alert.customer == customer]
 
     def _schedule(self, alert: Alert, now: float) -> None:

@@ -13,15 +13,13 @@ import attrs
 
 from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import TradingSession
+from .calendar import TradingSession, latest_session
 from .catalogue import Catalogue
 from .equities import quarterly_dividend
-from .future_products import product_of
-from .instrument import Instrument, collection_of
+from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
 from .random_walk import Bar, RandomWalk
-from .trading_hours import latest_session
 
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk without a pace, and of the time that is left of options."""
@@ -219,7 +217,6 @@ class Prices:
         return bar
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
-        """Return the last price of an underlying."""
         return self.underlying_quote(symbol, now).last
 
     def price(self, instrument: Instrument, now: float) -> Decimal:

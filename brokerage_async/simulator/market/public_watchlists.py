@@ -12,8 +12,8 @@ from ..._generated.models import InstrumentType
 from ..clock import Signal
 from .catalogue import Catalogue
 from .equities import CRYPTOCURRENCIES, EquityDefinition
-from .future_products import FUTURES
 from .futures import contract_after
+from .instrument import FUTURES
 
 _MOST = 200
 _FIRST_NUMBER = 300_000

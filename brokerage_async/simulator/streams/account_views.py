@@ -156,7 +156,6 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
 
 
 def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
-    """Return the node of one order."""
     first, last = steps[0].execution, steps[-1]
     quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)

@@ -37,9 +37,7 @@ class DxLinkHost(Protocol):
         """Return whether the server behaves as an entry of the list of recorded behaviour says."""
         ...
 
-    def later(self, when: float, action: Callable[[float], None]) -> None:
-        """Call ``action`` at a time."""
-        ...
+    def later(self, when: float, action: Callable[[float], None]) -> None: ...
 
     def sessions_of(self, customer: Customer) -> int:
         """Return how many sessions of the market-data stream a customer has."""

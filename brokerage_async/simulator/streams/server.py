@@ -13,13 +13,12 @@ from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
 from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Positions
 from ..api.balances import Balances
-from ..api.order_wires import order_json
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
 from ..market.quotes import next_minute
 from ..state import State
-from ..trading.orders import Order
+from ..trading.orders import Order, order_json
 from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession
 from .faults import StreamFaults
@@ -97,7 +96,6 @@ class StreamServer:
         return self._state.settings.has(behaviour)
 
     def later(self, when: float, action: Callable[[float], None]) -> None:
-        """Call ``action`` at a time."""
         self._state.event_queue.at(when, action)
 
     def sessions_of(self, customer: Customer) -> int:
@@ -118,7 +116,6 @@ class StreamServer:
                 each.clear()
 
     def drop(self) -> None:
-        """Close every connection now."""
         for session in list(self.sessions):
             session.close()
 

@@ -66,7 +66,6 @@ class Session(ABC):
         return self._heard + SILENCE
 
     def close(self) -> None:
-        """Close the connection."""
         if not self.is_closed:
             self.is_closed = True
             if self._close is not None:

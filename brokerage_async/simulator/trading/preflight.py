@@ -21,15 +21,14 @@ from ..._generated.models import (
     TimeInForce,
 )
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
-from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money
-from ..market import trading_hours
+from ..market import calendar
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
-from .orders import Leg, Order, OrderStore, Terms
+from .orders import Leg, Order, OrderStore, Terms, order_wire
 
 
 @attrs.frozen
@@ -83,7 +82,6 @@ class PreflightResult:
     warnings: tuple[Message, ...]
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
-        """Return the placed-order response."""
         transient = self.order.terms.preflight_id
         return placed_wire(
             self.impact,
@@ -311,8 +309,8 @@ class Preflight:
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
 
     def _is_open(self, order: Order, now: float) -> bool:
-        hours = trading_hours.hours_of(order.terms.time_in_force, self._has)
-        return trading_hours.is_open(order.legs[0].instrument, now, hours=hours)
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
@@ -325,7 +323,6 @@ def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
 
 
 def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
-    """Return the error for an order that is not accepted."""
     entries = [ErrorDetailWire(code=message.code, message=message.text) for message in messages]
     text = "One or more preflight checks failed"
     return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

@@ -44,7 +44,6 @@ class Pump:
         self._wake.set()
 
     async def stop(self) -> None:
-        """End the task."""
         task, self._task = self._task, None
         self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
         if task is not None:

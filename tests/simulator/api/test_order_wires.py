@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from brokerage_async._generated.models import NewOrderCondition, NewOrderRules, OrderStatus
-from brokerage_async.simulator.api.order_wires import order_json, order_wire
 from brokerage_async.simulator.api.wire import Dialect, WireForm, dumps
+from brokerage_async.simulator.trading.orders import order_json, order_wire
 from tests.simulator.factories import START, order
 from tests.simulator.harness import Harness, limit
 

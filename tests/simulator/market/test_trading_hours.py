@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from brokerage_async.models import InstrumentType, TimeInForce
-from brokerage_async.simulator.market import trading_hours
+from brokerage_async.simulator.market import calendar
 from brokerage_async.simulator.market.instrument import Instrument
 from tests.simulator.factories import START
 
@@ -14,15 +14,15 @@ COIN = Instrument(symbol="BTC/USD", instrument_type=InstrumentType.CRYPTOCURRENC
 
 
 def test_closed_market_opens_later_and_coins_never_close() -> None:
-    states = [trading_hours.is_open(one, NIGHT, hours="regular") for one in (SHARE, FUTURE, COIN)]
+    states = [calendar.is_open(one.collection, NIGHT, hours="regular") for one in (SHARE, FUTURE, COIN)]
     assert states == [False, True, True]
-    assert trading_hours.opening(SHARE, NIGHT, hours="regular") > NIGHT
-    assert trading_hours.opening(COIN, NIGHT, hours="regular") == NIGHT
-    assert trading_hours.closing(COIN, NIGHT, hours="regular") > NIGHT
+    assert calendar.opening(SHARE.collection, NIGHT, hours="regular") > NIGHT
+    assert calendar.opening(COIN.collection, NIGHT, hours="regular") == NIGHT
+    assert calendar.closing(COIN.collection, NIGHT, hours="regular") > NIGHT
     night = TimeInForce.GTC_EXT_OVERNIGHT
-    assert trading_hours.hours_of(night, lambda name: True) == "overnight"
-    assert trading_hours.hours_of(night, lambda name: False) == "extended"
-    assert trading_hours.hours_of(TimeInForce.DAY, lambda name: True) == "regular"
+    assert calendar.hours_of(night, lambda name: True) == "overnight"
+    assert calendar.hours_of(night, lambda name: False) == "extended"
+    assert calendar.hours_of(TimeInForce.DAY, lambda name: True) == "regular"
 
 
 def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
@@ -45,8 +45,8 @@ def test_is_open_by_the_hours_of_an_order_follows_the_published_table() -> None:
     wrong = []
     for moment, expected in cases:
         now = datetime.fromisoformat(moment).timestamp()
-        given: tuple[trading_hours.Hours, ...] = ("regular", "extended", "overnight")
-        found = "".join(hours[0].upper() for hours in given if trading_hours.is_open(SHARE, now, hours=hours))
+        given: tuple[calendar.Hours, ...] = ("regular", "extended", "overnight")
+        found = "".join(hours[0].upper() for hours in given if calendar.is_open(SHARE.collection, now, hours=hours))
         if found != expected:
             wrong.append((moment, expected, found))
     assert wrong == []
