@@ -37,7 +37,7 @@ from ..accounts.accounts import Customer
 from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
 from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, timestamp
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")

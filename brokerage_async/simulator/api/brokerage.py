@@ -27,15 +27,13 @@ from ..market.quotes import PriceSource
 from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
-from .accounts import Accounts, OAuth, Positions, Transactions
+from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
-from .balances import Balances
-from .handlers import Handlers, ParsedRequest
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketMetrics, MarketTime
 from .orders import ComplexOrders, Orders, broken_rules_error
-from .request_parser import RequestParser, Router, request_target, split_target
+from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
 from .wire import Dialect, RefusedError, bare, html

@@ -29,7 +29,7 @@ from ..market.equities import OptionDefinition, tick_rows
 from ..market.future_options import FutureOptionChain, ListedOption
 from ..market.futures import OptionProduct, option_products, product_row
 from ..market.instrument import FUTURES, OPTION_TICKS, FutureProduct, RowTable, product_of
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from ..market.calendar import CALENDARS
 from ..trading.fees import Fees, amounts, fees_of
 from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
 

@@ -21,8 +21,7 @@ from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_d
 from ..market.equities import EquityDefinition
 from ..market.metrics import CompanyEvents, Metrics
 from ..state import State
-from .handlers import Handlers, ParsedRequest
-from .request_parser import broken_query_rules
+from .request_parser import Handlers, ParsedRequest, broken_query_rules
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)

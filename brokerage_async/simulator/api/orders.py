@@ -17,8 +17,7 @@ from ..trading.fees import Fees
 from ..trading.order_desk import ComplexOrder
 from ..trading.orders import Order, order_json
 from ..trading.preflight import Message, placed_wire, preflight_error
-from .handlers import Handlers, ParsedRequest
-from .request_parser import RequestParser, RequestProblem
+from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
 from .wire import RefusedError, dumps, item, items
 
 

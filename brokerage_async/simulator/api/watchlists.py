@@ -11,7 +11,7 @@ from ..._generated.models import InstrumentType, NewWatchlist
 from ...protocol.response import Response
 from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
 from ..state import State
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, empty, item, items
 
 _ORDER_INDEX = 9999

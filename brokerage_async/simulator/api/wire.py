@@ -160,11 +160,6 @@ class Slice:
         """Position after the last row of the page."""
         return min(self.start + self.size, self.total)
 
-    @property
-    def count(self) -> int:
-        """Number of rows on the page."""
-        return max(0, self.stop - self.start)
-
     def pagination(self) -> dict[str, Any]:
         """Return the ``pagination`` block, including the undocumented links that the service sends as null."""
         counts = PaginationWire(
@@ -173,7 +168,7 @@ class Slice:
             item_offset=self.start,
             total_items=self.total,
             total_pages=-(-self.total // self.size),
-            current_item_count=self.count,
+            current_item_count=max(0, self.stop - self.start),
         )
         return complete(counts)
 

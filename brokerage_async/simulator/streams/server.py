@@ -11,8 +11,7 @@ import msgspec
 
 from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
 from ..api.accounts import Accounts as AccountHandlers
-from ..api.accounts import Positions
-from ..api.balances import Balances
+from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
