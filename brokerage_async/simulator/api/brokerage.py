@@ -153,10 +153,7 @@ class Brokerage:
         return response
 
     def serve(self, request: Request, now: float, fault: Fault | None) -> ServedRequest:
-        """Serve a request that meets ``fault``, if any.
-
-        The delays of the fault have already passed.
-        """
+        """Serve a request that meets ``fault``, if any. The delays of the fault have already passed."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         response: Response | None = None
         if fault is None:

@@ -201,10 +201,7 @@ class ComplexOrders(Handlers):
         return item(self._unchanged(edited, request.now), request.context, 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
-        """Change the comparator or threshold of a PAIRS order.
-
-        Its buying power stays the same.
-        """
+        """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         found, edit = self._found(request), request.body or PairsEdit()
         self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
         return item(self._unchanged(found, request.now), request.context)

@@ -106,10 +106,7 @@ class RequestProblem:
 
 
 def epoch_of(value: str) -> float:
-    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone.
-
-    Raise ValueError for other strings.
-    """
+    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone. Raise ValueError for other strings."""
     try:
         return aware(msgspec.convert(value, datetime)).astimezone(UTC).timestamp()
     except (msgspec.ValidationError, OverflowError):
@@ -117,10 +114,7 @@ def epoch_of(value: str) -> float:
 
 
 def decimal_of(value: object) -> Decimal:
-    """Return an amount from its JSON string.
-
-    Raise ValueError for other values and out-of-range amounts.
-    """
+    """Return an amount from its JSON string. Raise ValueError for other values and out-of-range amounts."""
     if not isinstance(value, str):
         raise ValueError("must be a decimal in a JSON string")
     try:
@@ -248,10 +242,7 @@ class RequestParser:
         return converter.structure(document, model), [], list(self._rules(model, document))
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
-        """Return the error for ``problems``.
-
-        Its status is 400 if a page or filter value is malformed, else 422.
-        """
+        """Return the error for ``problems``. Its status is 400 if a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = [self._dialect.problem(one.code, one.sentence, one.domain) for one in problems]
         return RefusedError.invalid(entries, status)

@@ -77,10 +77,7 @@ class Dialect:
         return int(amount) if amount == amount.to_integral_value() else float(amount)
 
     def moment(self, seconds: float | None) -> Any:
-        """Return ``updated-at``: epoch milliseconds as recorded, a string as documented.
-
-        1970 for never.
-        """
+        """Return ``updated-at``: epoch milliseconds as recorded, a string as documented. 1970 for never."""
         if self.form == "observed":
             return int((seconds or 0) * 1000)
         return timestamp(seconds or 0)
@@ -174,10 +171,7 @@ class Slice:
 
 
 def item(data: Any, context: str, status: int = 200) -> Response:
-    """Return a single resource in its envelope.
-
-    Bytes are JSON that is already rendered.
-    """
+    """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
     rendered = data if isinstance(data, bytes) else dumps(data)
     body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
     return Response(status=status, headers=_JSON_HEADERS, body=body)
@@ -191,10 +185,7 @@ def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Res
 
 
 def bare(data: Any, status: int = 200) -> Response:
-    """Return a body without an envelope.
-
-    Bytes are JSON that is already rendered.
-    """
+    """Return a body without an envelope. Bytes are JSON that is already rendered."""
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 
 

@@ -38,10 +38,7 @@ class Alert:
     next_check: ScheduledEvent | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return the wire form of the alert.
-
-        Times that have not come are null, as recorded.
-        """
+        """Return the wire form of the alert. Times that have not come are null, as recorded."""
         # The same amount twice, as a string and as a number.
         threshold: Any = decimal_text(self.threshold)
         numeric: Any = float(self.threshold)

@@ -154,10 +154,7 @@ class Calendar:
         return [session for day in days if (session := self.session(day)) is not None]
 
     def current(self, now: float) -> TradingSession | None:
-        """Return the session under way at ``now``, else today's.
-
-        None on a day without a session.
-        """
+        """Return the session under way at ``now``, else today's. None on a day without a session."""
         today = local_date(now)
         session = self.session(today)
         if session is not None and now < session.close_ext:

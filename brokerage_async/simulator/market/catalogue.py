@@ -162,10 +162,7 @@ class Catalogue:
         return self._instruments[key]
 
     def equity(self, symbol: str) -> EquityDefinition | None:
-        """Return the equity of a symbol, or None.
-
-        Well-known ones do not need the whole list.
-        """
+        """Return the equity of a symbol, or None. Well-known ones do not need the whole list."""
         if self.is_live:
             return self.listed_equities.get(symbol)
         return known_equities().get(symbol) or self.equities.get(symbol)

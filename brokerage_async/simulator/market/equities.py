@@ -173,10 +173,7 @@ class WarrantDefinition:
 
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
-    """Return the well-known equities by symbol.
-
-    They can be traded however short the list is.
-    """
+    """Return the well-known equities by symbol. They can be traded however short the list is."""
     return {
         symbol: EquityDefinition(
             number=number,
@@ -218,10 +215,7 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
-    """Return an equity as a wire struct.
-
-    ``opened`` is the start of the simulation (epoch seconds).
-    """
+    """Return an equity as a wire struct. ``opened`` is the start of the simulation (epoch seconds)."""
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
     return EquityWire(
         id=definition.number,

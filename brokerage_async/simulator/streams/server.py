@@ -15,6 +15,7 @@ from ..api.accounts import Balances, Positions
 from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
+from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
 from ..state import State
 from ..trading.orders import Order, order_json
@@ -69,36 +70,25 @@ class StreamServer:
         state.prices.on_price(self._price_changed)
         state.alert_monitor.on_change(self._alert_changed)
         state.bookkeeping.on_cash(self._cash_moved)
-        state.public_watchlists.on_change(
-            lambda one, now: self._send_to_subscribers(
-                "public-watchlists-subscribe", "PublicWatchlists", public_row(one), now
-            )
-        )
+        state.public_watchlists.on_change(self._published)
 
     def open(self, path: str, now: float) -> Session | None:
         """Return a new session for a path, None for an unknown one."""
         self._opened += 1
         session: Session
         if path == MARKET_PATH:
-            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, host=self)
+            session = DxLinkSession(
+                self._state, self._rows, self.faults, now, sessions_of=self._sessions_of, follow=self._follow
+            )
         elif path == ACCOUNT_PATH:
-            server, accounts = self._state.authorization_server, self._state.accounts
-            session = AccountSession(server, accounts, self.faults, now, self._opened, has=self.has)
+            session = AccountSession(self._state, self.faults, now, self._opened)
         else:
             return None
         self.sessions.append(session)
         self._schedule(now)
         return session
 
-    def has(self, behaviour: str) -> bool:
-        """Return whether the streams behave as an entry of the list of recorded behaviour says."""
-        return self._state.settings.has(behaviour)
-
-    def later(self, when: float, action: Callable[[float], None]) -> None:
-        self._state.event_queue.at(when, action)
-
-    def sessions_of(self, customer: Customer) -> int:
-        """Return how many sessions of the market-data stream a customer has."""
+    def _sessions_of(self, customer: Customer) -> int:
         return sum(isinstance(each, DxLinkSession) and each.customer is customer for each in self.sessions)
 
     def forget(self, session: Session) -> None:
@@ -125,9 +115,12 @@ class StreamServer:
 
     def send_account_event(self, account_number: str, kind: str, data: Any, now: float) -> None:
         """Push an event to all who have connected the account."""
+        self._push(lambda session: account_number in session.accounts, kind, data, now)
+
+    def _push(self, wants: Callable[[AccountSession], bool], kind: str, data: Any, now: float) -> None:
         message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):
-            if isinstance(session, AccountSession) and account_number in session.accounts:
+            if isinstance(session, AccountSession) and wants(session):
                 session.push(message, kind=kind)
 
     # Time
@@ -144,8 +137,7 @@ class StreamServer:
         if self.sessions:
             self._schedule(now)
 
-    def follow(self, underlying: str, now: float) -> None:
-        """Push the events of an underlying from now on, whenever its price changes."""
+    def _follow(self, underlying: str, now: float) -> None:
         if underlying not in self._options_pushed:
             self._options_pushed[underlying] = now
             self._await_change(underlying, now)
@@ -246,17 +238,14 @@ class StreamServer:
         self._balance_changed(account, now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
-        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
-        self._send_to_subscribers("quote-alerts-subscribe", "QuoteAlert", data, now, customer=alert.customer)
+        def wants(session: AccountSession) -> bool:
+            return session.customer == alert.customer and "quote-alerts-subscribe" in session.actions
 
-    def _send_to_subscribers(self, action: str, kind: str, data: Any, now: float, *, customer: object = None) -> None:
-        """Push an event to those who have asked for it with an action, of one customer only if given."""
-        message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
-        for session in list(self.sessions):
-            if not isinstance(session, AccountSession) or customer not in (None, session.customer):
-                continue
-            if action in session.actions:
-                session.push(message, kind=kind)
+        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
+        self._push(wants, "QuoteAlert", data, now)
+
+    def _published(self, one: PublicWatchlist, now: float) -> None:
+        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", public_row(one), now)
 
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):

@@ -398,10 +398,7 @@ class Exchange:
             self._schedule(order, "evaluate", max(change, soonest), self.evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
-        """Return whether an order can trade at ``now``.
-
-        A stop whose price is reached is triggered on the way.
-        """
+        """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
         limit = order.signed_limit
         if order.terms.is_stop and not order.triggered:
             price, buys = self._prices.price(order.legs[0].instrument, now), order.buys
@@ -415,10 +412,7 @@ class Exchange:
         return limit is None or self.unit_cost(order, now) <= limit
 
     def unit_cost(self, order: Order, now: float) -> Decimal:
-        """Return the cost of one unit of an order at market prices.
-
-        Negative when it brings money in.
-        """
+        """Return the cost of one unit of an order at market prices. Negative when it brings money in."""
         if len(order.legs) == 1:
             [leg] = order.legs
             return self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) * leg.sign

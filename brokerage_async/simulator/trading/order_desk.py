@@ -55,10 +55,7 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now))
 
     def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
-        """Accept a new order.
-
-        Raise RefusedError if it fails its checks. Nothing is deduplicated.
-        """
+        """Accept a new order. Raise RefusedError if it fails its checks. Nothing is deduplicated."""
         result = self.dry_run(account, requested, now)
         order = self._order_store.add(account, result.order.legs, result.order.terms, now)
         self._reserve(order, result)
@@ -66,19 +63,13 @@ class OrderDesk:
         return attrs.evolve(result, order=order)
 
     def cancel(self, order: Order, now: float) -> None:
-        """Request a cancellation.
-
-        Raise RefusedError if the order cannot be cancelled any more, or not yet.
-        """
+        """Request a cancellation. Raise RefusedError if the order cannot be cancelled any more, or not yet."""
         if not order.is_cancellable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
         self._exchange.cancel(order, now, by_user=True)
 
     def dry_run_edit(self, order: Order, edit: OrderEdit | OrderEditDryRun, now: float) -> PreflightResult:
-        """Check an edit of a working order.
-
-        Raise RefusedError if it is not possible.
-        """
+        """Check an edit of a working order. Raise RefusedError if it is not possible."""
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
         # Omitted terms are kept where they still apply (a guess). The external identifier is the one that was sent:

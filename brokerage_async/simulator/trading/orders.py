@@ -271,10 +271,7 @@ class Order:
 
     @property
     def units(self) -> int:
-        """Maximum number of equal partial fills.
-
-        1 for fractional quantities.
-        """
+        """Maximum number of equal partial fills. 1 for fractional quantities."""
         quantities = [leg.remaining for leg in self.legs]
         if any(quantity != quantity.to_integral_value() for quantity in quantities):
             return 1
@@ -282,10 +279,7 @@ class Order:
 
     @property
     def signed_limit(self) -> Decimal | None:
-        """Maximum cost of one unit, negative for a minimum credit.
-
-        None without a limit.
-        """
+        """Maximum cost of one unit, negative for a minimum credit. None without a limit."""
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
@@ -347,10 +341,7 @@ class OrderStore:
         return order
 
     def move(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Change the status of an order.
-
-        A final one releases its reserved buying power.
-        """
+        """Change the status of an order. A final one releases its reserved buying power."""
         before = order.status
         order.move(status, now)
         if order.is_terminal:

@@ -160,10 +160,7 @@ class LoopbackServer:
         return f"http://{host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen.
-
-        A port that the system chose at the first start is kept for later ones.
-        """
+        """Listen. A port that the system chose at the first start is kept for later ones."""
         self._runner = await listen(self._answer, self._host, self._port)
         # 127.1 and other names of the loopback interface resolved
         self._bound, self._port = self._runner.addresses[0][:2]
