@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA: str = "13e25edabd803e9680ed5f5bdfdab39b57996dafc49ed11740a6115ef3e786ce"
+SCHEMA: str = "8e51d2eb824f44022b9e2ddc5b8b39357eb00fccf061d1b47fd37e14b90911e7"
 """SHA-256 of the schema files, comments included: any edit makes the generated files stale."""
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from .._generated.models import OrderStatus
 from .market.equities import EquityDefinition
 from .market.instrument import Instrument
 from .market.quotes import PriceSource, Quote, amount_of
 from .state import State
-from .trading.order_desk import Interventions
+from .trading.orders import FILLABLE, Order
 
 
 def set_price(state: State, now: float, *, symbol: str, price: str) -> None:
@@ -74,9 +74,9 @@ def move_cash(state: State, now: float, *, account_number: str, amount: str) -> 
     account = state.accounts.get(account_number)
     if account is None:
         raise ValueError(f"account_number must be one of the simulator, got {account_number!r}")
-    kind = "Withdrawal" if Decimal(amount) < 0 else "Deposit"
     magnitude = amount_of("amount", amount.removeprefix("-"))
-    state.bookkeeping.move_cash(account, kind, magnitude if kind == "Deposit" else -magnitude, now)
+    is_deposit = not amount.startswith("-")
+    state.bookkeeping.move_cash(account, *("Deposit", magnitude) if is_deposit else ("Withdrawal", -magnitude), now)
 
 
 def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequence[str]) -> None:
@@ -84,29 +84,88 @@ def publish_watchlist(state: State, now: float, *, watchlist: str, symbols: Sequ
     state.public_watchlists.publish(watchlist, symbols, now)
 
 
-def _intervention(method: Callable[..., None]) -> Callable[..., None]:
-    @functools.wraps(method)
-    def act(state: State, now: float, **arguments: Any) -> None:
-        method(state.interventions, now, **arguments)
+# Interventions in the life of an order, whatever the market does. Each raises ValueError where the status forbids it.
 
-    return act
+_REMOVALS = (OrderStatus.REMOVED, OrderStatus.PARTIALLY_REMOVED, OrderStatus.REMOVE_PENDING, OrderStatus.DEAD)
+_SCHEDULED = (*FILLABLE, OrderStatus.CONTINGENT, OrderStatus.REMOVE_PENDING, OrderStatus.FILLED)
 
 
-_INTERVENTIONS = (
-    "fill_order",
-    "bust_fill",
-    "reject_order",
-    "expire_order",
-    "remove_order",
-    "hold_order",
-    "release_order",
-)
-_OWN = (
+def _found(state: State, order_id: str, status: OrderStatus | None = None) -> Order:
+    """Return an order, which must be able to become ``status``, if given."""
+    order = state.order_store.find(order_id)
+    if order is None:
+        raise LookupError(f"unknown order {order_id}")
+    if status is not None and not order.can_become(status):
+        raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
+    return order
+
+
+def fill_order(
+    state: State, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None
+) -> None:
+    """Fill an order at once, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
+    order, wanted = _found(state, order_id), None if quantity is None else amount_of("quantity", quantity)
+    paid = None if price is None else amount_of("price", price)
+    if order.status not in FILLABLE:
+        raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
+    if paid is not None and len(order.legs) > 1:
+        raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
+    remaining, units = order.legs[0].remaining, order.units
+    part = units if wanted is None else wanted * units / remaining
+    if not 0 < part <= units or part != int(part):
+        raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {wanted}")
+    if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
+        state.exchange.make_live(order, now)
+    state.exchange.fill(order, int(part), now, paid)
+    if not order.is_terminal:
+        state.exchange.evaluate(order, now)
+
+
+def bust_fill(state: State, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
+    """Make a fill void, or correct its price."""
+    corrected = None if price is None else amount_of("price", price)
+    state.exchange.bust(_found(state, order_id), fill_id, now, corrected)
+
+
+def reject_order(state: State, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
+    """Reject an order that is live or on its way."""
+    state.exchange.reject(_found(state, order_id, OrderStatus.REJECTED), reason, now)
+
+
+def expire_order(state: State, now: float, *, order_id: str) -> None:
+    """Expire a working order."""
+    state.exchange.expire(_found(state, order_id, OrderStatus.EXPIRED), now)
+
+
+def remove_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
+    """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
+    wanted = _found(state, order_id).removal if status is None else OrderStatus(status)
+    if wanted not in _REMOVALS:
+        raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
+    state.exchange.remove(_found(state, order_id, wanted), wanted, now)
+
+
+def hold_order(state: State, now: float, *, order_id: str, status: str | None = None) -> None:
+    """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
+
+    In `Filled`, the fills of further legs wait.
+    """
+    if order_id != "*":
+        status = status or _found(state, order_id).status
+    if status not in _SCHEDULED:
+        raise ValueError(f"status must be one of {', '.join(_SCHEDULED)}, got {status!r}")
+    state.exchange.freeze(order_id, OrderStatus(status))
+
+
+def release_order(state: State, now: float, *, order_id: str) -> None:
+    """Undo `hold_order` for an order, or all (`*`). Events that have become due happen now."""
+    state.exchange.thaw(order_id, now)
+
+
+_FUNCTIONS = (
     set_price, release_price, set_source, set_pace, take_prices, list_instrument, authorize, expire_tokens, revoke,
-    move_cash, publish_watchlist,
+    move_cash, publish_watchlist, fill_order, bust_fill, reject_order, expire_order, remove_order, hold_order,
+    release_order,
 )  # fmt: skip
-ACTIONS: Mapping[str, Callable[..., Any]] = {
-    **{function.__name__: function for function in _OWN},
-    **{name: _intervention(getattr(Interventions, name)) for name in _INTERVENTIONS},
-}
+ACTIONS: Mapping[str, Callable[..., Any]] = {function.__name__: function for function in _FUNCTIONS}
 """Actions by name. Each takes the state, the time and its own keyword arguments, which are JSON values."""

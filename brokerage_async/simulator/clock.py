@@ -1,4 +1,4 @@
-"""Simulated time: the clock, which follows the event loop and can be advanced, and the queue of scheduled events."""
+"""Simulated time: the clock, which follows the event loop, the queue of scheduled events, and signals of changes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import time
 import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Generic, TypeVarTuple
 
 import attrs
+
+Ts = TypeVarTuple("Ts")
 
 DEFAULT_START = datetime(2026, 6, 10, 14, 0, tzinfo=UTC)
 """A Wednesday at 10:00 in New York: the markets are open."""
 
 _YEARS = range(1972, 2191)
 """Years to start in: calendars and past transactions are computed for a few years around them."""
-
 
 _END = datetime(_YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
 _MAX_SPEED = 86400.0
@@ -166,3 +168,21 @@ class EventQueue:
         while self._heap and self._heap[0][2].action is None:
             heapq.heappop(self._heap)
         return self._heap[0][0] if self._heap else None
+
+
+class Signal(Generic[*Ts]):
+    """Kind of event, such as a change of an order."""
+
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[*Ts], object]] = []
+
+    def __call__(self, listener: Callable[[*Ts], object]) -> None:
+        """Call ``listener`` at every event."""
+        self._listeners.append(listener)
+
+    def emit(self, *event: *Ts) -> None:
+        """Call every listener, in the order in which they were added."""
+        for listener in self._listeners:
+            listener(*event)

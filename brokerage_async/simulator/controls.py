@@ -31,10 +31,11 @@ class SimulatedCustomer:
     refresh_token: str = attrs.field(repr=False)
 
 
-class People:
-    """Identifiers and secrets of the owner, of the application, and of another customer."""
+class Controls:
+    """Controls of a brokerage at the time of a clock, with identifiers and secrets of its customers."""
 
     brokerage: Brokerage
+    clock: Clock
 
     @property
     def client_id(self) -> str:
@@ -96,12 +97,6 @@ class People:
     def complex_order_ids(self) -> dict[str, str]:
         """Identifiers of the complex orders in the second account, by type (``OTOCO``, ``OCO``, ``PAIRS``)."""
         return dict(self.brokerage.state.complex_order_ids)
-
-
-class Controls(People):
-    """Controls of a brokerage at the time of a clock."""
-
-    clock: Clock
 
     @property
     def ledger(self) -> Ledger:

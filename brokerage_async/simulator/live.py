@@ -23,8 +23,7 @@ from ..operation import Effect
 from ..protocol.request import Request
 from ..protocol.response import Response
 from ..protocol.streams.events import Gap
-from .api.handlers import ParsedRequest
-from .api.request_parser import Router, request_target, split_target
+from .api.request_parser import ParsedRequest, Router, request_target, split_target
 from .api.wire import RefusedError
 from .market.calendar import CALENDARS, local_date, local_epoch
 from .market.equities import EquityDefinition

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 import attrs
 
 from .._arguments import running_loop
-from .._generated.behaviours import SWITCHES
 from ..protocol.request import Request
 from .api.brokerage import Brokerage
 from .api.wire import WireForm
@@ -36,62 +34,6 @@ from .transports.memory import InMemoryTransport, Latency, Pump
 if TYPE_CHECKING:
     from ..client import Client
     from ..config import Environment, RefreshToken
-
-_ENVIRONMENTS = ("sandbox", "production")
-_WIRES = ("observed", "documented")
-MAX_CUSTOMERS = 100
-
-
-def check_options(
-    *,
-    environment: object,
-    seed: object,
-    wire: object,
-    sizes: Sizes,
-    cash: object,
-    rate_limit: object,
-    prices: Mapping[str, Any] | None,
-    pace: object = None,
-    without: Collection[object] = (),
-    customers: object = 1,
-    redirect_uris: Collection[object] = (),
-) -> None:
-    """Raise ValueError for the first option that is not valid."""
-    if environment not in _ENVIRONMENTS:
-        raise ValueError(f"environment must be sandbox or production, got {environment!r}")
-    if not _is_integer(seed):
-        raise ValueError(f"seed must be an integer, got {seed!r}")
-    if wire not in _WIRES:
-        raise ValueError(f"wire must be observed or documented, got {wire!r}")
-    for name, size in attrs.asdict(sizes).items():
-        if not _is_integer(size) or size < 0:
-            raise ValueError(f"{name} must be a whole number of rows, got {size!r}")
-    try:
-        is_amount = Decimal(str(cash)).is_finite()
-    except InvalidOperation:
-        is_amount = False
-    if not is_amount:
-        raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
-    if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
-        raise ValueError(f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}")
-    if pace is not None and not (isinstance(pace, int | float) and 0 <= pace <= 50):
-        raise ValueError(f"pace must be from 0 to 50 quotes a second, got {pace!r}")
-    for behaviour in without:
-        if behaviour not in SWITCHES:
-            raise ValueError(f"without must name behaviours of {', '.join(sorted(SWITCHES))}; got {behaviour!r}")
-    if not _is_integer(customers) or not 1 <= customers <= MAX_CUSTOMERS:  # type: ignore[operator]
-        raise ValueError(f"customers must be a number from 1 to {MAX_CUSTOMERS}, got {customers!r}")
-    for address in redirect_uris:
-        parts = urlsplit(address) if isinstance(address, str) else None
-        if parts is None or parts.scheme not in ("http", "https") or not parts.netloc or parts.query:
-            raise ValueError(f"redirect_uris must hold full http or https addresses, got {address!r}")
-    for symbol, source in (prices or {}).items():
-        if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
-            raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Simulator(Controls):
@@ -171,56 +113,40 @@ class Simulator(Controls):
         customers: int = 1,
         redirect_uris: Iterable[str] = (),
     ) -> None:
-        redirect_uris = tuple(redirect_uris)
         self._live = live = prices if isinstance(prices, LiveQuotes) else None
-        sources = None if isinstance(prices, LiveQuotes) else prices
+        sources = {} if isinstance(prices, LiveQuotes) else prices or {}
         if start is None:
             start = DEFAULT_START if live is None else datetime.now(UTC)
-        left_out = frozenset(without)
-        sizes = Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants)
-        check_options(
+        self.clock: Clock = Clock(start)
+        settings = Settings(
             environment=environment,
             seed=seed,
-            wire=wire,
-            sizes=sizes,
+            start=start.timestamp(),
+            sizes=Sizes(equities=equities, equity_options=equity_options, chain_rows=chain_rows, warrants=warrants),
             cash=cash,
-            rate_limit=rate_limit,
-            prices=sources,
-            pace=pace,
-            without=left_out,
+            wire=wire,
+            without=frozenset(without),
             customers=customers,
-            redirect_uris=redirect_uris,
+            redirect_uris=tuple(redirect_uris),
+            is_live=live is not None,
         )
-        self.clock: Clock = Clock(start)
+        if rate_limit not in (None, "published") and not (isinstance(rate_limit, int | float) and rate_limit >= 0):
+            raise ValueError(
+                f"rate_limit must be None, 'published' or a number of requests a second, got {rate_limit!r}"
+            )
+        if pace is not None and not (isinstance(pace, int | float) and 0 <= pace <= 50):
+            raise ValueError(f"pace must be from 0 to 50 quotes a second, got {pace!r}")
+        for symbol, source in sources.items():
+            if not callable(getattr(source, "quote", None)) or not callable(getattr(source, "next_change", None)):
+                raise ValueError(f"prices[{symbol!r}] must be a source such as PricePath or RandomWalk, got {source!r}")
         self._file = file = None if state is None else StateFile(state)
         try:
             if file is not None:
-                options: dict[str, Any] = {
-                    "environment": environment,
-                    "seed": seed,
-                    "sizes": sizes,
-                    "cash": cash,
-                    "wire": wire,
-                }
-                options |= {} if live is None else {"prices": "live"}
-                options |= {"without": sorted(left_out), "customers": customers, "redirect_uris": redirect_uris}
-                shown = {name: str(value) for name, value in options.items()}
-                start = datetime.fromisoformat(file.check_settings({"start": start.isoformat(), **shown})["start"])
-                self.clock = Clock(start)
-            settings = Settings(
-                environment=environment,
-                seed=seed,
-                start=start.timestamp(),
-                sizes=sizes,
-                cash=Decimal(cash),
-                without=left_out,
-                customers=customers,
-                redirect_uris=redirect_uris,
-                is_live=live is not None,
-            )
+                stored = file.check_settings({"start": start.isoformat(), **settings.shown})
+                start = datetime.fromisoformat(stored["start"])
+                self.clock, settings = Clock(start), attrs.evolve(settings, start=start.timestamp())
             self.brokerage: Brokerage = Brokerage(
                 settings,
-                wire=wire,
                 rate_limit=rate_limit,
                 sources=sources,
                 versions=versions,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from urllib.parse import urlsplit
 
 import attrs
 
-from .._generated.behaviours import BEHAVIOURS
+from .._generated.behaviours import BEHAVIOURS, SWITCHES
 from .._generated.models import (
     Comparator,
     ComplexOrderType,
@@ -22,7 +23,7 @@ from .._generated.models import (
 )
 from .accounts.accounts import Account, Accounts, Customer
 from .accounts.margin_calculator import MarginCalculator
-from .api.wire import Dialect
+from .api.wire import Dialect, WireForm
 from .authorization_server import AuthorizationServer, QuoteTokens
 from .clock import EventQueue
 from .keyed_random import KeyedRandom, key_of
@@ -33,42 +34,84 @@ from .market.equities import monthly_expirations
 from .market.instrument import occ_symbol
 from .market.prices import Prices
 from .market.public_watchlists import PublicWatchlists
-from .market.strategies import Backtests, TrialRun
 from .trading.bookkeeping import Bookkeeping, Expirations
-from .trading.chances import Chances
-from .trading.complex_orders import ComplexOrderDesk
-from .trading.exchange import Exchange
-from .trading.order_desk import Interventions, OrderDesk
+from .trading.exchange import Chances, Exchange
+from .trading.order_desk import ComplexOrderDesk, OrderDesk
 from .trading.orders import OrderStore
 from .trading.preflight import Preflight
 
 _DAY = 86400.0
 _OWNER, _OTHER_CUSTOMER = 52_000, 77_000
+MAX_CUSTOMERS = 100
+
+
+def _dollars(cash: object) -> Decimal:
+    try:
+        amount = Decimal(str(cash))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise ValueError(f"cash must be a finite number of dollars, got {cash!r}")
+    return amount
 
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """Parameters of an environment: name, seed, start (epoch seconds), sizes, initial cash, behaviours left out.
+    """Parameters of an environment, as `Simulator` takes them; ``start`` is in epoch seconds.
 
-    ``customers`` use the application, whose sign-in leads back to the ``redirect_uris``. ``is_live``: prices and
-    instruments are those of a live source, and accounts begin with cash alone.
+    ``is_live``: prices and instruments are those of a live source, and accounts begin with cash alone.
+
+    Raises:
+        ValueError: one of them is not valid.
     """
 
     environment: str
     seed: int
     start: float
-    sizes: Sizes = attrs.field(factory=Sizes)
-    cash: Decimal = Decimal(10_000_000)
-    without: frozenset[str] = frozenset()
-    customers: int = 1
-    redirect_uris: tuple[str, ...] = ()
-    is_live: bool = False
+    sizes: Sizes
+    cash: Decimal = attrs.field(converter=_dollars)
+    wire: WireForm
+    without: frozenset[str]
+    customers: int
+    redirect_uris: tuple[str, ...]
+    is_live: bool
+
+    def __attrs_post_init__(self) -> None:
+        if self.environment not in ("sandbox", "production"):
+            raise ValueError(f"environment must be sandbox or production, got {self.environment!r}")
+        if not _is_integer(self.seed):
+            raise ValueError(f"seed must be an integer, got {self.seed!r}")
+        if self.wire not in ("observed", "documented"):
+            raise ValueError(f"wire must be observed or documented, got {self.wire!r}")
+        for name, size in attrs.asdict(self.sizes).items():
+            if not _is_integer(size) or size < 0:
+                raise ValueError(f"{name} must be a whole number of rows, got {size!r}")
+        for behaviour in self.without:
+            if behaviour not in SWITCHES:
+                raise ValueError(f"without must name behaviours of {', '.join(sorted(SWITCHES))}; got {behaviour!r}")
+        if not _is_integer(self.customers) or not 1 <= self.customers <= MAX_CUSTOMERS:
+            raise ValueError(f"customers must be a number from 1 to {MAX_CUSTOMERS}, got {self.customers!r}")
+        for address in self.redirect_uris:
+            parts = urlsplit(address) if isinstance(address, str) else None
+            if parts is None or parts.scheme not in ("http", "https") or not parts.netloc or parts.query:
+                raise ValueError(f"redirect_uris must hold full http or https addresses, got {address!r}")
 
     def has(self, behaviour: str) -> bool:
         """Return True unless an entry of the list of recorded behaviour is switched off."""
         if behaviour not in BEHAVIOURS:
             raise LookupError(f"unknown behaviour {behaviour!r}")
         return behaviour not in self.without
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """What a state file keeps of them, beside the start."""
+        names = ("environment", "seed", "sizes", "cash", "wire", "customers", "redirect_uris")
+        shown = {name: str(getattr(self, name)) for name in names} | {"without": str(sorted(self.without))}
+        return shown | ({"prices": "live"} if self.is_live else {})
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class State:
@@ -104,7 +147,6 @@ class State:
         self.expirations: Expirations = Expirations(
             self.accounts, self.bookkeeping, self.catalogue, self.prices, self.event_queue, settings.has
         )
-        self.interventions: Interventions = Interventions(self.order_store, self.exchange)
         self.preflight: Preflight = Preflight(
             self.catalogue, self.prices, self.margin_calculator, self.order_store, settings.has
         )
@@ -113,7 +155,6 @@ class State:
             self.order_store, self.exchange, self.preflight, self.prices, self.event_queue, dialect
         )
         self.alert_monitor: AlertMonitor = AlertMonitor(self.prices, self.event_queue, random)
-        self.backtests: Backtests = Backtests(self.catalogue, TrialRun(self.prices), random)
         self.authorization_server: AuthorizationServer = AuthorizationServer(
             settings.environment, self.customers, random, settings.redirect_uris
         )

@@ -1,14 +1,18 @@
-"""Grants, codes and tokens."""
+"""Grants, codes, tokens and those who hold them."""
 
 import base64
+import hmac
 import json
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
 from brokerage_async.simulator import Simulator
-from brokerage_async.simulator.authorization_server import LIFETIME
+from brokerage_async.simulator.accounts.accounts import Customer
+from brokerage_async.simulator.authorization_server import LIFETIME, QUOTE_TOKEN_LIFETIME, QuoteTokens
+from brokerage_async.simulator.keyed_random import KeyedRandom
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 def claims(token: str) -> dict[str, object]:
@@ -21,13 +25,13 @@ def test_refresh_returns_a_signed_token_without_refresh_token(harness: Harness) 
     answer = json.loads(harness.token().body)
     assert set(answer) == {"access_token", "token_type", "expires_in"}
     assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 900)
-    authorization_server = harness.state.authorization_server
-    assert authorization_server.verify(answer["access_token"]) == claims(answer["access_token"])
+    signed, _, signature = answer["access_token"].rpartition(".")
+    digest = hmac.digest(harness.state.authorization_server._key, signed.encode(), "sha256")
+    assert signature == base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
     assert claims(answer["access_token"])["exp"] == int(harness.now) + LIFETIME
     token = harness.headers["Authorization"].removeprefix("Bearer ")
     head, _, signature = token.rpartition(".")
     forged = f"{head}.{'A' * len(signature)}"
-    assert harness.state.authorization_server.verify(forged) is None
     assert harness.ask("GET", "/watchlists", authorization=f"Bearer {forged}").status == 401
 
 
@@ -52,12 +56,6 @@ def test_revoked_grant_invalidates_its_tokens(harness: Harness) -> None:
     harness.sim.revoke()
     assert harness.ask("GET", "/watchlists").status == 401
     assert json.loads(harness.token().body) == {"error_code": "invalid_grant", "error_description": "Grant revoked"}
-
-
-def test_expired_tokens_can_be_refreshed(harness: Harness) -> None:
-    harness.sim.expire_tokens()
-    assert harness.ask("GET", "/watchlists").status == 401
-    assert harness.login().ask("GET", "/watchlists").status == 200
 
 
 def test_new_client_secret_revokes_every_grant(harness: Harness) -> None:
@@ -149,3 +147,75 @@ def test_each_of_several_customers_signs_in_as_who_they_are() -> None:
     for wrong in ({"customers": 0}, {"customers": True}, {"redirect_uris": ["/back"]}, {"redirect_uris": [5]}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             Simulator(**wrong)  # type: ignore[arg-type]
+
+
+@for_each(
+    "change, code",
+    [
+        ({"client_secret": "wrong"}, "invalid_client"),
+        ({"client_id": "wrong"}, "invalid_client"),
+        ({"refresh_token": "wrong"}, "invalid_grant"),
+        ({"scope": "read everything"}, "invalid_scope"),
+        ({"grant_type": "password"}, "invalid_request"),
+        ({"clientSecret": "1"}, "invalid_request"),
+    ],
+)
+def test_token_errors_are_flat(harness: Harness, change: dict[str, str], code: str) -> None:
+    response = harness.token(**change)
+    assert response.status == 400
+    body = json.loads(response.body)
+    assert set(body) == {"error_code", "error_description"}
+    assert body["error_code"] == code
+
+
+def test_incomplete_token_request_is_a_flat_error_and_unknown_fields_are_ignored(harness: Harness) -> None:
+    assert harness.token(surprise="1").status == 200
+    response = harness.ask("POST", "/oauth/token", {"grant_type": "refresh_token"}, authorization=None)
+    assert (response.status, json.loads(response.body)["error_code"]) == (400, "invalid_request")
+    assert harness.ask("POST", "/oauth/token", None, authorization=None).status == 400
+    assert harness.ask("POST", "/oauth/token", b"{", authorization=None).status == 400
+
+
+def test_token_endpoint_requires_a_user_agent(harness: Harness) -> None:
+    assert harness.ask("POST", "/oauth/token", {}, user_agent=None, authorization=None).status == 401
+
+
+ONE, OTHER = Customer(1, "one"), Customer(2, "other")
+
+
+def test_token_stands_for_its_customer_until_it_expires() -> None:
+    tokens = QuoteTokens(KeyedRandom(0))
+    first, second = tokens.issue(ONE, 0.0), tokens.issue(OTHER, 10.0)
+    assert first != second
+    assert (tokens.identify(first, 20.0), tokens.identify(second, 20.0)) == (ONE, OTHER)
+    assert tokens.identify(first, QUOTE_TOKEN_LIFETIME) is None
+    assert tokens.identify(second, QUOTE_TOKEN_LIFETIME) == OTHER
+    assert tokens.identify("nonsense", 0.0) is None
+    tokens = QuoteTokens(KeyedRandom(0))
+    for day in range(50):
+        tokens.issue(ONE, day * QUOTE_TOKEN_LIFETIME)
+    assert len(tokens._issued) == 1
+
+
+def test_names_and_complex_orders_are_those_that_the_service_serves(harness: Harness) -> None:
+    rows = harness.rows("/customers/me/accounts")
+    assert tuple(row["account"]["account-number"] for row in rows) == harness.sim.account_numbers
+    assert len(harness.sim.account_numbers) == 3
+    assert harness.ask("GET", f"/customers/{harness.sim.customer_id}").status == 200
+    assert harness.ask("GET", f"/accounts/{harness.sim.foreign_account_number}/balances").status == 403
+    assert harness.ask("GET", f"/customers/{harness.sim.foreign_customer_id}").status == 403
+    assert set(harness.sim.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
+    for kind, identifier in harness.sim.complex_order_ids.items():
+        assert str(harness.complex_order(kind)["id"]) == identifier
+    harness.sim.complex_order_ids.clear()
+    assert harness.sim.complex_order_ids  # a copy was cleared
+
+
+def test_names_and_secrets_follow_seed_and_environment() -> None:
+    one, same, other = Simulator(seed=1), Simulator(seed=1), Simulator(seed=2)
+    production = Simulator(seed=1, environment="production")
+    for name in ("account_numbers", "customer_id", "client_id", "client_secret", "refresh_token"):
+        assert getattr(one, name) == getattr(same, name)
+    for others in (other, production):
+        assert one.client_secret != others.client_secret
+        assert one.refresh_token != others.refresh_token

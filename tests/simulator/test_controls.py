@@ -1,12 +1,15 @@
-"""Controls of a simulator in use."""
+"""Controls of a simulator in use, and the actions behind them."""
 
 from decimal import Decimal
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from brokerage_async.simulator import PricePath
+from brokerage_async.simulator.actions import ACTIONS
 from tests.simulator.harness import Harness, limit, market
+from tests.tables import for_each
 
 
 @pytest.fixture
@@ -93,3 +96,37 @@ def test_orders_are_led_through_their_life_by_calls(standing: Harness) -> None:
         sim.fill_order("1")
     with pytest.raises(ValueError, match="quantity must be a number, got 'x'"):
         sim.fill_order(held, quantity="x")
+
+
+def act(harness: Harness, name: str, **arguments: Any) -> Any:
+    return harness.brokerage.act(name, harness.now, **arguments)
+
+
+@for_each("price", ["0", "-1", "NaN", "Infinity", "dear", "", "1e99"])
+def test_price_must_be_a_positive_number(harness: Harness, price: str) -> None:
+    with pytest.raises(ValueError, match="price must be"):
+        act(harness, "set_price", symbol="AAPL", price=price)
+    assert harness.sim.price("AAPL") == 200
+
+
+def test_recorded_actions_give_the_same_history(harness: Harness) -> None:
+    count = len(harness.brokerage.recording.entries)
+    with pytest.raises(ValueError, match="price must be"):
+        act(harness, "set_price", symbol="AAPL", price="-1")
+    assert len(harness.brokerage.recording.entries) == count
+    act(harness, "set_price", symbol="AAPL", price="1")
+    assert len(harness.brokerage.recording.entries) == count + 1
+    filled, rejected, expired = (harness.place(limit()) for _ in range(3))
+    act(harness, "fill_order", order_id=filled, quantity="4", price="99.5")
+    act(harness, "reject_order", order_id=rejected, reason="no")
+    act(harness, "expire_order", order_id=expired)
+    act(harness, "set_price", symbol="AAPL", price="150")
+    act(harness, "release_price", symbol="AAPL")
+    act(harness, "expire_tokens")
+    act(harness, "revoke")
+    history = harness.brokerage.ledger.history()
+    harness.sim.restore(harness.sim.snapshot())
+    assert harness.sim.brokerage.ledger.history() == history
+    for name, action in ACTIONS.items():
+        assert action.__doc__, name
+        assert action.__code__.co_argcount == 2

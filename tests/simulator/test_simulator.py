@@ -1,15 +1,20 @@
-"""The whole simulator, used as in tests of a program."""
+"""The whole simulator, used as in tests of a program: its options, its first state."""
 
 import asyncio
 import contextlib
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
 from brokerage_async import Client, RetryPolicy, errors, models
-from brokerage_async.simulator import Simulator
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.simulator import PricePath, RandomWalk, Simulator
+from brokerage_async.simulator.api.brokerage import HANDLERS
+from tests.simulator.harness import Harness
 from tests.tables import for_each
 
 SMALL = {"equities": 50, "equity_options": 20, "chain_rows": 20}
@@ -115,3 +120,76 @@ async def test_same_seed_gives_the_same_history() -> None:
 def simplified(entries: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """Round times to the microsecond: virtual time does not start at zero for the second simulator."""
     return [tuple(round(one, 6) if isinstance(one, float) else one for one in entry) for entry in entries]
+
+
+GOOD: dict[str, Any] = {
+    "environment": "sandbox",
+    "seed": 0,
+    "wire": "observed",
+    "equities": 0,
+    "equity_options": 0,
+    "chain_rows": 0,
+    "warrants": 0,
+    "cash": 1e6,
+    "rate_limit": None,
+    "prices": {"AAPL": RandomWalk(), "MSFT": PricePath([(0, 1)])},
+}
+
+
+def test_good_options_pass_and_wrong_ones_leave_no_state_file(tmp_path: Path) -> None:
+    Simulator(**GOOD)
+    Simulator(**{**GOOD, "rate_limit": 0, "prices": None, "wire": "documented", "environment": "production"})
+    with pytest.raises(ValueError, match="seed must be"):
+        Simulator(seed="1", state=tmp_path / "state")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@for_each(
+    "name, value",
+    [
+        ("environment", "live"),
+        ("seed", "1"),
+        ("seed", 1.5),
+        ("seed", True),
+        ("seed", None),
+        ("wire", "real"),
+        ("cash", "much"),
+        ("cash", float("nan")),
+        ("rate_limit", -1),
+        ("rate_limit", "20"),
+        ("rate_limit", float("nan")),
+        ("prices", {"AAPL": 5}),
+    ],
+)
+def test_wrong_option_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name}.* must be "):
+        Simulator(**{**GOOD, name: value})
+
+
+@for_each("name", ["equities", "equity_options", "chain_rows", "warrants"])
+@for_each("size", [-1, "9", 1.0])
+def test_size_is_a_whole_number(name: str, size: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of rows"):
+        Simulator(**{name: size})
+
+
+def test_initial_accounts_and_their_orders(harness: Harness) -> None:
+    harness = Harness(cash=5_000)
+    owned = harness.state.accounts.of(harness.state.owner)
+    assert [account.kind for account in owned] == ["Margin", "Margin", "Cash"]
+    assert [account.cash for account in (owned[0], owned[2])] == [Decimal(5_000)] * 2
+    assert [len(account.positions) for account in owned] == [0, 2, 0]
+    assert len(harness.state.accounts.of(harness.state.other_customer)) == 1
+    account = harness.state.accounts.of(harness.state.owner)[1]
+    shares, call = account.positions.values()
+    assert (shares.quantity, call.quantity * call.instrument.multiplier) == (100, -100)
+    price = harness.state.prices.price(shares.instrument, harness.now)
+    required = harness.state.margin_calculator.total_required(account, harness.now)
+    assert required == (shares.quantity * price / 2).quantize(Decimal("0.01"))
+    assert set(harness.state.complex_order_ids) == {"OTOCO", "OCO", "PAIRS"}
+    for kind, members in (("OTOCO", 3), ("OCO", 2), ("PAIRS", 2)):
+        found = harness.state.complex_order_desk.get(
+            harness.state.accounts.of(harness.state.owner)[1], harness.state.complex_order_ids[kind]
+        )
+        assert len(found.members) == members
+    assert {name.partition(".")[0] for name in OPERATIONS} == set(HANDLERS)

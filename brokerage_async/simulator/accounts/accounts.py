@@ -10,11 +10,10 @@ from fractions import Fraction
 import attrs
 
 from ..._generated.converters import TransactionWire
-from ..._generated.models import LegAction, TransactionSubType, TransactionType
-from ..api.wire import Dialect, dumps, money, timestamp
+from ..._generated.models import LegAction
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
-from ..trading.fees import Fees, amounts
+from ..trading.fees import Fees
 
 
 @attrs.frozen(kw_only=True)
@@ -25,35 +24,6 @@ class Transaction:
     booked: Execution | Decimal
     wire: TransactionWire
     row: bytes
-
-
-def _transaction(
-    number: int, at: float, booked: Execution | Decimal, wire: TransactionWire, dialect: Dialect
-) -> Transaction:
-    """Complete the fields that every booking has."""
-    wire.id = dialect.identifier(number)
-    wire.executed_at = timestamp(at)
-    wire.transaction_date = local_date(at)
-    wire.currency = "USD"
-    return Transaction(executed_at=at, booked=booked, wire=wire, row=dumps(wire))
-
-
-def cash_movement(
-    number: int, account_number: str, at: float, kind: str, amount: Decimal, dialect: Dialect
-) -> Transaction:
-    """Return the booking of a deposit (positive) or withdrawal.
-
-    It has no symbol, action, quantity or price.
-    """
-    movement = TransactionWire(
-        account_number=account_number,
-        transaction_type=TransactionType.MONEY_MOVEMENT,
-        transaction_sub_type=TransactionSubType(kind),
-        description=kind,
-        **amounts(value=amount, net_value=amount),
-        is_estimated_fee=False,
-    )
-    return _transaction(number, at, amount, movement, dialect)
 
 
 @attrs.frozen
@@ -72,46 +42,6 @@ class Execution:
     def signed(self) -> Decimal:
         """Quantity, negative for a sale."""
         return self.quantity if self.action.startswith("Buy") else -self.quantity
-
-
-def trade(
-    number: int,
-    account_number: str,
-    at: float,
-    execution: Execution,
-    value: Decimal,
-    dialect: Dialect,
-    delivered: str | None = None,
-    reverses: Transaction | None = None,
-) -> Transaction:
-    """Return the booking of an execution.
-
-    ``value`` is its effect on the cash before fees; ``delivered`` says how a position ended without a trade;
-    ``reverses`` is the booking that it undoes.
-    """
-    instrument = execution.instrument
-    what = delivered or str(execution.action)
-    booked = TransactionWire(
-        account_number=account_number,
-        symbol=instrument.symbol,
-        instrument_type=instrument.instrument_type,
-        underlying_symbol=instrument.underlying,
-        transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
-        transaction_sub_type=TransactionSubType(what),
-        description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
-        action=execution.action,
-        quantity=format(execution.quantity, "f"),
-        price=money(execution.price),
-        **amounts(value=value, net_value=value - execution.fees.total),
-        is_estimated_fee=True,
-        order_id=dialect.identifier(execution.order_number),
-        leg_count=dialect.quantity(Decimal(1)),
-        exec_id=execution.identifier,
-        ext_exec_id=execution.identifier,
-        reverses_id=None if reverses is None else reverses.wire.id,
-        **execution.fees.by_kind(),
-    )
-    return _transaction(number, at, execution, booked, dialect)
 
 
 @attrs.frozen
@@ -250,21 +180,17 @@ class Accounts:
         self._by_number: dict[str, Account] = {}
 
     def open(self, number: str, customer: Customer, kind: str, cash: Decimal) -> Account:
-        """Open an account."""
         account = Account(number=number, customer=customer, kind=kind, cash=cash)
         self._by_number[number] = account
         return account
 
     def get(self, number: str) -> Account | None:
-        """Return the account of a number, or None."""
         return self._by_number.get(number)
 
     def all(self) -> tuple[Account, ...]:
-        """Return every account, in the order they were opened."""
         return tuple(self._by_number.values())
 
     def of(self, customer: Customer) -> tuple[Account, ...]:
-        """Return the accounts of a customer."""
         return tuple(account for account in self._by_number.values() if account.customer == customer)
 
     def has_customer(self, customer_id: str) -> bool:

@@ -17,8 +17,7 @@ import attrs
 from ..._generated.converters import BuyingPowerEffectWire
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import money
-from ..market.future_products import FUTURES
-from ..market.instrument import Instrument
+from ..market.instrument import FUTURES, Instrument
 from ..market.prices import Prices
 from ..trading.fees import Fees, amounts, effect
 from .accounts import Account
@@ -110,7 +109,6 @@ class BuyingPowerImpact:
 
     @property
     def new(self) -> Decimal:
-        """Buying power after the order."""
         return self.current + self.change
 
     def wire(self) -> BuyingPowerEffectWire:

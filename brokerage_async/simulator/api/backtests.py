@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from math import gcd
 from typing import Any
 
+import attrs
 import msgspec
 
 from ..._generated.converters import (
@@ -27,14 +30,14 @@ from ..._generated.models import (
     NewBacktest,
     SimulatedEffect,
     SimulatedTrade,
-    SimulatedTradeLeg,
 )
 from ..._values import aware
 from ...protocol.response import Response
-from ..market.calendar import CALENDARS, local_date, local_epoch
-from ..market.strategies import Backtest, HeldLeg, Strategies, problems_of
+from ..accounts.accounts import Customer
+from ..market.calendar import CALENDARS, YEARS, local_date, local_epoch
+from ..market.strategies import Held, Results, Strategies, held, problems_of
 from ..state import State
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, bare, empty, timestamp
 
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
@@ -43,6 +46,16 @@ _STEP = 900.0
 _MAX_DAYS_IN_STEPS = 60
 """Days up to which a trade is priced every 15 minutes; over more days at each close."""
 
+_YEARS_BACK = 5
+_AT_ONCE = 5
+"""Sessions up to which the results are ready at once: a week."""
+_WAIT = 1.0
+"""Seconds before a longer test begins."""
+_PACE = 0.02
+"""Seconds that each session of a test takes."""
+_IDENTIFIERS = 9
+_STOCKS = CALENDARS[InstrumentCollection.EQUITY]
+
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -50,27 +63,83 @@ def _number(value: float) -> Any:
     return Decimal(value).quantize(Decimal("0.0001"))
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Backtest:
+    """One backtest, computed at its creation (epoch seconds) and shown when its time has come."""
+
+    identifier: str
+    customer: Customer
+    requested: NewBacktest
+    created_at: float
+    sessions: int
+    results: Results
+
+    @property
+    def _begins_at(self) -> float:
+        return self.created_at + (0.0 if self.sessions <= _AT_ONCE else _WAIT)
+
+    @property
+    def _length(self) -> float:
+        return 0.0 if self.sessions <= _AT_ONCE else self.sessions * _PACE
+
+    def remaining(self, now: float) -> float:
+        """Return the seconds until the results are ready."""
+        return max(0.0, self._begins_at + self._length - now)
+
+    def status(self, now: float) -> BacktestStatus:
+        if self.remaining(now) == 0:
+            return BacktestStatus.COMPLETED
+        return BacktestStatus.PENDING if now < self._begins_at else BacktestStatus.RUNNING
+
+    def progress(self, now: float) -> float:
+        """Return the part that is done, from 0 to 1."""
+        return 1.0 if self.remaining(now) == 0 else max(0.0, now - self._begins_at) / self._length
+
+
 class BacktestHandlers(Handlers):
-    """Serves the backtester."""
+    """Serves the backtester. A backtest is computed when it is created, and shows its results after a while."""
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
-        self._backtests = state.backtests
+        self._backtests: dict[str, Backtest] = {}
+        self._count = 0
         self._strategies = Strategies(state.prices)
+
+    @cached_property
+    def _symbols(self) -> Sequence[str]:
+        """Symbols that can be tested: those with listed options."""
+        return tuple(dict.fromkeys(option.underlying for option in self._catalogue.equity_options.definitions))
+
+    def _dates(self, now: float) -> tuple[date, date]:
+        """Return the first and the last day that can be tested: some years back, and the last one that is over."""
+        year, today = max(YEARS[0], self._catalogue.today.year - _YEARS_BACK), local_date(now)
+        session = _STOCKS.session(today)
+        is_over = session is not None and session.close <= now
+        return _STOCKS.following(date(year - 1, 12, 31)).day, today if is_over else _STOCKS.preceding(today).day
 
     def available_dates(self, request: ParsedRequest) -> Response:
         """Return the testable days of each symbol."""
-        first, last = self._backtests.dates(request.now)
-        symbols = self._backtests.symbols
+        first, last = self._dates(request.now)
+        symbols = self._symbols
         return bare([BacktestDatesWire(symbol=symbol, start_date=first, end_date=last) for symbol in symbols])
 
     def create(self, request: ParsedRequest) -> Response:
         """Create a backtest. A short one is complete at once."""
         requested: NewBacktest = request.body
-        if requested.symbol not in self._backtests.symbols:
+        if requested.symbol not in self._symbols:
             raise RefusedError.not_found("symbol")
-        self._refuse(problems_of(requested, *self._backtests.dates(request.now)))
-        backtest = self._backtests.create(request.customer, requested, request.now)
+        self._refuse(problems_of(requested, *self._dates(request.now)))
+        sessions = _STOCKS.between(requested.start_date, requested.end_date)
+        self._count += 1
+        backtest = Backtest(
+            identifier=self._state.random.hex_digits(32, _IDENTIFIERS, self._count),
+            customer=request.customer,
+            requested=requested,
+            created_at=request.now,
+            sessions=len(sessions),
+            results=self._strategies.run(requested, sessions),
+        )
+        self._backtests[backtest.identifier] = backtest
         is_complete = backtest.status(request.now) is BacktestStatus.COMPLETED
         return self._response(backtest, request.now, request.operation.status if is_complete else 201)
 
@@ -88,25 +157,36 @@ class BacktestHandlers(Handlers):
         backtest = self._own(request)
         if backtest.status(request.now) is BacktestStatus.COMPLETED:
             self._refuse([("id", "must be that of a pending or running backtest")])
-        self._backtests.cancel(backtest)
+        del self._backtests[backtest.identifier]
         return empty(request.operation.status)
 
     def simulate_trade(self, request: ParsedRequest) -> Response:
         """Return the prices of a trade from its first time until its last one, its first expiration, or now."""
         trade: SimulatedTrade = request.body
-        self._refuse(self._trade_problems(trade))
-        legs = [HeldLeg.of(self._instrument(leg), leg.direction, leg.quantity) for leg in trade.legs]
+        legs, problems = list[Held](), list[tuple[str, str]]()
+        if trade.underlying not in self._symbols:
+            problems.append(("underlying", "must be one of the available symbols"))
+        for number, leg in enumerate(trade.legs):
+            find = self._catalogue.instrument
+            found = find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
+            if found is None or found.underlying != trade.underlying:
+                problems.append((f"legs[{number}].symbol", "must be the underlying or an option on it"))
+            elif leg.quantity >= 1:
+                legs.append(held(found, leg.direction, leg.quantity))
+            if leg.quantity < 1:
+                problems.append((f"legs[{number}].quantity", "must be at least 1"))
+        self._refuse(problems)
         last = request.now if trade.end_time is None else aware(trade.end_time).timestamp()
-        ends = [leg.instrument.expires_at for leg in legs if leg.instrument.expires_at is not None]
+        ends = [each.expires_at for each, _ in legs if each.expires_at is not None]
         last = min(last, request.now, *ends)
-        earliest = local_epoch(self._backtests.dates(request.now)[0], 0)
+        earliest = local_epoch(self._dates(request.now)[0], 0)
         asked = last - _MAX_DAYS_IN_STEPS * _DAY if trade.start_time is None else aware(trade.start_time).timestamp()
         first = max(earliest, asked)
         if last < first:
             self._refuse([("startTime", "must be before now, endTime and the first expiration")])
-        number = gcd(*(leg.units for leg in legs))  # the smallest trade with the same ratio of its legs
+        number = gcd(*(units for _, units in legs))  # the smallest trade with the same ratio of its legs
         prices = []
-        for session in CALENDARS[InstrumentCollection.EQUITY].between(local_date(first), local_date(last)):
+        for session in _STOCKS.between(local_date(first), local_date(last)):
             in_steps = last - first <= _MAX_DAYS_IN_STEPS * _DAY
             steps = int((session.close - session.open) // _STEP) if in_steps else 0
             for at in (session.close - step * _STEP for step in range(steps, -1, -1)):
@@ -122,26 +202,12 @@ class BacktestHandlers(Handlers):
                     prices.append(price)
         return bare(prices)
 
-    def _trade_problems(self, trade: SimulatedTrade) -> Iterator[tuple[str, str]]:
-        if trade.underlying not in self._backtests.symbols:
-            yield "underlying", "must be one of the available symbols"
-        for number, leg in enumerate(trade.legs):
-            instrument = self._instrument(leg)
-            if instrument is None or instrument.underlying != trade.underlying:
-                yield f"legs[{number}].symbol", "must be the underlying or an option on it"
-            if leg.quantity < 1:
-                yield f"legs[{number}].quantity", "must be at least 1"
-
-    def _instrument(self, leg: SimulatedTradeLeg) -> Any:
-        find = self._catalogue.instrument
-        return find(InstrumentType.EQUITY_OPTION, leg.symbol) or find(InstrumentType.EQUITY, leg.symbol)
-
     def _own(self, request: ParsedRequest) -> Backtest:
         """Return the backtest of the user in the path: 400 for other identifiers, 404 for unknown ones."""
         if _IDENTIFIER.fullmatch(request.path["id"]) is None:
             self._refuse([("id", "must be 32 hexadecimal digits")])
-        backtest = self._backtests.find(request.customer, request.path["id"])
-        if backtest is None:
+        backtest = self._backtests.get(request.path["id"])
+        if backtest is None or backtest.customer != request.customer:
             raise RefusedError.not_found("backtest")
         return backtest
 
@@ -166,17 +232,15 @@ class BacktestHandlers(Handlers):
             progress=_number(backtest.progress(now)),
         )
         if wire.status is BacktestStatus.COMPLETED:
-            wire.statistics = [{"name": name, "value": value} for name, value in results.statistics()]
+            wire.statistics = [{"name": name, "value": value} for name, value in results.statistics().items()]
             wire.trials = [
                 BacktestTrialWire(timestamp(each.opened.close), timestamp(each.closed.close), each.profit)
                 for each in results.trials
             ]
-            wire.snapshots = [
-                BacktestSnapshotWire(timestamp(each.at), each.profit, each.price) for each in results.snapshots
-            ]
+            wire.snapshots = [BacktestSnapshotWire(timestamp(at), *figures) for at, *figures in results.snapshots]
             wire.notices = tuple(results.notices)
         return bare(_encoder.encode(wire), status)
 
     def list(self, request: ParsedRequest) -> Response:
         """Return the identifiers of the user's backtests."""
-        return bare([backtest.identifier for backtest in self._backtests.of(request.customer)])
+        return bare([each.identifier for each in self._backtests.values() if each.customer == request.customer])

@@ -27,18 +27,16 @@ from ..market.quotes import PriceSource
 from ..recording import ActionEntry, Entry, Recording, RequestEntry, StateError
 from ..state import Settings, State
 from ..streams.server import StreamServer
-from .accounts import Accounts, OAuth, Positions, Transactions
+from .accounts import Accounts, Balances, OAuth, Positions, Transactions
 from .backtests import BacktestHandlers
-from .balances import Balances
-from .handlers import Handlers, ParsedRequest
 from .instruments import Instruments, OptionChains, Search
 from .margin import Margin, Risk
 from .market import MarketData, MarketMetrics, MarketTime
 from .orders import ComplexOrders, Orders, broken_rules_error
-from .request_parser import RequestParser, Router, request_target, split_target
+from .request_parser import Handlers, ParsedRequest, RequestParser, Router, request_target, split_target
 from .versions import InterfaceVersions
 from .watchlists import QuoteAlerts, Watchlists
-from .wire import Dialect, RefusedError, WireForm, bare, html
+from .wire import Dialect, RefusedError, bare, html
 
 _USER_AGENT = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _ANONYMOUS = Customer(0, "")
@@ -112,7 +110,6 @@ class Brokerage:
         self,
         settings: Settings,
         *,
-        wire: WireForm = "observed",
         rate_limit: float | Literal["published"] | None = None,
         sources: Mapping[str, PriceSource] | None = None,
         versions: Iterable[str] | None = None,
@@ -120,7 +117,7 @@ class Brokerage:
         handlers: Mapping[str, Handler] | None = None,
     ) -> None:
         self._other_handlers = dict(handlers or {})
-        self._dialect = dialect = Dialect(wire, settings.has("external_identifier_echoed"))
+        self._dialect = dialect = Dialect(settings.wire, settings.has("external_identifier_echoed"))
         self.settings: Settings = settings
         self.faults: FaultPlan = FaultPlan()
         self.sources: Mapping[str, PriceSource] = dict(sources or {})
@@ -156,10 +153,7 @@ class Brokerage:
         return response
 
     def serve(self, request: Request, now: float, fault: Fault | None) -> ServedRequest:
-        """Serve a request that meets ``fault``, if any.
-
-        The delays of the fault have already passed.
-        """
+        """Serve a request that meets ``fault``, if any. The delays of the fault have already passed."""
         record = self.ledger.record_request(now, request.method, request_target(request.url))
         response: Response | None = None
         if fault is None:

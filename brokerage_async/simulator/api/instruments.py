@@ -27,18 +27,41 @@ from ...protocol.response import Response
 from ..market.calendar import local_date
 from ..market.equities import OptionDefinition, tick_rows
 from ..market.future_options import FutureOptionChain, ListedOption
-from ..market.future_products import FUTURES, FutureProduct, product_of
 from ..market.futures import OptionProduct, option_products, product_row
-from ..market.instrument import OPTION_TICKS
-from ..market.row_table import RowTable
-from .handlers import Handlers, ParsedRequest
+from ..market.instrument import FUTURES, OPTION_TICKS, FutureProduct, RowTable, product_of
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items
 
 T = TypeVar("T")
 
 
-class FutureInstruments(Handlers):
-    """Serves the futures that are listed on the day of the request, and the option chains of all products."""
+_FIELD_FILTERS = ("is_etf", "is_index", "lendability")
+_CURRENCY_PAIRS = (
+    ("EUR/USD", "Euro to US Dollar"),
+    ("GBP/USD", "British Pound to US Dollar"),
+    ("AUD/USD", "Australian Dollar to US Dollar"),
+    ("NZD/USD", "New Zealand Dollar to US Dollar"),
+    ("USD/CAD", "US Dollar to Canadian Dollar"),
+    ("USD/CHF", "US Dollar to Swiss Franc"),
+    ("USD/JPY", "US Dollar to Japanese Yen"),
+    ("USD/MXN", "US Dollar to Mexican Peso"),
+)
+_PLACES = {
+    InstrumentType.BOND: 0,
+    InstrumentType.EQUITY: 5,
+    InstrumentType.EQUITY_OFFERING: 0,
+    InstrumentType.EQUITY_OPTION: 0,
+    InstrumentType.FIXED_INCOME_SECURITY: 0,
+    InstrumentType.FUTURE: 0,
+    InstrumentType.FUTURE_OPTION: 0,
+    InstrumentType.LIQUIDITY_POOL: 2,
+    InstrumentType.WARRANT: 0,
+}
+"""Decimal places of a quantity by instrument type; those of a cryptocurrency are its own."""
+
+
+class Instruments(Handlers):
+    """Serves rows of the catalogue, most of them rendered once; futures as they are listed on the day of a request."""
 
     # Futures
 
@@ -72,7 +95,6 @@ class FutureInstruments(Handlers):
         return _page_of([*FUTURES.values()], _product_with_options, request)
 
     def future_product(self, request: ParsedRequest) -> Response:
-        """Return one futures product of an exchange."""
         product = FUTURES.get(request.path["code"])
         if product is None or product.exchange != request.path["exchange"]:
             raise RefusedError.not_found("futures product")
@@ -94,7 +116,6 @@ class FutureInstruments(Handlers):
     # Options
 
     def future_option(self, request: ParsedRequest) -> Response:
-        """Return one future option, by its symbol as listed."""
         for chain in self._chains([request.path["symbol"]]):
             positions = chain.table.positions([request.path["symbol"]])
             if positions:
@@ -129,7 +150,6 @@ class FutureInstruments(Handlers):
         return items(rows, request.context, page)
 
     def futures_option_chain(self, request: ParsedRequest) -> Response:
-        """Return the flat option chain of a futures product."""
         chain = self._catalogue.chain(request.path["symbol"])
         if chain is None:
             raise RefusedError.not_found("futures product")
@@ -144,49 +164,7 @@ class FutureInstruments(Handlers):
             if chain is not None:
                 yield chain
 
-
-def _product_with_options(product: FutureProduct) -> FutureProductWire:
-    return product_row(product, [one.row() for one in option_products().values() if one.product is product])
-
-
-def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
-    """Return a page of rows that are rendered each time."""
-    page = request.slice(len(definitions))
-    rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
-    return items(rows, request.context, page)
-
-
-def _with_slash(symbol: str) -> str:
-    return symbol if symbol.startswith("/") else f"/{symbol}"
-
-
-_FIELD_FILTERS = ("is_etf", "is_index", "lendability")
-_CURRENCY_PAIRS = (
-    ("EUR/USD", "Euro to US Dollar"),
-    ("GBP/USD", "British Pound to US Dollar"),
-    ("AUD/USD", "Australian Dollar to US Dollar"),
-    ("NZD/USD", "New Zealand Dollar to US Dollar"),
-    ("USD/CAD", "US Dollar to Canadian Dollar"),
-    ("USD/CHF", "US Dollar to Swiss Franc"),
-    ("USD/JPY", "US Dollar to Japanese Yen"),
-    ("USD/MXN", "US Dollar to Mexican Peso"),
-)
-_PLACES = {
-    InstrumentType.BOND: 0,
-    InstrumentType.EQUITY: 5,
-    InstrumentType.EQUITY_OFFERING: 0,
-    InstrumentType.EQUITY_OPTION: 0,
-    InstrumentType.FIXED_INCOME_SECURITY: 0,
-    InstrumentType.FUTURE: 0,
-    InstrumentType.FUTURE_OPTION: 0,
-    InstrumentType.LIQUIDITY_POOL: 2,
-    InstrumentType.WARRANT: 0,
-}
-"""Decimal places of a quantity by instrument type; those of a cryptocurrency are its own."""
-
-
-class Instruments(FutureInstruments):
-    """Serves rows of the catalogue. Most are rendered once."""
+    # Others
 
     def equities(self, request: ParsedRequest) -> Response:
         """Return a page of equities, all or by symbol, filtered."""
@@ -214,7 +192,6 @@ class Instruments(FutureInstruments):
         return items((row for each, position in chosen for row in each.rows([position])), request.context, page)
 
     def equity(self, request: ParsedRequest) -> Response:
-        """Return one equity."""
         return _only(self._catalogue.equities, request)
 
     def active_equities(self, request: ParsedRequest) -> Response:
@@ -233,21 +210,17 @@ class Instruments(FutureInstruments):
         raise RefusedError.not_found("instrument")
 
     def cryptocurrencies(self, request: ParsedRequest) -> Response:
-        """Return cryptocurrencies, all or by symbol."""
         table = self._catalogue.cryptocurrencies
         return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
 
     def cryptocurrency(self, request: ParsedRequest) -> Response:
-        """Return one cryptocurrency."""
         return _only(self._catalogue.cryptocurrencies, request)
 
     def warrants(self, request: ParsedRequest) -> Response:
-        """Return warrants, all or by symbol."""
         table = self._catalogue.warrants
         return items(table.rows(table.positions(request.query.get("symbols"))), request.context)
 
     def warrant(self, request: ParsedRequest) -> Response:
-        """Return one warrant."""
         return _only(self._catalogue.warrants, request)
 
     def currency_pairs(self, request: ParsedRequest) -> Response:
@@ -274,8 +247,21 @@ class Instruments(FutureInstruments):
         return items(map(dumps, (*by_symbol, *by_type)), request.context)
 
 
+def _product_with_options(product: FutureProduct) -> FutureProductWire:
+    return product_row(product, [one.row() for one in option_products().values() if one.product is product])
+
+
+def _page_of(definitions: Sequence[T], render: Callable[[T], Wire], request: ParsedRequest) -> Response:
+    page = request.slice(len(definitions))
+    rows = (dumps(render(one)) for one in definitions[page.start : page.stop])
+    return items(rows, request.context, page)
+
+
+def _with_slash(symbol: str) -> str:
+    return symbol if symbol.startswith("/") else f"/{symbol}"
+
+
 def _page(table: RowTable[Any], positions: Sequence[int], request: ParsedRequest) -> Response:
-    """Return the requested page of some rows."""
     page = request.slice(len(positions))
     return items(table.rows(positions[page.start : page.stop]), request.context, page)
 

@@ -25,10 +25,9 @@ from ..accounts.accounts import Account
 from ..accounts.margin_calculator import UNCOVERED, Holding, merged
 from ..market.calendar import CALENDARS
 from ..trading.fees import Fees, amounts, fees_of
-from ..trading.orders import Order, Terms
+from ..trading.orders import Order, Terms, order_wire
 from ..trading.preflight import LIMITS, preflight_error, quantity_errors
-from .handlers import Handlers, ParsedRequest
-from .order_wires import order_wire
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
 

@@ -21,8 +21,7 @@ from ..market.calendar import CALENDARS, YEARS, Calendar, TradingSession, half_d
 from ..market.equities import EquityDefinition
 from ..market.metrics import CompanyEvents, Metrics
 from ..state import State
-from .handlers import Handlers, ParsedRequest
-from .request_parser import broken_query_rules
+from .request_parser import Handlers, ParsedRequest, broken_query_rules
 from .wire import RefusedError, dumps, item, items, money, timestamp
 
 _FUTURES = (InstrumentCollection.CME, InstrumentCollection.CFE)
@@ -85,51 +84,28 @@ class MarketTime(Handlers):
         return items(map(dumps, rows), request.context)
 
     def equity_session(self, request: ParsedRequest) -> Response:
-        """Return the stock exchanges' session, now or at another time."""
+        """Return the session of an exchange, now or at another time."""
         now = request.query.get("current_time", request.now)
         _require_sessions(request, "current_time", local_date(now))
-        return item(current_session(CALENDARS[InstrumentCollection.EQUITY], now), request.context)
+        return item(current_session(_calendar(request), now), request.context)
 
     def next_equity_session(self, request: ParsedRequest) -> Response:
-        """Return the first session of the stock exchanges on or after a day."""
-        return self._next(request, InstrumentCollection.EQUITY)
+        """Return the first session of an exchange on or after a day."""
+        calendar, day = _calendar(request), _day(request)
+        return item(_session(calendar, calendar.session(day) or calendar.following(day)), request.context)
 
     def previous_equity_session(self, request: ParsedRequest) -> Response:
-        """Return the last session of the stock exchanges before a day."""
-        return self._previous(request, InstrumentCollection.EQUITY)
+        """Return the last session of an exchange before a day."""
+        calendar = _calendar(request)
+        return item(_session(calendar, calendar.preceding(_day(request))), request.context)
 
     def futures_sessions(self, request: ParsedRequest) -> Response:
-        """Return the current session of each futures exchange."""
         rows = (current_session(CALENDARS[collection], request.now) for collection in _FUTURES)
         return items(map(dumps, rows), request.context)
 
-    def futures_session(self, request: ParsedRequest) -> Response:
-        """Return the current session of one futures exchange."""
-        return item(current_session(CALENDARS[_futures_exchange(request)], request.now), request.context)
-
-    def next_futures_session(self, request: ParsedRequest) -> Response:
-        """Return the first session of a futures exchange on or after a day."""
-        return self._next(request, _futures_exchange(request))
-
-    def previous_futures_session(self, request: ParsedRequest) -> Response:
-        """Return the last session of a futures exchange before a day."""
-        return self._previous(request, _futures_exchange(request))
-
-    def futures_holidays(self, request: ParsedRequest) -> Response:
-        """Return the holidays of a futures exchange. The stock exchanges have the same ones."""
-        _futures_exchange(request)
-        return self.equity_holidays(request)
-
-    def _next(self, request: ParsedRequest, collection: InstrumentCollection) -> Response:
-        calendar, day = CALENDARS[collection], _day(request)
-        return item(_session(calendar, calendar.session(day) or calendar.following(day)), request.context)
-
-    def _previous(self, request: ParsedRequest, collection: InstrumentCollection) -> Response:
-        calendar, day = CALENDARS[collection], _day(request)
-        return item(_session(calendar, calendar.preceding(day)), request.context)
-
     def equity_holidays(self, request: ParsedRequest) -> Response:
-        """Return holidays and half days of two years."""
+        """Return holidays and half days of two years, which are the same at every exchange."""
+        _calendar(request)
         first = local_date(self._state.settings.start).year
         years = (first, first + 1)
         calendar = HolidayCalendarWire(
@@ -140,13 +116,18 @@ class MarketTime(Handlers):
             return items([dumps(calendar)], request.context)
         return item(calendar, request.context)
 
+    futures_session = equity_session
+    next_futures_session = next_equity_session
+    previous_futures_session = previous_equity_session
+    futures_holidays = equity_holidays
 
-def _futures_exchange(request: ParsedRequest) -> InstrumentCollection:
-    """Return the futures exchange in the path; 404 for any other collection."""
-    collection = InstrumentCollection(request.path["instrument_collection"])
-    if collection not in _FUTURES:
+
+def _calendar(request: ParsedRequest) -> Calendar:
+    """Return the calendar of the futures exchange in the path, 404 for any other; without one, of the stocks."""
+    collection = InstrumentCollection(request.path.get("instrument_collection", InstrumentCollection.EQUITY))
+    if "instrument_collection" in request.path and collection not in _FUTURES:
         raise RefusedError.not_found("instrument collection")
-    return collection
+    return CALENDARS[collection]
 
 
 def _day(request: ParsedRequest) -> date:
@@ -209,7 +190,6 @@ class MarketData(Handlers):
     """Serves bid, ask and last price of every instrument that can be traded, and of indices."""
 
     def quote_token(self, request: ParsedRequest) -> Response:
-        """Return a token for the market-data streamer, and its address."""
         token = self._state.quote_tokens.issue(request.customer, request.now)
         is_demo = self._state.settings.environment == "sandbox" and self._has("quote_token_level")
         level = "demo" if is_demo else "api"
@@ -226,7 +206,6 @@ class MarketData(Handlers):
         return items((dumps(row) for row in rows if row is not None), request.context)
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return the prices of one instrument."""
         row = self._row(InstrumentType(request.path["instrument_type"]), request.path["symbol"], request.now)
         if row is None:
             raise RefusedError.not_found("instrument")

@@ -13,13 +13,11 @@ from ...protocol.response import Response
 from ..accounts.accounts import Account
 from ..market.calendar import local_date
 from ..state import State
-from ..trading.complex_orders import ComplexOrder, placed_wire
 from ..trading.fees import Fees
-from ..trading.orders import Order
-from ..trading.preflight import Message, preflight_error
-from .handlers import Handlers, ParsedRequest
-from .order_wires import order_json
-from .request_parser import RequestParser, RequestProblem
+from ..trading.order_desk import ComplexOrder
+from ..trading.orders import Order, order_json
+from ..trading.preflight import Message, placed_wire, preflight_error
+from .request_parser import Handlers, ParsedRequest, RequestParser, RequestProblem
 from .wire import RefusedError, dumps, item, items
 
 
@@ -45,7 +43,6 @@ class Orders(Handlers):
         return item(result.wire(self._dialect), request.context, 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        """Accept an order."""
         result = self._order_desk.submit(self._access.account(request), request.body, request.now)
         _record(request, result.order)
         return item(result.wire(self._dialect), request.context, 201)
@@ -57,11 +54,9 @@ class Orders(Handlers):
         return item(result.wire(self._dialect), request.context, 201)
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return one order of any age and status."""
         return item(order_json(self._order(request), self._dialect), request.context)
 
     def replace(self, request: ParsedRequest) -> Response:
-        """Replace a working order by a new one."""
         self._check_edit(request)
         new = self._order_desk.replace(self._order(request), request.body, request.now)
         _record(request, new)
@@ -70,7 +65,6 @@ class Orders(Handlers):
     edit = replace  # which also creates a new order
 
     def cancel(self, request: ParsedRequest) -> Response:
-        """Request the cancellation of an order."""
         order = self._order(request)
         self._order_desk.cancel(order, request.now)
         return item(order_json(order, self._dialect), request.context)
@@ -178,7 +172,6 @@ class ComplexOrders(Handlers):
         self._desk = state.complex_order_desk
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return one complex order."""
         return item(self._found(request).wire(self._dialect), request.context)
 
     def dry_run(self, request: ParsedRequest) -> Response:
@@ -187,7 +180,6 @@ class ComplexOrders(Handlers):
         return item(result.wire(self._dialect), request.context, 201)
 
     def submit(self, request: ParsedRequest) -> Response:
-        """Accept a complex order."""
         result = self._desk.dry_run(self._access.account(request), request.body, request.now)
         wire = result.wire(self._dialect)
         accepted = self._desk.accept(result, request.now)
@@ -209,10 +201,7 @@ class ComplexOrders(Handlers):
         return item(self._unchanged(edited, request.now), request.context, 201)
 
     def edit_pairs(self, request: ParsedRequest) -> Response:
-        """Change the comparator or threshold of a PAIRS order.
-
-        Its buying power stays the same.
-        """
+        """Change the comparator or threshold of a PAIRS order. Its buying power stays the same."""
         found, edit = self._found(request), request.body or PairsEdit()
         self._desk.edit_pairs(found, edit.ratio_price_comparator, edit.ratio_price_threshold, request.now)
         return item(self._unchanged(found, request.now), request.context)
@@ -220,7 +209,8 @@ class ComplexOrders(Handlers):
     def _unchanged(self, shown: ComplexOrder, now: float) -> PlacedOrderResponseWire:
         """Return the response to a change that takes no buying power."""
         impact = self._calculator.impact(shown.account, (), Fees(), {}, now)
-        return placed_wire(shown, attrs.evolve(impact, is_spread=True), self._dialect)
+        shown_wire = shown.wire(self._dialect)
+        return placed_wire(attrs.evolve(impact, is_spread=True), self._dialect, complex_order=shown_wire)
 
     def live(self, request: ParsedRequest) -> Response:
         """Return the complex orders with a component that changed today."""

@@ -1,4 +1,4 @@
-"""Routing of requests to the generated operations, and validation of queries and bodies.
+"""Requests: their routes to the generated operations, the validation of queries and bodies, what handlers get of them.
 
 A malformed page or filter value gives 400. Missing and invalid values give 422 with an entry for every problem.
 Wrongly cased keys of a body are problems too. Unknown ones are ignored.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,11 +20,15 @@ import attrs
 import msgspec
 
 from ..._decimals import read_decimal
+from ..._generated.converters import ErrorDetailWire
 from ..._values import aware
 from ...models import converter
 from ...operation import BodyField, Operation, Parameter, RequestModel, Rule, Shape
 from ...protocol.validation.rules import CompiledRule
-from .wire import Dialect, RefusedError, loads
+from ..accounts.accounts import Account, Accounts, Customer
+from ..ledger import RequestRecord
+from ..state import State
+from .wire import Dialect, RefusedError, Slice, loads
 
 
 def split_target(url: str) -> tuple[str, str]:
@@ -102,10 +106,7 @@ class RequestProblem:
 
 
 def epoch_of(value: str) -> float:
-    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone.
-
-    Raise ValueError for other strings.
-    """
+    """Return epoch seconds of an ISO 8601 date-time, UTC without a zone. Raise ValueError for other strings."""
     try:
         return aware(msgspec.convert(value, datetime)).astimezone(UTC).timestamp()
     except (msgspec.ValidationError, OverflowError):
@@ -113,10 +114,7 @@ def epoch_of(value: str) -> float:
 
 
 def decimal_of(value: object) -> Decimal:
-    """Return an amount from its JSON string.
-
-    Raise ValueError for other values and out-of-range amounts.
-    """
+    """Return an amount from its JSON string. Raise ValueError for other values and out-of-range amounts."""
     if not isinstance(value, str):
         raise ValueError("must be a decimal in a JSON string")
     try:
@@ -244,10 +242,7 @@ class RequestParser:
         return converter.structure(document, model), [], list(self._rules(model, document))
 
     def error(self, problems: Sequence[RequestProblem]) -> RefusedError:
-        """Return the error for ``problems``.
-
-        Its status is 400 if a page or filter value is malformed, else 422.
-        """
+        """Return the error for ``problems``. Its status is 400 if a page or filter value is malformed, else 422."""
         status = 400 if any(problem.malformed for problem in problems) else 422
         entries = [self._dialect.problem(one.code, one.sentence, one.domain) for one in problems]
         return RefusedError.invalid(entries, status)
@@ -350,3 +345,90 @@ def _read(field: Parameter | BodyField, value: object) -> Any:
     if field.choices is not None and value not in _values(field.choices):
         raise ValueError("does not have a valid value")
     return value
+
+
+@attrs.define(kw_only=True)
+class ParsedRequest:
+    """Validated request.
+
+    ``query`` holds parsed values by the Python names of the parameters (integers, booleans, dates, epoch seconds for
+    date-times, lists for arrays), ``body`` the validated request model (None without a body), ``record`` the ledger's
+    record of the request. ``behaviours`` are in force in the interface version that serves it.
+    """
+
+    operation: Operation[Any]
+    now: float
+    context: str
+    path: Mapping[str, str]
+    query: Mapping[str, Any]
+    body: Any
+    customer: Customer
+    behaviours: Collection[str]
+    record: RequestRecord
+    asked_version: str | None = None
+
+    def slice(self, total: int) -> Slice:
+        return Slice(self.query.get("page_offset", 0), self.query.get("per_page", self.operation.page_size), total)
+
+    def problem(self, name: str, reason: str) -> ErrorDetailWire:
+        """Return the error entry for one query parameter."""
+        return ErrorDetailWire(domain=self.wire(name), reason=reason)
+
+    def wire(self, name: str) -> str:
+        """Return the name of a parameter in the query."""
+        return next(parameter.wire for parameter in self.operation.parameters if parameter.name == name)
+
+    @property
+    def ascending(self) -> bool:
+        """Whether the oldest row comes first."""
+        return str(self.query.get("sort", "Desc")).lower() == "asc"
+
+
+class Access:
+    """Looks up accounts for a request: 404 for unknown accounts, 403 for another customer's.
+
+    ``numbers``: whether a customer may be named by number, beside ``me``.
+    """
+
+    def __init__(self, accounts: Accounts, *, numbers: bool) -> None:
+        self._accounts = accounts
+        self._numbers = numbers
+
+    def account(self, request: ParsedRequest, number: str | None = None) -> Account:
+        """Return the account of the path, or the one of ``number``."""
+        account = self._accounts.get(request.path["account_number"] if number is None else number)
+        if account is None:
+            raise RefusedError.not_found("account")
+        if account.customer != request.customer:
+            raise RefusedError.not_permitted()
+        return account
+
+    def customer(self, request: ParsedRequest) -> tuple[Account, ...]:
+        """Return all accounts of the customer in the path, who must be the one of the token."""
+        self.accounts(request, ())
+        return self._accounts.of(request.customer)
+
+    def accounts(self, request: ParsedRequest, numbers: Iterable[str]) -> list[Account]:
+        """Return the accounts of ``numbers``, which must belong to the customer in the path."""
+        customer = request.path["customer_id"]
+        if customer != "me" and not (self._numbers and customer == str(request.customer.number)):
+            if customer != str(request.customer.number) and self._accounts.has_customer(customer):
+                raise RefusedError.not_permitted()
+            raise RefusedError.not_found("customer")
+        return [self.account(request, number) for number in dict.fromkeys(numbers)]
+
+
+class Handlers:
+    """Handlers of one namespace: a method for each operation, with the state that they share.
+
+    A method ``list`` comes last in its class because it hides the builtin there.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._has = state.settings.has
+        self._access = Access(state.accounts, numbers=not self._has("customer_is_me"))
+        self._dialect = state.dialect
+        self._catalogue = state.catalogue
+        self._prices = state.prices
+        self._calculator = state.margin_calculator

@@ -47,7 +47,6 @@ class InterfaceVersions:
                     raise ValueError(f"{name} must be dates of the form YYYYMMDD, got {version!r}")
 
     def without(self, withdrawn: Iterable[str]) -> InterfaceVersions:
-        """Return the same versions with others withdrawn."""
         return InterfaceVersions(self._settings, self.alive, withdrawn)
 
     def require(self, asked: str | None) -> str:

@@ -11,7 +11,7 @@ from ..._generated.models import InstrumentType, NewWatchlist
 from ...protocol.response import Response
 from ..market.public_watchlists import PublicWatchlist, pairs_watchlists
 from ..state import State
-from .handlers import Handlers, ParsedRequest
+from .request_parser import Handlers, ParsedRequest
 from .wire import RefusedError, dumps, empty, item, items
 
 _ORDER_INDEX = 9999
@@ -34,7 +34,6 @@ class Watchlists(Handlers):
         return item(own[requested.name], request.context, 201)
 
     def get(self, request: ParsedRequest) -> Response:
-        """Return one watchlist of the user."""
         return item(self._own(request)[request.path["watchlist_name"]], request.context)
 
     def replace(self, request: ParsedRequest) -> Response:
@@ -73,18 +72,15 @@ class Watchlists(Handlers):
         return items(map(dumps, rows), request.context)
 
     def get_public(self, request: ParsedRequest) -> Response:
-        """Return one public watchlist."""
         for one in self._state.public_watchlists.all():
             if one.name == request.path["watchlist_name"]:
                 return item(public_row(one), request.context)
         raise RefusedError.not_found("watchlist")
 
     def list_pairs(self, request: ParsedRequest) -> Response:
-        """Return every watchlist of pairs."""
         return items(map(dumps, pairs_watchlists()), request.context)
 
     def get_pairs(self, request: ParsedRequest) -> Response:
-        """Return one watchlist of pairs."""
         for one in pairs_watchlists():
             if one.name == request.path["pairs_watchlist_name"]:
                 return item(one, request.context)
@@ -107,7 +103,6 @@ class Watchlists(Handlers):
         )
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return every watchlist of the user, with its entries."""
         return items(self._rows.get(request.customer.number, {}).values(), request.context)
 
 
@@ -116,7 +111,6 @@ def _entry(symbol: str, kind: InstrumentType | None) -> WatchlistEntryWire:
 
 
 def public_row(one: PublicWatchlist) -> WatchlistWire:
-    """Return a public watchlist as a wire struct."""
     return WatchlistWire(
         name=one.name,
         watchlist_entries=[_entry(*parts) for parts in one.entries],
@@ -132,7 +126,6 @@ class QuoteAlerts(Handlers):
     """Handles quote alerts."""
 
     def create(self, request: ParsedRequest) -> Response:
-        """Create an alert."""
         alert = self._state.alert_monitor.create(request.customer, request.body, request.now)
         return item(alert.wire(), request.context, 201)
 
@@ -142,5 +135,4 @@ class QuoteAlerts(Handlers):
         return empty(request.operation.status)
 
     def list(self, request: ParsedRequest) -> Response:
-        """Return every alert of the user."""
         return items((dumps(alert.wire()) for alert in self._state.alert_monitor.of(request.customer)), request.context)

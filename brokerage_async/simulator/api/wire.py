@@ -77,10 +77,7 @@ class Dialect:
         return int(amount) if amount == amount.to_integral_value() else float(amount)
 
     def moment(self, seconds: float | None) -> Any:
-        """Return ``updated-at``: epoch milliseconds as recorded, a string as documented.
-
-        1970 for never.
-        """
+        """Return ``updated-at``: epoch milliseconds as recorded, a string as documented. 1970 for never."""
         if self.form == "observed":
             return int((seconds or 0) * 1000)
         return timestamp(seconds or 0)
@@ -92,7 +89,6 @@ class Dialect:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}+00"
 
     def problem(self, code: str, message: str, domain: str) -> ErrorDetailWire:
-        """Return one entry of a ``validation_error``."""
         if self.form == "observed":
             return ErrorDetailWire(domain=domain, reason=message)
         return ErrorDetailWire(code=code, message=message, domain=domain)
@@ -161,11 +157,6 @@ class Slice:
         """Position after the last row of the page."""
         return min(self.start + self.size, self.total)
 
-    @property
-    def count(self) -> int:
-        """Number of rows on the page."""
-        return max(0, self.stop - self.start)
-
     def pagination(self) -> dict[str, Any]:
         """Return the ``pagination`` block, including the undocumented links that the service sends as null."""
         counts = PaginationWire(
@@ -174,16 +165,13 @@ class Slice:
             item_offset=self.start,
             total_items=self.total,
             total_pages=-(-self.total // self.size),
-            current_item_count=self.count,
+            current_item_count=max(0, self.stop - self.start),
         )
         return complete(counts)
 
 
 def item(data: Any, context: str, status: int = 200) -> Response:
-    """Return a single resource in its envelope.
-
-    Bytes are JSON that is already rendered.
-    """
+    """Return a single resource in its envelope. Bytes are JSON that is already rendered."""
     rendered = data if isinstance(data, bytes) else dumps(data)
     body = b'{"data":%b,"context":%b}' % (rendered, dumps(context))
     return Response(status=status, headers=_JSON_HEADERS, body=body)
@@ -197,15 +185,11 @@ def items(rows: Iterable[bytes], context: str, page: Slice | None = None) -> Res
 
 
 def bare(data: Any, status: int = 200) -> Response:
-    """Return a body without an envelope.
-
-    Bytes are JSON that is already rendered.
-    """
+    """Return a body without an envelope. Bytes are JSON that is already rendered."""
     return Response(status=status, headers=_JSON_HEADERS, body=data if isinstance(data, bytes) else dumps(data))
 
 
 def empty(status: int = 204) -> Response:
-    """Return a response without a body."""
     return Response(status=status, headers={}, body=b"")
 
 

@@ -131,7 +131,6 @@ class ControlApi:
         return state.accounts.of(state.owner)[0].number
 
     def is_token(self, token: str) -> bool:
-        """Return whether ``token`` is the right one."""
         return hmac.compare_digest(token.encode(), self._token)
 
     def handle(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
@@ -248,7 +247,6 @@ _ERRORS = {
 
 @cache
 def description() -> bytes:
-    """Return the description as JSON."""
     types = [each for route in CONTROL_ROUTES for each in (route.body, route.answer) if each is not None]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(map(str, types), schemas, strict=True))

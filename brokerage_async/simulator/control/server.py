@@ -52,16 +52,13 @@ class ControlServer:
 
     @property
     def url(self) -> str:
-        """Address of the server."""
         return f"http://{HOST}:{self._port}"
 
     async def start(self) -> None:
-        """Listen."""
         self._runner = await listen(self._serve, HOST, self._port)
         self._port = self._runner.addresses[0][1]
 
     async def stop(self) -> None:
-        """Stop listening."""
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()

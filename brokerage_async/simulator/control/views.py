@@ -14,7 +14,7 @@ from ..ledger import Ledger
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from ..state import State
-from ..trading.orders import Order
+from ..trading.orders import FILLABLE, Order
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -318,7 +318,6 @@ def state_view(brokerage: Brokerage, speed: float, now: float) -> StateView:
 
 
 def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
-    """Return the quote of an underlying."""
     quote = prices.underlying_quote(symbol, now)
     return PriceView(
         symbol=symbol,
@@ -332,7 +331,7 @@ def price_view(prices: Prices, symbol: str, now: float) -> PriceView:
 
 def order_views(state: State) -> list[OrderView]:
     """Return the newest orders of the owner, newest first."""
-    views, can = [], state.interventions
+    views = []
     for order in reversed(_newest(state)):
         legs = ", ".join(f"{leg.action} {leg.quantity.normalize():f} {leg.instrument.symbol}" for leg in order.legs)
         filled = sum((leg.quantity - leg.remaining for leg in order.legs), Decimal(0))
@@ -346,11 +345,11 @@ def order_views(state: State) -> list[OrderView]:
             size=f"{order.size.normalize():f}",
             filled=f"{filled.normalize():f}",
             is_terminal=order.is_terminal,
-            can_fill=can.can_fill(order),
-            can_reject=can.can_become(order, OrderStatus.REJECTED),
-            can_expire=can.can_become(order, OrderStatus.EXPIRED),
-            can_remove=can.can_become(order, can.removal(order)),
-            is_held=can.is_held(order),
+            can_fill=order.status in FILLABLE,
+            can_reject=order.can_become(OrderStatus.REJECTED),
+            can_expire=order.can_become(OrderStatus.EXPIRED),
+            can_remove=order.can_become(order.removal),
+            is_held=state.exchange.is_frozen(order),
             received_at=timestamp(order.received_at),
             external_identifier=order.terms.external_identifier,
         )
@@ -381,7 +380,6 @@ def _newest(state: State) -> list[Order]:
 
 
 def fault_views(plan: FaultPlan) -> list[FaultRule]:
-    """Return the faults still to come."""
     return [FaultRule(method=method, path=path, fault=fault, times=left) for method, path, fault, left in plan.rules()]
 
 

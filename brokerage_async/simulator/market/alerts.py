@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..._generated.converters import QuoteAlertWire
 from ..._generated.models import AlertField, AlertOperator, InstrumentType, NewQuoteAlert
 from ..accounts.accounts import Customer
 from ..api.wire import complete, timestamp
-from ..clock import EventQueue, ScheduledEvent
+from ..clock import EventQueue, ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from .prices import Prices
 
@@ -39,10 +38,7 @@ class Alert:
     next_check: ScheduledEvent | None = None
 
     def wire(self) -> dict[str, Any]:
-        """Return the wire form of the alert.
-
-        Times that have not come are null, as recorded.
-        """
+        """Return the wire form of the alert. Times that have not come are null, as recorded."""
         # The same amount twice, as a string and as a number.
         threshold: Any = decimal_text(self.threshold)
         numeric: Any = float(self.threshold)
@@ -79,11 +75,10 @@ class AlertMonitor:
         self._random = random
         self._alerts: dict[str, Alert] = {}
         self._count = 0
-        self._listeners: list[Callable[[Alert, float], None]] = []
+        self.on_change: Signal[Alert, float] = Signal()
         prices.on_price(self._price_was_set)
 
     def create(self, customer: Customer, requested: NewQuoteAlert, now: float) -> Alert:
-        """Create an alert and start watching its quote."""
         self._count += 1
         alert = Alert(
             external_id=self._random.hex_digits(32, 7, self._count),
@@ -100,10 +95,6 @@ class AlertMonitor:
         self._schedule(alert, now)
         return alert
 
-    def on_change(self, listener: Callable[[Alert, float], None]) -> None:
-        """Call ``listener(alert, now)`` after an alert was triggered or has expired."""
-        self._listeners.append(listener)
-
     def cancel(self, customer: Customer, external_id: str) -> None:
         """Remove an alert, if it exists and belongs to the customer."""
         alert = self._alerts.get(external_id)
@@ -115,11 +106,9 @@ class AlertMonitor:
 
     @property
     def has_alerts(self) -> bool:
-        """Whether there are any."""
         return bool(self._alerts)
 
     def of(self, customer: Customer) -> list[Alert]:
-        """Return the alerts of a customer, oldest first."""
         return [alert for alert in self._alerts.values() if alert.customer == customer]
 
     def _schedule(self, alert: Alert, now: float) -> None:
@@ -133,18 +122,14 @@ class AlertMonitor:
             return
         if now >= alert.expires_at:
             alert.expired_at = alert.completed_at = now
-            self._notify(alert, now)
+            self.on_change.emit(alert, now)
             return
         value = self._prices.quote(alert.symbol, alert.field, now)
         if value is not None and alert.is_met_by(value):
             alert.triggered_at = alert.completed_at = now
-            self._notify(alert, now)
+            self.on_change.emit(alert, now)
         else:
             self._schedule(alert, now)
-
-    def _notify(self, alert: Alert, now: float) -> None:
-        for listener in self._listeners:
-            listener(alert, now)
 
     def _price_was_set(self, symbol: str, now: float) -> None:
         for alert in [alert for alert in self._alerts.values() if alert.symbol == symbol]:

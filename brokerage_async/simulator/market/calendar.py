@@ -1,4 +1,4 @@
-"""Trading days and hours of the simulated exchanges, computed by rule for any year.
+"""Trading days and hours of the simulated exchanges, computed by rule for any year, and the hours of orders.
 
 Times of day are New York's. The offset follows the United States rule in force since 2007 (second Sunday of March to
 first Sunday of November), so that the simulator needs no time zone database.
@@ -6,12 +6,14 @@ first Sunday of November), so that the simulator needs no time zone database.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from typing import Literal, TypeAlias
 
 import attrs
 
-from ..._generated.models import InstrumentCollection, MarketState
+from ..._generated.models import InstrumentCollection, MarketState, TimeInForce
 
 _HOUR = 3600.0
 _DAY = timedelta(days=1)
@@ -118,7 +120,6 @@ class TradingSession:
     close_ext: float
 
     def state(self, now: float) -> MarketState:
-        """Return the state of the market at ``now``."""
         if self.open <= now < self.close:
             return MarketState.OPEN
         if self.start <= now < self.open:
@@ -142,11 +143,9 @@ class Calendar:
         return _session(self, day)
 
     def following(self, day: date) -> TradingSession:
-        """Return the first session after ``day``."""
         return self._walk(day, _DAY)
 
     def preceding(self, day: date) -> TradingSession:
-        """Return the last session before ``day``."""
         return self._walk(day, -_DAY)
 
     def between(self, first: date, last: date) -> list[TradingSession]:
@@ -155,10 +154,7 @@ class Calendar:
         return [session for day in days if (session := self.session(day)) is not None]
 
     def current(self, now: float) -> TradingSession | None:
-        """Return the session under way at ``now``, else today's.
-
-        None on a day without a session.
-        """
+        """Return the session under way at ``now``, else today's. None on a day without a session."""
         today = local_date(now)
         session = self.session(today)
         if session is not None and now < session.close_ext:
@@ -192,3 +188,80 @@ CALENDARS = {
     )
 }
 """Calendars of every instrument collection, by name."""
+
+
+Hours: TypeAlias = Literal["regular", "extended", "overnight"]
+"""Hours in which an order works."""
+
+_EXTENDED_START, _NIGHT_START = 7.0, -4.0
+"""Hours from midnight in New York, on the day of the session: 6 and, on the evening before, 19 in Chicago."""
+
+
+def hours_of(time_in_force: TimeInForce, has: Callable[[str], bool]) -> Hours:
+    if "Overnight" in time_in_force and has("overnight_orders_work_at_night"):
+        return "overnight"
+    return "extended" if "Ext" in time_in_force else "regular"
+
+
+def is_open(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> bool:
+    """Return whether orders are matched at ``now``. Without a calendar they are around the clock."""
+    return opening(collection, now, hours=hours) <= now
+
+
+@lru_cache(maxsize=64)  # all orders that rest are evaluated at the same times
+def _trading(collection: InstrumentCollection | None, now: float, hours: Hours) -> TradingSession | None:
+    """Return the session in which an order of ``now`` works: its ``open`` and ``close`` are the ends of these hours.
+
+    None if the instrument trades around the clock.
+    """
+    if collection is None:
+        return None
+    calendar = CALENDARS[collection]
+    day = local_date(now)
+    session = calendar.session(day) or calendar.following(day)
+    if (session.close if hours == "regular" else session.close_ext) <= now:
+        session = calendar.following(session.day)
+    if hours == "regular":
+        return session
+    start = session.start
+    if collection is InstrumentCollection.EQUITY:
+        start = local_epoch(session.day, _EXTENDED_START if hours == "extended" else _NIGHT_START)
+    return attrs.evolve(session, open=start, close=session.close_ext)
+
+
+def latest_session(collection: InstrumentCollection | None, now: float) -> TradingSession:
+    """Return the session under way, extended hours included, else the one before; of no calendar, the day's."""
+    return _latest(collection, now // 900)  # they begin and end at quarters of an hour
+
+
+@lru_cache(maxsize=4096)
+def _latest(collection: InstrumentCollection | None, quarter: float) -> TradingSession:
+    day = local_date(quarter * 900)
+    if collection is None:
+        start, end = local_epoch(day, 0), local_epoch(day, 24)
+        return TradingSession(day, start, start, end, end)
+    day += timedelta(days=2)  # a session of futures begins in the evening before
+    while day > date(YEARS[0], 1, 8):
+        session = _extended(collection, CALENDARS[collection].preceding(day))
+        if session.start <= quarter * 900:
+            return session
+        day = session.day
+    raise ValueError(f"there are no sessions before {YEARS[0]}")
+
+
+@lru_cache(maxsize=4096)
+def _extended(collection: InstrumentCollection, session: TradingSession) -> TradingSession:
+    is_equity = collection is InstrumentCollection.EQUITY
+    return attrs.evolve(session, start=local_epoch(session.day, _EXTENDED_START)) if is_equity else session
+
+
+def opening(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> float:
+    """Return the earliest time, from ``now`` on, when an order can be matched."""
+    session = _trading(collection, now, hours)
+    return now if session is None else max(now, session.open)
+
+
+def closing(collection: InstrumentCollection | None, now: float, *, hours: Hours) -> float:
+    """Return when a day order of ``now`` expires, in epoch seconds."""
+    session = _trading(collection, now, hours)
+    return local_epoch(local_date(now) + timedelta(days=1), 0) if session is None else session.close

@@ -28,10 +28,8 @@ from .equities import (
     warrants,
 )
 from .future_options import FutureOptionChain, future_option_instrument
-from .future_products import FUTURES, product_of
 from .futures import Contract, contract_after, contracts, future_instrument
-from .instrument import Instrument, parse_occ
-from .row_table import RowTable
+from .instrument import FUTURES, Instrument, RowTable, parse_occ, product_of
 
 _SMALL_CHAIN = 400
 _KEPT_CHAINS = 32
@@ -126,7 +124,6 @@ class Catalogue:
 
     @cached_property
     def cryptocurrencies(self) -> RowTable[Cryptocurrency]:
-        """All cryptocurrencies."""
         return RowTable(list(CRYPTOCURRENCIES.values()), lambda row: row.symbol, Cryptocurrency.row)
 
     def futures(self, today: date) -> RowTable[Contract]:
@@ -157,7 +154,6 @@ class Catalogue:
         return None if symbol is None else self.instrument(InstrumentType.FUTURE_OPTION, symbol)
 
     def instrument(self, instrument_type: InstrumentType, symbol: str) -> Instrument | None:
-        """Return the tradable instrument of ``symbol``, or None."""
         key = (instrument_type, symbol)
         if self.is_live:
             return self.listed.get(key)
@@ -166,10 +162,7 @@ class Catalogue:
         return self._instruments[key]
 
     def equity(self, symbol: str) -> EquityDefinition | None:
-        """Return the equity of a symbol, or None.
-
-        Well-known ones do not need the whole list.
-        """
+        """Return the equity of a symbol, or None. Well-known ones do not need the whole list."""
         if self.is_live:
             return self.listed_equities.get(symbol)
         return known_equities().get(symbol) or self.equities.get(symbol)

@@ -24,8 +24,7 @@ from ..._generated.models import InstrumentCollection, InstrumentType, Lendabili
 from ..api.wire import timestamp
 from ..keyed_random import KeyedRandom, key_of
 from .calendar import local_epoch, monthly_expiration
-from .future_products import LISTED
-from .instrument import EQUITY_TICKS, OPTION_TICKS, Instrument, Ticks, occ_symbol
+from .instrument import EQUITY_TICKS, LISTED, OPTION_TICKS, Instrument, Ticks, occ_symbol
 
 QUANTITY_PLACES = 8
 """Decimal places of a quantity."""
@@ -46,12 +45,10 @@ class Cryptocurrency:
         return f"{self.code}/USD"
 
     def instrument(self) -> Instrument:
-        """Return the tradable instrument."""
         kind = InstrumentType.CRYPTOCURRENCY
         return Instrument(symbol=self.symbol, instrument_type=kind, underlying=self.symbol)
 
     def row(self) -> CryptocurrencyWire:
-        """Return the pair as a wire struct."""
         venue = DestinationVenueSymbolWire(
             id=100 + self.number,
             symbol=self.symbol,
@@ -74,7 +71,6 @@ class Cryptocurrency:
         )
 
     def precision(self) -> QuantityDecimalPrecisionWire:
-        """Return the decimal places of its quantities as a wire struct."""
         return QuantityDecimalPrecisionWire(
             instrument_type=InstrumentType.CRYPTOCURRENCY,
             symbol=self.symbol,
@@ -101,7 +97,6 @@ _DIVIDENDS = 2
 
 
 def tick_rows(ticks: Ticks) -> list[TickSizeWire]:
-    """Return the rows of a tick table."""
     return [TickSizeWire(value=f"{tick:f}", threshold=None if end is None else f"{end:f}") for end, tick in ticks]
 
 
@@ -120,7 +115,6 @@ class EquityDefinition:
     closing_only: bool
 
     def instrument(self) -> Instrument:
-        """Return the tradable instrument."""
         return Instrument(
             symbol=self.symbol,
             instrument_type=InstrumentType.EQUITY,
@@ -138,12 +132,10 @@ class EquityDefinition:
 
     @property
     def optionable(self) -> bool:
-        """Whether options on it are listed."""
         return not self.closing_only and self.price < 10_000
 
     @property
     def root(self) -> str:
-        """Root of the symbols of its options."""
         return self.symbol.replace("/", "")
 
 
@@ -159,7 +151,6 @@ class OptionDefinition:
     active: bool
 
     def instrument(self) -> Instrument:
-        """Return the tradable instrument."""
         return Instrument(
             symbol=self.symbol,
             instrument_type=InstrumentType.EQUITY_OPTION,
@@ -182,10 +173,7 @@ class WarrantDefinition:
 
 @cache
 def known_equities() -> dict[str, EquityDefinition]:
-    """Return the well-known equities by symbol.
-
-    They can be traded however short the list is.
-    """
+    """Return the well-known equities by symbol. They can be traded however short the list is."""
     return {
         symbol: EquityDefinition(
             number=number,
@@ -227,10 +215,7 @@ def equities(count: int, random: KeyedRandom) -> list[EquityDefinition]:
 
 
 def equity_row(definition: EquityDefinition, opened: float) -> EquityWire:
-    """Return an equity as a wire struct.
-
-    ``opened`` is the start of the simulation (epoch seconds).
-    """
+    """Return an equity as a wire struct. ``opened`` is the start of the simulation (epoch seconds)."""
     is_plain = definition.lendability is Lendability.EASY_TO_BORROW
     return EquityWire(
         id=definition.number,
@@ -322,7 +307,6 @@ def _strikes(price: Decimal, count: int) -> list[Decimal]:
 
 
 def option_row(definition: OptionDefinition, today: date) -> EquityOptionWire:
-    """Return an equity option as a wire struct of ``today``."""
     expires_at = timestamp(local_epoch(definition.expires, 16))
     short = f".{definition.underlying}{definition.expires:%y%m%d}{definition.option_type}{definition.strike:f}"
     return EquityOptionWire(
@@ -360,7 +344,6 @@ def warrants(count: int, roots: list[EquityDefinition]) -> list[WarrantDefinitio
 
 
 def warrant_row(definition: WarrantDefinition) -> WarrantWire:
-    """Return a warrant as a wire struct."""
     return WarrantWire(
         symbol=definition.symbol,
         instrument_type=InstrumentType.WARRANT,

@@ -27,10 +27,8 @@ from ..._generated.converters import (
 from ..._generated.models import InstrumentType, OptionType
 from ..api.wire import dumps, timestamp
 from .calendar import expiration_day, local_epoch
-from .future_products import FutureProduct, product_of
 from .futures import EXPIRATION_HOUR, MONTH_CODES, Contract, OptionProduct, contract_after, contracts
-from .instrument import Instrument, day_of
-from .row_table import RowTable
+from .instrument import FutureProduct, Instrument, RowTable, day_of, product_of
 
 _OPTION = re.compile(
     rf"\.(?P<future>/[A-Z0-9]+[{MONTH_CODES}]\d) +[A-Z0-9]+ +"
@@ -105,7 +103,6 @@ class ListedOption(NamedTuple):
 
     @property
     def symbol(self) -> str:
-        """Symbol of the option."""
         return self.expiration.symbol_start + self.code
 
     @property
@@ -115,7 +112,6 @@ class ListedOption(NamedTuple):
 
     @property
     def security_id(self) -> str:
-        """Identifier at the exchange."""
         return f"{self.expiration.product.code}{self.expiration.date_code}{self.code}"
 
 

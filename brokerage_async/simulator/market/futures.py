@@ -25,8 +25,7 @@ from ..._generated.models import InstrumentType
 from ..api.wire import timestamp
 from ..keyed_random import key_of
 from .calendar import local_epoch, monthly_expiration
-from .future_products import FUTURES, FutureProduct
-from .instrument import Instrument
+from .instrument import FUTURES, FutureProduct, Instrument
 
 MONTH_CODES = "FGHJKMNQUVXZ"
 """Letters of the months in symbols."""
@@ -55,7 +54,6 @@ class OptionProduct:
 
     @property
     def expiration_type(self) -> str:
-        """Type of their expirations."""
         return "Regular" if self.week is None else "Weekly"
 
     def row(self) -> FutureOptionProductWire:
@@ -165,7 +163,6 @@ class Contract:
 
     @property
     def symbol(self) -> str:
-        """Symbol with its slash (``/ESU6``)."""
         return f"/{self.code}"
 
     @property
@@ -190,12 +187,10 @@ class Contract:
         return f"{key_of(self.streamer_symbol) % 10**8:08d}"
 
     def following(self) -> Contract:
-        """Return the contract of the next quarter."""
         year, month = (self.year, self.month + 3) if self.month < 12 else (self.year + 1, 3)
         return Contract(product=self.product, year=year, month=month)
 
     def instrument(self) -> Instrument:
-        """Return the tradable instrument."""
         return Instrument(
             symbol=self.symbol,
             instrument_type=InstrumentType.FUTURE,

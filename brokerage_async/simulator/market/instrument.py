@@ -1,18 +1,87 @@
-"""Tradable instruments and the symbols of equity options."""
+"""Tradable instruments, products of futures, symbols of equity options, and tables of rendered rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import TypeAlias
+from importlib.resources import files
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import attrs
+import msgspec
 
+from ..._generated.converters import Wire
 from ..._generated.models import InstrumentCollection, InstrumentType, OptionType
+from ..api.wire import dumps
 from .calendar import local_epoch
-from .future_products import product_of
+
+_FILE = (files("brokerage_async.simulator.market") / "listed.txt").read_text("utf-8")
+LISTED: Mapping[str, list[str]] = {
+    head.strip("[]"): lines for head, *lines in (section.splitlines() for section in _FILE.strip().split("\n\n"))
+}
+"""Well-known instruments with their price levels: lines of equities, cryptocurrencies, and futures by sector."""
+
+
+@attrs.frozen(kw_only=True)
+class FutureProduct:
+    """Futures product: price level, contract size, initial margin per contract, option strikes."""
+
+    code: str
+    name: str
+    price: Decimal
+    multiplier: Decimal
+    tick: Decimal
+    margin: Decimal
+    strike_step: Decimal
+    sector: str
+    exchange: str
+
+    @property
+    def is_physical(self) -> bool:
+        """Whether the underlying is delivered rather than settled in cash."""
+        return self.sector in _DELIVERED
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is a micro or mini contract."""
+        return self.name.startswith(("Micro", "Small", "Mini "))
+
+    @property
+    def streamer_exchange(self) -> str:
+        return _STREAMER_EXCHANGES[self.exchange]
+
+
+_DELIVERED = frozenset({"Energy", "Metals", "Interest Rates", "Agriculture", "FX"})
+_STREAMER_EXCHANGES = {"CME": "XCME", "CFE": "XCBF", "SMALLS": "SMFE"}
+
+
+FUTURES: Mapping[str, FutureProduct] = {
+    code: FutureProduct(
+        code=code,
+        name=name,
+        price=Decimal(price),
+        multiplier=Decimal(multiplier),
+        tick=Decimal(tick),
+        margin=Decimal(margin),
+        strike_step=Decimal(step),
+        sector=sector,
+        exchange=exchange,
+    )
+    for section, lines in LISTED.items()
+    for sector, _, exchange in [section.partition(", ")]
+    if exchange
+    for line in lines
+    for code, price, multiplier, tick, margin, step, name in [line.split(maxsplit=6)]
+}
+"""Futures products by code; the first has the large option chain."""
+
+
+def product_of(symbol: str) -> FutureProduct | None:
+    """Return the product of a future's symbol (``/ESZ6``), None for an unknown one."""
+    return FUTURES.get(symbol[1:-2]) if symbol.startswith("/") else None
+
 
 _OCC = re.compile(r"(?P<root>[A-Z0-9/.]{1,6}) *(?P<day>\d{6})(?P<kind>[CP])(?P<strike>\d{8})", re.ASCII)
 
@@ -69,17 +138,14 @@ class Instrument:
         return next(tick for end, tick in ticks if end is None or price < end)
 
     def is_on_tick(self, price: Decimal) -> bool:
-        """Return whether its venue takes a price."""
         return price % self.tick_at(price) == 0
 
     @property
     def is_option(self) -> bool:
-        """Whether it is an option, on shares or on a future."""
         return self.option_type is not None
 
     @property
     def is_call(self) -> bool:
-        """Whether it is a call."""
         return self.option_type is OptionType.CALL
 
     @property
@@ -94,7 +160,6 @@ class Instrument:
 
     @property
     def underlying_type(self) -> InstrumentType:
-        """Instrument type of the underlying."""
         return _UNDERLYING_TYPES.get(self.instrument_type, self.instrument_type)
 
 
@@ -131,3 +196,54 @@ def parse_occ(symbol: str) -> tuple[str, date, OptionType, Decimal] | None:
     if expires is None:
         return None
     return match["root"], expires, OptionType(match["kind"]), Decimal(int(match["strike"])) / 1000
+
+
+T = TypeVar("T")
+
+
+class RowTable(Generic[T]):
+    """Definitions by symbol, with JSON that is rendered at first use and kept.
+
+    ``definitions`` are cheap values; ``render`` turns one into the wire struct that is sent, or its JSON.
+    """
+
+    def __init__(
+        self, definitions: Sequence[T], symbol_of: Callable[[T], str], render: Callable[[T], Wire | msgspec.Raw]
+    ) -> None:
+        self.definitions = definitions
+        self._render = render
+        self._index = {symbol_of(definition): n for n, definition in enumerate(definitions)}
+        self._rows: list[bytes | None] = [None] * len(definitions)
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def get(self, symbol: str) -> T | None:
+        position = self._index.get(symbol)
+        return None if position is None else self.definitions[position]
+
+    def positions(self, symbols: Iterable[str] | None) -> Sequence[int]:
+        """Return the positions of known symbols, each once, in the order of the table. All for None."""
+        index = self._index
+        if symbols is None:
+            return range(len(self.definitions))
+        return sorted({index[symbol] for symbol in symbols if symbol in index})
+
+    def select(self, positions: Iterable[int], keep: Callable[[T], bool]) -> list[int]:
+        """Return the positions whose definition passes ``keep``."""
+        definitions = self.definitions
+        return [position for position in positions if keep(definitions[position])]
+
+    def wire(self, position: int) -> Any:
+        """Return the wire struct of the row at a position, not kept."""
+        return self._render(self.definitions[position])
+
+    def rows(self, positions: Iterable[int]) -> list[bytes]:
+        rows = self._rows
+        found: list[bytes] = []
+        for position in positions:
+            row = rows[position]
+            if row is None:
+                row = rows[position] = dumps(self._render(self.definitions[position]))
+            found.append(row)
+        return found

@@ -6,21 +6,20 @@ their underlying by `option_pricing`. All prices are functions of seed, sources 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 import attrs
 
+from ..clock import Signal
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import TradingSession
+from .calendar import TradingSession, latest_session
 from .catalogue import Catalogue
 from .equities import quarterly_dividend
-from .future_products import product_of
-from .instrument import Instrument, collection_of
+from .instrument import Instrument, collection_of, product_of
 from .option_pricing import YEAR, Surface, Theory, price_of, theory_of
 from .quotes import Listing, PriceSource, Quote, check_price, next_minute, places_of
 from .random_walk import Bar, RandomWalk
-from .trading_hours import latest_session
 
 PRICE_INTERVAL: float = 60.0
 """Seconds between two changes of a random walk without a pace, and of the time that is left of options."""
@@ -54,7 +53,7 @@ class Prices:
         self._bars: dict[tuple[str, float, float], Bar | None] = {}
         self.pace: float = 0.0
         self._surfaces: dict[str, Surface] = {}
-        self._listeners: list[Callable[[str, float], None]] = []
+        self.on_price: Signal[str, float] = Signal()
         self._live: dict[str, Quote] = {}
         self.silence: str = ""
         """Why a live source shows no prices now. Empty if it does."""
@@ -110,14 +109,9 @@ class Prices:
         for cache in (self._listings, self._latest, self._bars):
             cache.clear()
 
-    def on_price(self, listener: Callable[[str, float], None]) -> None:
-        """Call ``listener(symbol, now)`` whenever a price or source is set."""
-        self._listeners.append(listener)
-
     def _changed(self, symbol: str, now: float) -> None:
         self.version += 1
-        for listener in self._listeners:
-            listener(symbol, now)
+        self.on_price.emit(symbol, now)
 
     def _held_quote(self, symbol: str, now: float) -> Quote | None:
         """Return the held quote of a time, None where the source is followed."""
@@ -223,7 +217,6 @@ class Prices:
         return bar
 
     def underlying_price(self, symbol: str, now: float) -> Decimal:
-        """Return the last price of an underlying."""
         return self.underlying_quote(symbol, now).last
 
     def price(self, instrument: Instrument, now: float) -> Decimal:

@@ -9,10 +9,11 @@ import attrs
 
 from ..._generated.converters import PairsEquationWire, PairsWatchlistWire
 from ..._generated.models import InstrumentType
+from ..clock import Signal
 from .catalogue import Catalogue
 from .equities import CRYPTOCURRENCIES, EquityDefinition
-from .future_products import FUTURES
 from .futures import contract_after
+from .instrument import FUTURES
 
 _MOST = 200
 _FIRST_NUMBER = 300_000
@@ -42,11 +43,7 @@ class PublicWatchlists:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._published: dict[str, PublicWatchlist] = {}
-        self._listeners: list[Callable[[PublicWatchlist, float], None]] = []
-
-    def on_change(self, listener: Callable[[PublicWatchlist, float], None]) -> None:
-        """Call ``listener`` after each publication."""
-        self._listeners.append(listener)
+        self.on_change: Signal[PublicWatchlist, float] = Signal()
 
     def all(self) -> list[PublicWatchlist]:
         """Return the lists: first those that the service began with."""
@@ -68,8 +65,7 @@ class PublicWatchlists:
         if (old := before.get(name)) is not None:
             number, group = old.number, old.group
         new = self._published[name] = PublicWatchlist(number=number, name=name, group=group, entries=entries)
-        for listener in self._listeners:
-            listener(new, now)
+        self.on_change.emit(new, now)
 
     @cached_property
     def _initial(self) -> list[PublicWatchlist]:

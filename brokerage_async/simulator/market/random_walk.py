@@ -16,9 +16,8 @@ from math import ceil, pi, sin
 import attrs
 
 from ..keyed_random import KeyedRandom, key_of
-from .calendar import TradingSession
+from .calendar import TradingSession, latest_session
 from .quotes import Listing, Quote, places_of
-from .trading_hours import latest_session
 
 _LEVELS = 14
 """Grids, the last one of about 11 days."""

@@ -10,7 +10,6 @@ from itertools import groupby
 from typing import Any
 
 import attrs
-import msgspec
 
 from ..._generated.converters import (
     ExternalTransactionWire,
@@ -19,20 +18,15 @@ from ..._generated.converters import (
     OrderChainNodeWire,
     OrderChainTotalsWire,
     OrderChainWire,
+    PositionWire,
     UnderlyingYearGainSummaryWire,
 )
 from ..._generated.models import QuantityDirection
 from ..accounts.accounts import Account, Execution, Position, Transaction
-from ..api.accounts import Accounts as AccountHandlers
 from ..api.accounts import Positions
-from ..api.balances import Balances
-from ..api.watchlists import public_row
 from ..api.wire import money, timestamp
 from ..market.calendar import local_date
 from ..market.instrument import Instrument
-from ..market.public_watchlists import PublicWatchlist
-from ..state import State
-from ..trading.complex_orders import ComplexOrder
 from ..trading.fees import Fees, amounts
 from ..trading.orders import Order
 
@@ -81,7 +75,7 @@ class _Step:
     entries: tuple[OrderChainEntryWire, ...]
 
 
-def order_chain(account: Account, underlying: str) -> OrderChainWire | None:
+def order_chain(account: Account, underlying: str, now: float = 0.0) -> OrderChainWire | None:
     """Return the latest chain of an underlying, None if it was never traded."""
     scratch = attrs.evolve(account, positions={}, transactions=[], cash=_ZERO)
     steps: list[_Step] = []
@@ -162,7 +156,6 @@ def _totals(steps: Sequence[_Step], scratch: Account) -> OrderChainTotalsWire:
 
 
 def _node(steps: Sequence[_Step]) -> OrderChainNodeWire:
-    """Return the node of one order."""
     first, last = steps[0].execution, steps[-1]
     quantity = sum((step.execution.quantity for step in steps if step.execution.instrument == first.instrument), _ZERO)
     cost = sum((step.value for step in steps), _ZERO)
@@ -208,75 +201,36 @@ def _time(at: float) -> Any:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}.{round(at % 1 * 1000):03d}+0000"
 
 
-class AccountViews:
-    """Objects of an account, as JSON values."""
-
-    def __init__(self, state: State) -> None:
-        self._dialect = state.dialect
-        self._positions = Positions(state)
-        self._balances = Balances(state)
-        self._accounts = AccountHandlers(state)
-
-    def position(self, account: Account, instrument: Instrument, order: Order, now: float) -> dict[str, Any]:
-        """Return the position in an instrument after a fill. A closed one has quantity 0 and direction ``Zero``."""
-        held = account.positions.get(instrument.symbol)
-        position = held or Position(instrument, Decimal(0), Fraction(0), now)
-        row = self._positions.row(position, account, now, with_mark=False)
-        if held is None:
-            row.quantity_direction = QuantityDirection.ZERO
-        row.order_id = str(order.number)
-        return _json(row)
-
-    def balance(self, account: Account, now: float) -> dict[str, Any]:
-        """Return the balance of an account."""
-        return _json(self._balances.balance(account, now))
-
-    def trading_status(self, account: Account, now: float) -> dict[str, Any]:
-        """Return the restrictions of an account."""
-        return _json(self._accounts.status(account, now))
-
-    def complex_order(self, order: ComplexOrder) -> dict[str, Any]:
-        """Return a complex order."""
-        return _json(order.wire(self._dialect))
-
-    def order_chain(self, account: Account, underlying: str, now: float) -> dict[str, Any] | None:
-        """Return the chain of orders in an underlying, None without one."""
-        chain = order_chain(account, underlying)
-        return None if chain is None else _json(chain)
-
-    def year_gains(self, account: Account, underlying: str, now: float) -> dict[str, Any] | None:
-        """Return the gains in an underlying this year, None if it was not traded."""
-        gains = year_gains(account, underlying, now)
-        return None if gains is None else _json(gains)
-
-    def external_transaction(self, account: Account, movement: Transaction) -> dict[str, Any]:
-        """Return a transfer of cash from or to a bank."""
-        number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at)
-        assert isinstance(amount, Decimal)
-        wire = ExternalTransactionWire(
-            id=int(str(number)),
-            account_number=account.number,
-            amount=Decimal(money(abs(amount))),
-            bank_account_type="Checking",
-            banking_date=day,
-            created_at=timestamp(movement.executed_at),
-            direction="Deposit" if amount > 0 else "Withdrawal",
-            disbursement_type="Partial",
-            ext_transfer_id=f"SIM-{number}",
-            funds_available_date=day,
-            is_cancelable=False,
-            is_clearing_accepted=True,
-            state="Completed",
-            transfer_method="ACH",
-            updated_at=timestamp(movement.executed_at),
-        )
-        return _json(wire)
-
-    def watchlist(self, one: PublicWatchlist) -> dict[str, Any]:
-        """Return a public watchlist."""
-        return _json(public_row(one))
+def position_row(
+    positions: Positions, account: Account, instrument: Instrument, order: Order, now: float
+) -> PositionWire:
+    """Return the position in an instrument after a fill. A closed one has quantity 0 and direction ``Zero``."""
+    held = account.positions.get(instrument.symbol)
+    row = positions.row(held or Position(instrument, _ZERO, Fraction(0), now), account, now, with_mark=False)
+    if held is None:
+        row.quantity_direction = QuantityDirection.ZERO
+    row.order_id = str(order.number)
+    return row
 
 
-def _json(wire: Any) -> dict[str, Any]:
-    built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(wire))
-    return built
+def external_transaction(account: Account, movement: Transaction) -> ExternalTransactionWire:
+    """Return a transfer of cash from or to a bank."""
+    number, amount, day = movement.wire.id, movement.booked, local_date(movement.executed_at)
+    assert isinstance(amount, Decimal)
+    return ExternalTransactionWire(
+        id=int(str(number)),
+        account_number=account.number,
+        amount=Decimal(money(abs(amount))),
+        bank_account_type="Checking",
+        banking_date=day,
+        created_at=timestamp(movement.executed_at),
+        direction="Deposit" if amount > 0 else "Withdrawal",
+        disbursement_type="Partial",
+        ext_transfer_id=f"SIM-{number}",
+        funds_available_date=day,
+        is_cancelable=False,
+        is_clearing_accepted=True,
+        state="Completed",
+        transfer_method="ACH",
+        updated_at=timestamp(movement.executed_at),
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 
 from ..._generated.stream_caps import CHANGES_PER_MINUTE, SESSIONS, SUBSCRIPTIONS, SUBSCRIPTIONS_BY_TYPE
 from ..accounts.accounts import Customer
-from ..authorization_server import QuoteTokens
+from ..state import State
 from .faults import StreamFaults
 from .market_rows import MarketRows
 from .session import SILENCE, Session
@@ -28,26 +28,6 @@ EVENT_TYPES = frozenset({
     "Series", "Order", "SpreadOrder", "AnalyticOrder", "OptionSale", "Configuration", "Message",
 })  # fmt: skip
 """Event types of the protocol; the simulator has no rows of some."""
-
-
-class DxLinkHost(Protocol):
-    """Server of a session: its behaviours, its clock, and the other sessions."""
-
-    def has(self, behaviour: str) -> bool:
-        """Return whether the server behaves as an entry of the list of recorded behaviour says."""
-        ...
-
-    def later(self, when: float, action: Callable[[float], None]) -> None:
-        """Call ``action`` at a time."""
-        ...
-
-    def sessions_of(self, customer: Customer) -> int:
-        """Return how many sessions of the market-data stream a customer has."""
-        ...
-
-    def follow(self, underlying: str, now: float) -> None:
-        """Push the events of an underlying from now on, whenever its price changes."""
-        ...
 
 
 @attrs.define
@@ -69,14 +49,26 @@ class DxLinkSession(Session):
 
     Attributes:
         customer: customer whose token was accepted.
+
+    Args:
+        sessions_of: returns how many sessions of the market-data stream a customer has.
+        follow: lets the events of an underlying be pushed from a time on, whenever its price changes.
     """
 
     def __init__(
-        self, tokens: QuoteTokens, rows: MarketRows, faults: StreamFaults, now: float, *, host: DxLinkHost
+        self,
+        state: State,
+        rows: MarketRows,
+        faults: StreamFaults,
+        now: float,
+        *,
+        sessions_of: Callable[[Customer], int],
+        follow: Callable[[str, float], None],
     ) -> None:
         super().__init__(faults, now)
-        self._host = host
-        self._tokens = tokens
+        self._has, self._later = state.settings.has, state.event_queue.at
+        self._sessions_of, self._follow = sessions_of, follow
+        self._tokens = state.quote_tokens
         self._rows = rows
         self._channels: dict[int, _Channel] = {}
         self._is_set_up = False
@@ -104,9 +96,9 @@ class DxLinkSession(Session):
                 continue
             if channel.merged is not None:
                 channel.merged |= keys
-            elif now < channel.next_push and channel.contract != "STREAM" and self._host.has("dxlink_aggregation"):
+            elif now < channel.next_push and channel.contract != "STREAM" and self._has("dxlink_aggregation"):
                 channel.merged = keys
-                self._host.later(channel.next_push, partial(self._push_merged, channel))
+                self._later(channel.next_push, partial(self._push_merged, channel))
             else:
                 self._push(channel, keys, now)
 
@@ -133,7 +125,7 @@ class DxLinkSession(Session):
             self._set_up(message, now)
         elif kind in ("KEEPALIVE", "ERROR"):
             self.push({"type": "KEEPALIVE", "channel": 0})
-        elif not self._is_set_up and self._host.has("dxlink_order_of_setup"):
+        elif not self._is_set_up and self._has("dxlink_order_of_setup"):
             self._error(0, "BAD_ACTION", "SETUP must come first")
         elif kind == "AUTH":
             self._authorize(str(message.get("token", "")), now)
@@ -149,7 +141,7 @@ class DxLinkSession(Session):
         elif kind == "FEED_SETUP":
             found.is_compact = message.get("acceptDataFormat", "FULL") == "COMPACT"
             period = message.get("acceptAggregationPeriod")
-            if isinstance(period, int | float) and period >= 0 and self._host.has("dxlink_aggregation"):
+            if isinstance(period, int | float) and period >= 0 and self._has("dxlink_aggregation"):
                 found.aggregation = period
             fields = message.get("acceptEventFields")
             found.fields |= fields if isinstance(fields, dict) else {}
@@ -166,8 +158,8 @@ class DxLinkSession(Session):
         timeout = message.get("keepaliveTimeout")
         if isinstance(timeout, int | float) and 1 <= timeout < self._keepalive:
             self._keepalive = float(timeout)
-        if not self._is_set_up and self._host.has("dxlink_keepalive"):
-            self._host.later(now + self._keepalive / 2, self._keep_alive)
+        if not self._is_set_up and self._has("dxlink_keepalive"):
+            self._later(now + self._keepalive / 2, self._keep_alive)
         self._is_set_up = True
         silence = round(SILENCE)
         setup = {"version": _VERSION, "keepaliveTimeout": silence, "acceptKeepaliveTimeout": silence}
@@ -178,17 +170,17 @@ class DxLinkSession(Session):
         """Send something before the client's timeout."""
         if not self.is_closed:
             self.push({"type": "KEEPALIVE", "channel": 0})
-            self._host.later(now + self._keepalive / 2, self._keep_alive)
+            self._later(now + self._keepalive / 2, self._keep_alive)
 
     def _authorize(self, token: str, now: float) -> None:
         customer = None if self._faults.refuses() else self._tokens.identify(token, now)
         if customer is None:
             self.push({"type": "AUTH_STATE", "channel": 0, "state": "UNAUTHORIZED"})
-            if self._host.has("dxlink_refused_token_closes"):
+            if self._has("dxlink_refused_token_closes"):
                 self.close()
             return
         is_new = self.customer is None
-        if is_new and self._host.has("dxlink_sessions_cap") and self._host.sessions_of(customer) >= SESSIONS:
+        if is_new and self._has("dxlink_sessions_cap") and self._sessions_of(customer) >= SESSIONS:
             self._error(0, "BAD_ACTION", f"simulated: a login has at most {SESSIONS} sessions at a time")
             self.close()
             return
@@ -198,7 +190,7 @@ class DxLinkSession(Session):
     def _open(self, number: int, message: dict[str, Any]) -> None:
         parameters = message.get("parameters")
         parameters = {"contract": "AUTO", **(parameters if isinstance(parameters, dict) else {}), "subFormat": "LIST"}
-        is_strict = self._host.has("dxlink_unknown_is_an_error")
+        is_strict = self._has("dxlink_unknown_is_an_error")
         if number % 2 == 0 or number in self._channels:
             self._error(0, "BAD_ACTION", "channel must be odd and new")
         elif is_strict and (service := message.get("service", "FEED")) != "FEED":
@@ -225,14 +217,14 @@ class DxLinkSession(Session):
             key = each["type"], each["symbol"]
             channel.underlyings.get(channel.subscriptions.pop(key, None), {}).pop(key, None)
         rows: dict[str, list[dict[str, Any]]] = {}
-        has_history = channel.contract == "HISTORY" or not self._host.has("candle_history_contract")
+        has_history = channel.contract == "HISTORY" or not self._has("candle_history_contract")
         for each in self._accepted(channel, message, now):
             kind, symbol, from_time = each["type"], each["symbol"], each.get("fromTime")
             instrument = self._rows.instrument(symbol)
             channel.subscriptions[kind, symbol] = underlying = None if instrument is None else instrument.underlying
             if instrument is not None and underlying is not None:
                 channel.underlyings.setdefault(underlying, {})[kind, symbol] = instrument.is_option
-                self._host.follow(underlying, now)
+                self._follow(underlying, now)
             rows.setdefault(kind, []).extend(self._rows.rows(kind, symbol, from_time, now, has_history=has_history))
         for kind, some in rows.items():
             if some:  # a client without wishes gets all columns
@@ -255,9 +247,9 @@ class DxLinkSession(Session):
             kind = each["type"]
             is_new = (kind, each["symbol"]) not in channel.subscriptions
             limit = SUBSCRIPTIONS_BY_TYPE.get(kind, SUBSCRIPTIONS)
-            if kind not in EVENT_TYPES and self._host.has("dxlink_unknown_is_an_error"):
+            if kind not in EVENT_TYPES and self._has("dxlink_unknown_is_an_error"):
                 refused[f"unknown event type {kind}"] = None
-            elif not self._host.has("dxlink_subscriptions_cap"):
+            elif not self._has("dxlink_subscriptions_cap"):
                 yield each
             elif is_new and (counts.total() >= SUBSCRIPTIONS or counts[kind] >= limit):
                 refused[f"subscription size of {kind} is too big: at most {limit}"] = None
@@ -282,7 +274,7 @@ class DxLinkSession(Session):
                 if not some[0].keys() >= set(names):
                     some = [dict.fromkeys(names, _NAN) | row for row in some]
                 data = [kind, [row[name] for row in some for name in names]]
-            elif kind in channel.fields and self._host.has("dxlink_full_fields"):
+            elif kind in channel.fields and self._has("dxlink_full_fields"):
                 named = {"eventType", "eventSymbol", *channel.fields[kind]}
                 data = [{name: value for name, value in row.items() if name in named} for row in some]
             self.push({"type": "FEED_DATA", "channel": channel.number, "data": data}, kind=kind)

@@ -86,7 +86,6 @@ class StreamFaults:
         self._planned.append(_Planned(Delivery.parse(name), kind, times))
 
     def clear(self) -> None:
-        """Drop all faults."""
         self._planned.clear()
         self.is_half_open, self.is_deaf, self.refusals = False, False, 0
 
@@ -101,7 +100,6 @@ class StreamFaults:
         return DELIVER
 
     def refuses(self) -> bool:
-        """Return whether the next token is refused."""
         if self.refusals:
             self.refusals -= 1
             return True

@@ -58,7 +58,6 @@ class MarketRows:
         return self._found[symbol]
 
     def next_change(self, underlying: str, now: float) -> float:
-        """Return when the events of an underlying change next."""
         return self._prices.next_change(underlying, now)
 
     def rows(

@@ -10,14 +10,16 @@ from typing import Any
 import msgspec
 
 from ..accounts.accounts import Account, Customer, Transaction, day_trade_count
-from ..api.order_wires import order_json
+from ..api.accounts import Accounts as AccountHandlers
+from ..api.accounts import Balances, Positions
+from ..api.watchlists import public_row
 from ..clock import ScheduledEvent
 from ..market.alerts import Alert
-from ..market.instrument import Instrument
+from ..market.public_watchlists import PublicWatchlist
 from ..market.quotes import next_minute
 from ..state import State
-from ..trading.orders import Order
-from .account_views import AccountViews
+from ..trading.orders import Order, order_json
+from .account_views import external_transaction, order_chain, position_row, year_gains
 from .dxlink_session import DxLinkSession
 from .faults import StreamFaults
 from .market_rows import MarketRows
@@ -35,7 +37,7 @@ DELAYS: Mapping[str, float] = {
 OPTION_INTERVAL = 5.0
 """Seconds between two events of an option at least, unless its underlying's price is set."""
 
-View = Callable[[float], Mapping[str, Any] | None]
+View = Callable[[float], Any]
 """Returns an object as it is at a time, None to send nothing."""
 
 
@@ -51,7 +53,7 @@ class StreamServer:
     def __init__(self, state: State) -> None:
         self._state = state
         self._rows = MarketRows(state.catalogue, state.prices)
-        self._views = AccountViews(state)
+        self._positions, self._balances, self._accounts = Positions(state), Balances(state), AccountHandlers(state)
         self._opened = 0
         self._tick: ScheduledEvent | None = None
         self._tape: ScheduledEvent | None = None
@@ -68,37 +70,25 @@ class StreamServer:
         state.prices.on_price(self._price_changed)
         state.alert_monitor.on_change(self._alert_changed)
         state.bookkeeping.on_cash(self._cash_moved)
-        state.public_watchlists.on_change(
-            lambda one, now: self._send_to_subscribers(
-                "public-watchlists-subscribe", "PublicWatchlists", self._views.watchlist(one), now
-            )
-        )
+        state.public_watchlists.on_change(self._published)
 
     def open(self, path: str, now: float) -> Session | None:
         """Return a new session for a path, None for an unknown one."""
         self._opened += 1
         session: Session
         if path == MARKET_PATH:
-            session = DxLinkSession(self._state.quote_tokens, self._rows, self.faults, now, host=self)
+            session = DxLinkSession(
+                self._state, self._rows, self.faults, now, sessions_of=self._sessions_of, follow=self._follow
+            )
         elif path == ACCOUNT_PATH:
-            server, accounts = self._state.authorization_server, self._state.accounts
-            session = AccountSession(server, accounts, self.faults, now, self._opened, has=self.has)
+            session = AccountSession(self._state, self.faults, now, self._opened)
         else:
             return None
         self.sessions.append(session)
         self._schedule(now)
         return session
 
-    def has(self, behaviour: str) -> bool:
-        """Return whether the streams behave as an entry of the list of recorded behaviour says."""
-        return self._state.settings.has(behaviour)
-
-    def later(self, when: float, action: Callable[[float], None]) -> None:
-        """Call ``action`` at a time."""
-        self._state.event_queue.at(when, action)
-
-    def sessions_of(self, customer: Customer) -> int:
-        """Return how many sessions of the market-data stream a customer has."""
+    def _sessions_of(self, customer: Customer) -> int:
         return sum(isinstance(each, DxLinkSession) and each.customer is customer for each in self.sessions)
 
     def forget(self, session: Session) -> None:
@@ -115,7 +105,6 @@ class StreamServer:
                 each.clear()
 
     def drop(self) -> None:
-        """Close every connection now."""
         for session in list(self.sessions):
             session.close()
 
@@ -124,11 +113,14 @@ class StreamServer:
         for session in self.sessions:
             session.is_mute = True
 
-    def send_account_event(self, account_number: str, kind: str, data: Mapping[str, Any], now: float) -> None:
+    def send_account_event(self, account_number: str, kind: str, data: Any, now: float) -> None:
         """Push an event to all who have connected the account."""
+        self._push(lambda session: account_number in session.accounts, kind, data, now)
+
+    def _push(self, wants: Callable[[AccountSession], bool], kind: str, data: Any, now: float) -> None:
         message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
         for session in list(self.sessions):
-            if isinstance(session, AccountSession) and account_number in session.accounts:
+            if isinstance(session, AccountSession) and wants(session):
                 session.push(message, kind=kind)
 
     # Time
@@ -145,8 +137,7 @@ class StreamServer:
         if self.sessions:
             self._schedule(now)
 
-    def follow(self, underlying: str, now: float) -> None:
-        """Push the events of an underlying from now on, whenever its price changes."""
+    def _follow(self, underlying: str, now: float) -> None:
         if underlying not in self._options_pushed:
             self._options_pushed[underlying] = now
             self._await_change(underlying, now)
@@ -197,10 +188,10 @@ class StreamServer:
         number = order.account.number
         if not self._listens(number):
             return
-        data = msgspec.json.decode(order_json(order, self._state.dialect))
-        self._later("Order", now, lambda at: self.send_account_event(number, "Order", data, at))
+        data = msgspec.Raw(order_json(order, self._state.dialect))
+        self._later("Order", now, partial(self._send, order.account, "Order", lambda _: data))
         if (parent := self._state.complex_order_desk.parent_of(order)) is not None:
-            self._once("ComplexOrder", order.account, parent.number, now, lambda _: self._views.complex_order(parent))
+            self._once("ComplexOrder", order.account, parent.number, now, lambda _: parent.wire(self._state.dialect))
         self._balance_changed(order.account, now)
 
     def _order_filled(self, order: Order, now: float) -> None:
@@ -208,24 +199,22 @@ class StreamServer:
         if not self._listens(account.number):
             return
         for leg in order.legs:
-            self._later("CurrentPosition", now, partial(self._send_position, account, leg.instrument, order))
+            position = partial(position_row, self._positions, account, leg.instrument, order)
+            self._later("CurrentPosition", now, partial(self._send, account, "CurrentPosition", position))
         for underlying in dict.fromkeys(leg.instrument.underlying for leg in order.legs):
-            for kind, view in (
-                ("OrderChain", self._views.order_chain),
-                ("UnderlyingYearGainSummary", self._views.year_gains),
-            ):
+            for kind, view in (("OrderChain", order_chain), ("UnderlyingYearGainSummary", year_gains)):
                 self._once(kind, account, underlying, now, partial(view, account, underlying))
         count = day_trade_count(account, now)
         if count != self._day_trades.get(account.number, 0):
-            self._once("TradingStatus", account, "", now, partial(self._views.trading_status, account))
+            self._once("TradingStatus", account, "", now, partial(self._accounts.status, account))
         self._day_trades[account.number] = count
 
-    def _send_position(self, account: Account, instrument: Instrument, order: Order, now: float) -> None:
-        data = self._views.position(account, instrument, order, now)
-        self.send_account_event(account.number, "CurrentPosition", data, now)
-
     def _balance_changed(self, account: Account, now: float) -> None:
-        self._once("AccountBalance", account, "", now, partial(self._views.balance, account))
+        self._once("AccountBalance", account, "", now, partial(self._balances.balance, account))
+
+    def _send(self, account: Account, kind: str, view: View, now: float) -> None:
+        if (data := view(now)) is not None:
+            self.send_account_event(account.number, kind, data, now)
 
     def _once(self, kind: str, account: Account, key: object, now: float, view: View) -> None:
         """Push the state of an object after all changes of one moment."""
@@ -236,8 +225,7 @@ class StreamServer:
 
         def send(at: float) -> None:
             self._due.discard(place)
-            if (data := view(at)) is not None:
-                self.send_account_event(account.number, kind, data, at)
+            self._send(account, kind, view, at)
 
         self._later(kind, now, send)
 
@@ -245,26 +233,19 @@ class StreamServer:
         if not self._listens(account.number):
             return
         now = movement.executed_at
-        data = self._views.external_transaction(account, movement)
-        self._later("ExternalTransaction", now, lambda at: self.send_account_event(
-            account.number, "ExternalTransaction", data, at
-        ))  # fmt: skip
+        sent = external_transaction(account, movement)
+        self._later("ExternalTransaction", now, partial(self._send, account, "ExternalTransaction", lambda _: sent))
         self._balance_changed(account, now)
 
     def _alert_changed(self, alert: Alert, now: float) -> None:
-        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
-        self._send_to_subscribers("quote-alerts-subscribe", "QuoteAlert", data, now, customer=alert.customer)
+        def wants(session: AccountSession) -> bool:
+            return session.customer == alert.customer and "quote-alerts-subscribe" in session.actions
 
-    def _send_to_subscribers(
-        self, action: str, kind: str, data: Mapping[str, Any], now: float, *, customer: object = None
-    ) -> None:
-        """Push an event to those who have asked for it with an action, of one customer only if given."""
-        message = {"type": kind, "data": data, "timestamp": round(now * 1000)}
-        for session in list(self.sessions):
-            if not isinstance(session, AccountSession) or customer not in (None, session.customer):
-                continue
-            if action in session.actions:
-                session.push(message, kind=kind)
+        data = {**alert.wire(), "expires-at": round(alert.expires_at * 1000)}  # a number here, as a client expects it
+        self._push(wants, "QuoteAlert", data, now)
+
+    def _published(self, one: PublicWatchlist, now: float) -> None:
+        self._push(lambda each: "public-watchlists-subscribe" in each.actions, "PublicWatchlists", public_row(one), now)
 
     def _price_changed(self, symbol: str, now: float) -> None:
         for session in list(self.sessions):

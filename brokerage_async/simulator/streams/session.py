@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..accounts.accounts import Accounts
-from ..authorization_server import AuthorizationServer
+from ..state import State
 from .faults import StreamFaults
 
 SILENCE = 60.0
@@ -66,7 +65,6 @@ class Session(ABC):
         return self._heard + SILENCE
 
     def close(self) -> None:
-        """Close the connection."""
         if not self.is_closed:
             self.is_closed = True
             if self._close is not None:
@@ -122,20 +120,11 @@ class AccountSession(Session):
         actions: what the client has subscribed to beyond them.
     """
 
-    def __init__(
-        self,
-        server: AuthorizationServer,
-        accounts: Accounts,
-        faults: StreamFaults,
-        now: float,
-        number: int,
-        *,
-        has: Callable[[str], bool],
-    ) -> None:
+    def __init__(self, state: State, faults: StreamFaults, now: float, number: int) -> None:
         super().__init__(faults, now)
-        self._has = has
-        self._server = server
-        self._all_accounts = accounts
+        self._has = state.settings.has
+        self._server = state.authorization_server
+        self._all_accounts = state.accounts
         self._id = f"{number:08x}"
         self.customer: object = None
         self.accounts: frozenset[str] = frozenset()

@@ -7,15 +7,16 @@ from decimal import Decimal
 
 import attrs
 
-from ..._generated.converters import FillWire
-from ..._generated.models import LegAction
-from ..accounts.accounts import Account, Accounts, Execution, Transaction, cash_movement, trade
-from ..api.wire import Dialect, money, timestamp
-from ..clock import EventQueue
+from ..._generated.converters import FillWire, TransactionWire
+from ..._generated.models import LegAction, TransactionSubType, TransactionType
+from ..accounts.accounts import Account, Accounts, Execution, Transaction
+from ..api.wire import Dialect, dumps, money, timestamp
+from ..clock import EventQueue, Signal
+from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.instrument import Instrument
 from ..market.prices import Prices
-from .fees import Fees, fees_of
+from .fees import Fees, amounts, fees_of
 from .orders import Leg, Order
 
 _FIRST_NUMBER = 700_000_000
@@ -32,16 +33,8 @@ class Bookkeeping:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._last_number = _FIRST_NUMBER
-        self._cash_listeners: list[Callable[[Account, Transaction], None]] = []
-        self._listeners: list[Callable[[Instrument, float], None]] = []
-
-    def on_cash(self, listener: Callable[[Account, Transaction], None]) -> None:
-        """Call ``listener`` after each movement of cash."""
-        self._cash_listeners.append(listener)
-
-    def on_execution(self, listener: Callable[[Instrument, float], None]) -> None:
-        """Call ``listener(instrument, now)`` after each booked execution."""
-        self._listeners.append(listener)
+        self.on_cash: Signal[Account, Transaction] = Signal()
+        self.on_execution: Signal[Instrument, float] = Signal()
 
     def execute(self, order: Order, leg: Leg, quantity: Decimal, price: Decimal, now: float) -> FillWire:
         """Book one execution of one leg and return its fill."""
@@ -107,23 +100,52 @@ class Bookkeeping:
         delivered: str | None = None,
         reverses: Transaction | None = None,
     ) -> None:
-        value = account.trade(execution.instrument, execution.signed, execution.price, execution.fees.total, now)
-        booked = trade(self._number(), account.number, now, execution, value, self._dialect, delivered, reverses)
-        account.transactions.append(booked)
-        for listener in self._listeners:
-            listener(execution.instrument, now)
+        """Book an execution. ``delivered`` says how a position ended without a trade."""
+        instrument, fees = execution.instrument, execution.fees
+        value = account.trade(instrument, execution.signed, execution.price, fees.total, now)
+        what = delivered or str(execution.action)
+        wire = TransactionWire(
+            symbol=instrument.symbol,
+            instrument_type=instrument.instrument_type,
+            underlying_symbol=instrument.underlying,
+            transaction_type=TransactionType.RECEIVE_DELIVER if delivered else TransactionType.TRADE,
+            transaction_sub_type=TransactionSubType(what),
+            description=f"{what} {execution.quantity:f} {instrument.symbol} @ {money(execution.price)}",
+            action=execution.action,
+            quantity=format(execution.quantity, "f"),
+            price=money(execution.price),
+            **amounts(value=value, net_value=value - fees.total),
+            is_estimated_fee=True,
+            order_id=self._dialect.identifier(execution.order_number),
+            leg_count=self._dialect.quantity(Decimal(1)),
+            exec_id=execution.identifier,
+            ext_exec_id=execution.identifier,
+            reverses_id=None if reverses is None else reverses.wire.id,
+            **fees.by_kind(),
+        )
+        self._append(account, execution, wire, now)
+        self.on_execution.emit(instrument, now)
 
     def move_cash(self, account: Account, kind: str, amount: Decimal, now: float) -> None:
-        """Book a deposit or, if negative, a withdrawal."""
+        """Book a deposit or, if negative, a withdrawal. It has no symbol, action, quantity or price."""
         account.move_cash(amount)
-        movement = cash_movement(self._number(), account.number, now, kind, amount, self._dialect)
-        account.transactions.append(movement)
-        for listener in self._cash_listeners:
-            listener(account, movement)
+        wire = TransactionWire(
+            transaction_type=TransactionType.MONEY_MOVEMENT,
+            transaction_sub_type=TransactionSubType(kind),
+            description=kind,
+            **amounts(value=amount, net_value=amount),
+            is_estimated_fee=False,
+        )
+        self.on_cash.emit(account, self._append(account, amount, wire, now))
 
-    def _number(self) -> int:
+    def _append(self, account: Account, booked: Execution | Decimal, wire: TransactionWire, now: float) -> Transaction:
+        """Complete the fields that every booking has, and append it."""
         self._last_number += 1
-        return self._last_number
+        wire.id, wire.account_number = self._dialect.identifier(self._last_number), account.number
+        wire.executed_at, wire.transaction_date, wire.currency = timestamp(now), local_date(now), "USD"
+        transaction = Transaction(executed_at=now, booked=booked, wire=wire, row=dumps(wire))
+        account.transactions.append(transaction)
+        return transaction
 
 
 class Expirations:

@@ -1,4 +1,4 @@
-"""Simulated exchange: routes, fills, expires and cancels orders.
+"""Simulated exchange: routes, fills, expires and cancels orders, some of which meet rare events by the seed.
 
 Every step is a scheduled event, and its delay is a random value that belongs to the order. A live order without a
 counterparty is evaluated again whenever prices change.
@@ -6,7 +6,7 @@ counterparty is evaluated again whenever prices change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 
@@ -14,17 +14,66 @@ import attrs
 import msgspec
 
 from ..._generated.models import Comparator, ContingentStatus, LegAction, OrderStatus, TimeInForce
-from ...protocol.order_status import TRANSITIONS
 from ..api.wire import money
-from ..clock import EventQueue
-from ..keyed_random import KeyedRandom
-from ..market import trading_hours
-from ..market.calendar import CALENDARS, local_epoch
+from ..clock import EventQueue, Signal
+from ..keyed_random import KeyedRandom, key_of
+from ..market import calendar
+from ..market.calendar import CALENDARS, local_date, local_epoch
 from ..market.instrument import Instrument
 from ..market.prices import Prices
 from .bookkeeping import Bookkeeping
-from .chances import Chances
 from .orders import Leg, Order, OrderStore
+
+_OUTAGE_BEGINS = (11.0, 15.5)
+"""Hours of the day in New York, the first one late enough not to meet a test that has just begun."""
+_OUTAGE = 25 * 60.0
+
+
+@attrs.frozen
+class Rate:
+    """One order, or day, in ``one_in`` has the event, after a number of seconds within ``seconds``."""
+
+    one_in: int
+    seconds: tuple[float, float]
+
+
+RATES: Mapping[str, Rate] = {
+    "filled_with_fills_to_come": Rate(20, (2.0, 20.0)),
+    "cancels_confirmed_late": Rate(50, (2.0, 20.0)),
+    "fills_after_cancel_requests": Rate(100, (0.01, 0.1)),
+    "live_orders_can_be_rejected": Rate(500, (0.1, 60.0)),
+    "administrators_remove_orders": Rate(500, (0.1, 600.0)),
+    "orders_can_be_dead": Rate(1000, (0.0, 0.0)),
+    "sandbox_sessions_go_offline": Rate(50, (_OUTAGE, _OUTAGE)),
+}
+"""Rates by entry of the list of recorded behaviour. They are guesses: often enough to be met in a thousand days."""
+
+
+class Chances:
+    """Decides from the seed which events each order meets."""
+
+    def __init__(self, random: KeyedRandom, environment: str, has: Callable[[str], bool]) -> None:
+        self._random = random
+        self._is_sandbox = environment == "sandbox"
+        self._has = has
+
+    def delay(self, behaviour: str, order: Order) -> float | None:
+        """Return after how many seconds an event happens to an order, None if it does not."""
+        rate, key = RATES[behaviour], key_of(behaviour)
+        if not self._has(behaviour) or self._random.below(rate.one_in, order.number, key):
+            return None
+        return self._random.between(*rate.seconds, order.number, key, 1)
+
+    def is_offline(self, now: float) -> bool:
+        """Return whether the session of the sandbox is offline, which it is for 25 minutes of a rare day."""
+        behaviour = "sandbox_sessions_go_offline"
+        day, key = local_date(now), key_of(behaviour)
+        rare = self._random.below(RATES[behaviour].one_in, day.toordinal(), key) == 0
+        if not (rare and self._is_sandbox and self._has(behaviour)):
+            return False
+        begins = local_epoch(day, self._random.between(*_OUTAGE_BEGINS, day.toordinal(), key, 1))
+        return begins <= now < begins + _OUTAGE
+
 
 _ROUTE, _LIVE, _FILL, _CONFIRM, _FILL_COUNT, _FILL_SIZE, _FLY, _LEG, _REMOVE = range(1, 10)
 _DELAYS = {
@@ -101,15 +150,11 @@ class Exchange:
     _frozen: set[tuple[str, str]] = attrs.field(init=False, factory=set)
     _waiting: list[tuple[Order, OrderStatus, Callable[[Order, float], None]]] = attrs.field(init=False, factory=list)
     _live: dict[int, Order] = attrs.field(init=False, factory=dict)
-    _fill_listeners: list[Callable[[Order, float], None]] = attrs.field(init=False, factory=list)
+    on_fill: Signal[Order, float] = attrs.field(init=False, factory=Signal)
 
     def __attrs_post_init__(self) -> None:
         self._liquidity = Liquidity(self._prices)
         self._prices.on_price(self._price_was_set)
-
-    def on_fill(self, listener: Callable[[Order, float], None]) -> None:
-        """Call ``listener(order, now)`` after every execution."""
-        self._fill_listeners.append(listener)
 
     def receive(self, order: Order, now: float) -> None:
         """Accept an order and see it through, from routing to its end."""
@@ -125,7 +170,7 @@ class Exchange:
         """Route a received order as soon as its rules and the market hours allow it."""
         after = order.route_after
         earliest = now if after is None else max(now, after.timestamp())
-        opening = trading_hours.opening(order.legs[0].instrument, earliest, hours=self._hours(order))
+        opening = calendar.opening(order.legs[0].instrument.collection, earliest, hours=self._hours(order))
         self._schedule(order, "next", opening + self._delay(order, _ROUTE), self._routed)
 
     def release(self, order: Order, now: float) -> None:
@@ -172,7 +217,7 @@ class Exchange:
     def _beat(self, order: Order, now: float) -> None:
         """Fill an order at its limit before the exchange hears of its cancellation."""
         is_limit = order.terms.is_limited and len(order.legs) == 1 and (order.triggered or not order.terms.is_stop)
-        if is_limit and trading_hours.is_open(order.legs[0].instrument, now, hours=self._hours(order)):
+        if is_limit and calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order)):
             self.fill(order, order.units, now, order.terms.price)
 
     def _withdraw(self, order: Order) -> None:
@@ -199,8 +244,8 @@ class Exchange:
         if order.status is OrderStatus.REPLACE_REQUESTED:
             self._order_store.move(order, OrderStatus.LIVE, now)
 
-    def _hours(self, order: Order) -> trading_hours.Hours:
-        return trading_hours.hours_of(order.terms.time_in_force, self._has)
+    def _hours(self, order: Order) -> calendar.Hours:
+        return calendar.hours_of(order.terms.time_in_force, self._has)
 
     # Scheduled events
 
@@ -249,7 +294,7 @@ class Exchange:
         instrument = order.legs[0].instrument
         ends = [leg.instrument.expires_at for leg in order.legs if leg.instrument.expires_at is not None]
         if not terms.time_in_force.startswith("GTC"):
-            end = trading_hours.closing(instrument, now, hours=self._hours(order))
+            end = calendar.closing(instrument.collection, now, hours=self._hours(order))
             if terms.gtc_date is not None:
                 last, collection = terms.gtc_date, instrument.collection
                 session = None if collection is None else CALENDARS[collection].session(last)
@@ -304,7 +349,7 @@ class Exchange:
         self._live[order.number] = order
         skipped = () if self._has("orders_pass_in_flight") else (OrderStatus.IN_FLIGHT,)
         for status in (OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE):
-            if status in TRANSITIONS[order.status] and status not in skipped:
+            if order.can_become(status) and status not in skipped:
                 self._order_store.move(order, status, now)
 
     def _reject_live(self, order: Order, now: float) -> None:
@@ -312,7 +357,6 @@ class Exchange:
             self.reject(order, "Rejected by the exchange", now)
 
     def reject(self, order: Order, reason: str, now: float) -> None:
-        """Reject an order."""
         self._withdraw(order)
         order.reject_reason = reason
         self._order_store.move(order, OrderStatus.REJECTED, now)
@@ -323,7 +367,7 @@ class Exchange:
             self._schedule(order, "next", now + self._delay(order, _REMOVE), self._removed)
 
     def _removed(self, order: Order, now: float) -> None:
-        self.remove(order, OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED, now)
+        self.remove(order, order.removal, now)
 
     def remove(self, order: Order, status: OrderStatus, now: float) -> None:
         """Take an order out of the book as an administrator: it has ``status`` from now on."""
@@ -340,8 +384,8 @@ class Exchange:
         self._unschedule(order, "next", "evaluate")
         instrument = order.legs[0].instrument
         hours = self._hours(order)
-        if not trading_hours.is_open(instrument, now, hours=hours):
-            self._schedule(order, "evaluate", trading_hours.opening(instrument, now, hours=hours), self.evaluate)
+        if not calendar.is_open(instrument.collection, now, hours=hours):
+            self._schedule(order, "evaluate", calendar.opening(instrument.collection, now, hours=hours), self.evaluate)
         elif self.is_marketable(order, now) and self._liquidity.units(order, now):
             turn = len(order.legs[0].fills)
             self._schedule(order, "next", now + self._delay(order, _FILL, turn), self._traded)
@@ -354,10 +398,7 @@ class Exchange:
             self._schedule(order, "evaluate", max(change, soonest), self.evaluate)
 
     def is_marketable(self, order: Order, now: float) -> bool:
-        """Return whether an order can trade at ``now``.
-
-        A stop whose price is reached is triggered on the way.
-        """
+        """Return whether an order can trade at ``now``. A stop whose price is reached is triggered on the way."""
         limit = order.signed_limit
         if order.terms.is_stop and not order.triggered:
             price, buys = self._prices.price(order.legs[0].instrument, now), order.buys
@@ -371,10 +412,7 @@ class Exchange:
         return limit is None or self.unit_cost(order, now) <= limit
 
     def unit_cost(self, order: Order, now: float) -> Decimal:
-        """Return the cost of one unit of an order at market prices.
-
-        Negative when it brings money in.
-        """
+        """Return the cost of one unit of an order at market prices. Negative when it brings money in."""
         if len(order.legs) == 1:
             [leg] = order.legs
             return self._prices.trade_price(leg.instrument, now, buys=leg.sign > 0) * leg.sign
@@ -383,7 +421,7 @@ class Exchange:
         return sum((price * leg.sign * leg.remaining / units for leg, price in prices), Decimal(0))
 
     def _traded(self, order: Order, now: float) -> None:
-        is_open = trading_hours.is_open(order.legs[0].instrument, now, hours=self._hours(order))
+        is_open = calendar.is_open(order.legs[0].instrument.collection, now, hours=self._hours(order))
         if not is_open or not self.is_marketable(order, now):
             self.evaluate(order, now)
             return
@@ -413,8 +451,7 @@ class Exchange:
                 self._execute(order, leg, quantity, paid, now)
         self._order_store.release(order, _left(order.reserved, part, units))
         order.set_aside = _left(order.set_aside, part, units)
-        for listener in self._fill_listeners:
-            listener(order, now)
+        self.on_fill.emit(order, now)
         if not is_last:
             self._order_store.changed(order, now)
             return
@@ -447,8 +484,7 @@ class Exchange:
     def _execute_later(self, leg: Leg, quantity: Decimal, price: Decimal, order: Order, now: float) -> None:
         """Execute a further leg of an order that is filled already."""
         self._execute(order, leg, quantity, price, now)
-        for listener in self._fill_listeners:
-            listener(order, now)
+        self.on_fill.emit(order, now)
         self._order_store.changed(order, now)
 
     def _confirmed(self, order: Order, now: float) -> None:
@@ -457,7 +493,7 @@ class Exchange:
 
     def expire(self, order: Order, now: float) -> None:
         """Expire an order, unless it is about to be cancelled or removed."""
-        if OrderStatus.EXPIRED not in TRANSITIONS[order.status]:
+        if not order.can_become(OrderStatus.EXPIRED):
             return
         self._live.pop(order.number, None)
         self._order_store.move(order, OrderStatus.EXPIRED, now)

@@ -27,7 +27,6 @@ class Fees:
 
     @property
     def total(self) -> Decimal:
-        """Sum of all fees."""
         return self.regulatory + self.clearing + self.commission + self.proprietary
 
     def __add__(self, other: Fees) -> Fees:
@@ -70,7 +69,6 @@ def amounts(**gained: Decimal) -> dict[str, Any]:
 
 
 def fees_of(instrument: Instrument, action: LegAction, quantity: Decimal, price: Decimal) -> Fees:
-    """Return the fees for executing ``quantity`` at ``price``."""
     opening = not action.endswith("to Close")
     selling = action.startswith("Sell")
     match instrument.instrument_type:

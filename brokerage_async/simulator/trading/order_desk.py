@@ -1,20 +1,34 @@
-"""Handles requests for orders, and interventions in their life by a test or the control API."""
+"""Handles requests for orders and complex orders, and what follows from fills and ends of their components."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 import attrs
 
-from ..._generated.models import ContingentStatus, NewOrder, OrderEdit, OrderEditDryRun, OrderStatus
-from ...protocol.order_status import TRANSITIONS
+from ..._generated.converters import ComplexOrderWire, PlacedOrderResponseWire, RelatedOrderWire
+from ..._generated.models import (
+    Comparator,
+    ComplexOrderType,
+    ContingentStatus,
+    NewComplexOrder,
+    NewOrder,
+    OrderEdit,
+    OrderEditDryRun,
+    OrderStatus,
+)
 from ..accounts.accounts import Account
-from ..api.wire import Dialect, RefusedError
-from ..market.quotes import amount_of
+from ..accounts.margin_calculator import BuyingPowerImpact
+from ..api.wire import Dialect, RefusedError, timestamp
+from ..clock import EventQueue
+from ..market.prices import Prices
+from ..market.quotes import next_minute
 from .exchange import Exchange
-from .orders import Leg, Order, OrderStore, Terms
-from .preflight import Message, Preflight, PreflightResult, preflight_error
+from .fees import Fees
+from .orders import Leg, Order, OrderStore, Terms, number_of, order_wire
+from .preflight import Message, Preflight, PreflightResult, placed_wire, preflight_error
 
 
 @attrs.define(eq=False, repr=False)
@@ -41,10 +55,7 @@ class OrderDesk:
         return self._require_no_errors(self._preflight.check(draft, now))
 
     def submit(self, account: Account, requested: NewOrder, now: float) -> PreflightResult:
-        """Accept a new order.
-
-        Raise RefusedError if it fails its checks. Nothing is deduplicated.
-        """
+        """Accept a new order. Raise RefusedError if it fails its checks. Nothing is deduplicated."""
         result = self.dry_run(account, requested, now)
         order = self._order_store.add(account, result.order.legs, result.order.terms, now)
         self._reserve(order, result)
@@ -52,19 +63,13 @@ class OrderDesk:
         return attrs.evolve(result, order=order)
 
     def cancel(self, order: Order, now: float) -> None:
-        """Request a cancellation.
-
-        Raise RefusedError if the order cannot be cancelled any more, or not yet.
-        """
+        """Request a cancellation. Raise RefusedError if the order cannot be cancelled any more, or not yet."""
         if not order.is_cancellable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be cancelled now")
         self._exchange.cancel(order, now, by_user=True)
 
     def dry_run_edit(self, order: Order, edit: OrderEdit | OrderEditDryRun, now: float) -> PreflightResult:
-        """Check an edit of a working order.
-
-        Raise RefusedError if it is not possible.
-        """
+        """Check an edit of a working order. Raise RefusedError if it is not possible."""
         if not order.is_editable:
             raise RefusedError(422, "cannot_update_order", "This order cannot be changed now")
         # Omitted terms are kept where they still apply (a guess). The external identifier is the one that was sent:
@@ -147,98 +152,316 @@ class OrderDesk:
         return result
 
 
-_FILLABLE = (
-    OrderStatus.RECEIVED, OrderStatus.ROUTED, OrderStatus.IN_FLIGHT, OrderStatus.LIVE,
-    OrderStatus.CANCEL_REQUESTED, OrderStatus.REPLACE_REQUESTED,
-)  # fmt: skip
-_REMOVALS = (OrderStatus.REMOVED, OrderStatus.PARTIALLY_REMOVED, OrderStatus.REMOVE_PENDING, OrderStatus.DEAD)
-_SCHEDULED = (*_FILLABLE, OrderStatus.CONTINGENT, OrderStatus.REMOVE_PENDING, OrderStatus.FILLED)
+EXCLUSIVE = frozenset({ComplexOrderType.OCO, ComplexOrderType.OTOCO})
+"""Types of which a fill of one order cancels the other."""
 
 
-class Interventions:
-    """Moves orders whatever the market does. Each method raises ValueError where the status does not allow it."""
+def tag_of(kind: ComplexOrderType, *, trigger: bool = False) -> str:
+    """Return the tag of a component."""
+    if trigger:
+        return f"{kind}::trigger-order"
+    return f"{kind}::oco-1-order" if kind is ComplexOrderType.OTOCO else f"{kind}::order"
 
-    def __init__(self, order_store: OrderStore, exchange: Exchange) -> None:
-        self._order_store = order_store
-        self._exchange = exchange
 
-    def can_fill(self, order: Order) -> bool:
-        """Return whether an order can be filled now."""
-        return order.status in _FILLABLE
+@attrs.define(kw_only=True, eq=False)
+class ComplexOrder:
+    """Orders that depend on each other.
 
-    def can_become(self, order: Order, status: OrderStatus) -> bool:
-        """Return whether an order can be rejected, expire or be removed now."""
-        return status in TRANSITIONS[order.status]
+    ``number`` is 0 in a dry-run. Only a PAIRS order has ratio fields. It is ``released`` once its ratio is met, other
+    types when their trigger order is filled.
+    """
 
-    def is_held(self, order: Order) -> bool:
-        """Return whether an order is held in its status."""
-        return self._exchange.is_frozen(order)
+    number: int
+    account: Account
+    type: ComplexOrderType
+    orders: list[Order] = attrs.field(factory=list)
+    trigger: Order | None = None
+    comparator: Comparator | None = None
+    threshold: Decimal | None = None
+    is_notional: bool = False
+    released: bool = False
+    terminal_at: float | None = None
+    related: list[Order] = attrs.field(factory=list)
 
-    def removal(self, order: Order) -> OrderStatus:
-        """Return the status of an order that an administrator removes."""
-        return OrderStatus.PARTIALLY_REMOVED if order.is_touched else OrderStatus.REMOVED
+    @property
+    def members(self) -> list[Order]:
+        """Every current order of the group, the trigger order first."""
+        return [*([self.trigger] if self.trigger is not None else []), *self.orders]
 
-    def find(self, order_id: str) -> Order:
-        """Return an order by its identifier, or raise LookupError."""
-        order = self._order_store.find(order_id)
-        if order is None:
-            raise LookupError(f"unknown order {order_id}")
-        return order
+    @property
+    def waits_for_ratio(self) -> bool:
+        """Whether it is a pair whose ratio has not been met."""
+        return self.type is ComplexOrderType.PAIRS and not self.released
 
-    def fill_order(self, now: float, *, order_id: str, quantity: str | None = None, price: str | None = None) -> None:
-        """Fill an order at once, up to ``quantity`` of its first leg, at ``price`` or at market prices."""
-        order, wanted = self.find(order_id), None if quantity is None else amount_of("quantity", quantity)
-        paid = None if price is None else amount_of("price", price)
-        if not self.can_fill(order):
-            raise ValueError(f"order {order.number} must be on its way or live to be filled, it is {order.status}")
-        if paid is not None and len(order.legs) > 1:
-            raise ValueError(f"price must be left out for order {order.number}, which has {len(order.legs)} legs")
-        remaining, units = order.legs[0].remaining, order.units
-        part = units if wanted is None else wanted * units / remaining
-        if not 0 < part <= units or part != int(part):
-            raise ValueError(f"quantity must be a multiple of {remaining / units:f} up to {remaining:f}, got {wanted}")
-        if order.status is OrderStatus.RECEIVED or order.is_on_its_way:
-            self._exchange.make_live(order, now)
-        self._exchange.fill(order, int(part), now, paid)
-        if not order.is_terminal:
-            self._exchange.evaluate(order, now)
+    def replaced(self, old: Order, new: Order) -> None:
+        """Substitute ``new`` for ``old``: a replacement, or the original if that is abandoned."""
+        self.related = [*(order for order in self.related if order is not new), old]
+        if self.trigger is old:
+            self.trigger = new
+        self.orders = [new if order is old else order for order in self.orders]
 
-    def bust_fill(self, now: float, *, order_id: str, fill_id: str, price: str | None = None) -> None:
-        """Make a fill void, or correct its price."""
-        self._exchange.bust(self.find(order_id), fill_id, now, None if price is None else amount_of("price", price))
+    def wire(self, dialect: Dialect) -> ComplexOrderWire:
+        """Return the complex order as a wire struct. The identifiers of related orders are strings in either form."""
+        related = [
+            RelatedOrderWire(
+                id=str(order.number),
+                complex_order_id=str(self.number),
+                complex_order_tag=order.tag,
+                replaces_order_id=None if order.replaces is None else str(number_of(order.replaces)),
+                replacing_order_id=None if order.replaced_by is None else str(number_of(order.replaced_by)),
+                status=order.status,
+            )
+            for order in self.related
+        ]
+        return ComplexOrderWire(
+            id=dialect.identifier(self.number or None),
+            account_number=self.account.number,
+            type=self.type,
+            ratio_price_comparator=self.comparator,
+            ratio_price_threshold=self.threshold,
+            ratio_price_is_threshold_based_on_notional=None if self.threshold is None else self.is_notional,
+            terminal_at=timestamp(self.terminal_at),
+            orders=[order_wire(order, dialect) for order in self.orders],
+            trigger_order=None if self.trigger is None else order_wire(self.trigger, dialect),
+            related_orders=related,
+        )
 
-    def reject_order(self, now: float, *, order_id: str, reason: str = "Rejected by the exchange") -> None:
-        """Reject an order that is live or on its way."""
-        self._exchange.reject(self._able(order_id, OrderStatus.REJECTED), reason, now)
 
-    def expire_order(self, now: float, *, order_id: str) -> None:
-        """Expire a working order."""
-        self._exchange.expire(self._able(order_id, OrderStatus.EXPIRED), now)
+_SHORT = Message("margin_check_failed", "Insufficient buying power for this complex order")
 
-    def remove_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
-        """Remove an order as an administrator does; ``status`` is one of the statuses of that."""
-        wanted = self.removal(self.find(order_id)) if status is None else OrderStatus(status)
-        if wanted not in _REMOVALS:
-            raise ValueError(f"status must be one of {', '.join(_REMOVALS)}, got {status!r}")
-        self._exchange.remove(self._able(order_id, wanted), wanted, now)
 
-    def hold_order(self, now: float, *, order_id: str, status: str | None = None) -> None:
-        """Let nothing that is scheduled happen to an order, or any (`*`), while it is in a status: by default its own.
+@attrs.frozen(kw_only=True)
+class ComplexPreflightResult:
+    """Result of checking a complex order.
 
-        In `Filled`, the fills of further legs wait.
+    ``components`` are the results of its members, by preflight identifier. ``counted`` are those that take additional
+    buying power: exits that wait for a trigger order close the position that it opens, and of two exclusive orders only
+    one is executed.
+    """
+
+    draft: ComplexOrder
+    components: Sequence[PreflightResult]
+    counted: Sequence[PreflightResult]
+
+    @property
+    def impact(self) -> BuyingPowerImpact:
+        """Effect of the whole complex order."""
+        impacts = [result.impact for result in self.counted]
+        return BuyingPowerImpact(
+            current=self.components[0].impact.current,
+            margin_change=sum((impact.margin_change for impact in impacts), Decimal(0)),
+            isolated=sum((impact.isolated for impact in impacts), Decimal(0)),
+            fees=sum((impact.fees for impact in impacts), Fees()),
+            is_spread=any(impact.is_spread for impact in impacts),
+        )
+
+    @property
+    def errors(self) -> list[tuple[int, Message]]:
+        """Errors with the preflight identifiers of their components."""
+        found = [(number, error) for number, result in enumerate(self.components) for error in result.errors]
+        impact = self.impact
+        if not found and impact.new < 0 and impact.change < 0:
+            found.append((0, _SHORT))
+        return found
+
+    def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
+        warnings = [(number, warning) for number, result in enumerate(self.components) for warning in result.warnings]
+        return placed_wire(
+            self.impact,
+            dialect,
+            complex_order=self.draft.wire(dialect),
+            warnings=[warning.wire(dialect.identifier(number)) for number, warning in warnings],
+            errors=[error.wire(dialect.identifier(number)) for number, error in self.errors],
+            closing_fees=sum((each.closing_fees for each in self.counted), Fees()),
+        )
+
+
+_HOLD = 0.1
+"""Seconds from acceptance until the orders that wait for nothing leave `Contingent`."""
+
+
+@attrs.define(eq=False, repr=False)
+class ComplexOrderDesk:
+    """Accepts, cancels and edits complex orders, and releases their components."""
+
+    _order_store: OrderStore
+    _exchange: Exchange
+    _preflight: Preflight
+    _prices: Prices
+    _event_queue: EventQueue
+    _dialect: Dialect
+    _complex_orders: dict[str, ComplexOrder] = attrs.field(init=False, factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._order_store.on_change(self._changed)
+        self._exchange.on_fill(self._executed)
+
+    def get(self, account: Account, identifier: str) -> ComplexOrder | None:
+        found = self._complex_orders.get(identifier)
+        return found if found is not None and found.account is account else None
+
+    def of(self, account: Account) -> list[ComplexOrder]:
+        return [each for each in reversed(self._complex_orders.values()) if each.account is account]
+
+    # Requests
+
+    def check(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+        """Check a new complex order. Raise RefusedError for an instrument that is not served."""
+        kind, trigger = requested.type, requested.trigger_order
+        draft = ComplexOrder(
+            number=0,
+            account=account,
+            type=kind,
+            comparator=requested.ratio_price_comparator,
+            threshold=requested.ratio_price_threshold,
+            is_notional=bool(requested.ratio_price_is_threshold_based_on_notional),
+        )
+        components = list[PreflightResult]()
+        parts: list[NewOrder] = [*([] if trigger is None else [trigger]), *requested.orders]
+        for number, one in enumerate(parts):
+            terms = attrs.evolve(Terms.of(one), preflight_id=str(number))
+            legs, problems = self._preflight.legs(one.legs, terms, now)
+            if problems:
+                raise preflight_error(problems)
+            order = Order(number=0, account=account, legs=legs, terms=terms)
+            order.complex_order, order.tag = draft, tag_of(kind, trigger=one is trigger)
+            # One that waits for the trigger order is not held against the positions of today.
+            components.append(self._preflight.check(order, now, deferred=draft.trigger is not None))
+            if one is trigger:
+                draft.trigger = order
+            else:
+                draft.orders.append(order)
+        first = components[: 0 if draft.trigger is None else 1]
+        rest = [result for result in components[len(first) :] if not first or result.order.opens]
+        if rest and draft.type in EXCLUSIVE:
+            rest = [min(rest, key=lambda result: result.impact.change)]
+        return ComplexPreflightResult(draft=draft, components=components, counted=[*first, *rest])
+
+    def dry_run(self, account: Account, requested: NewComplexOrder, now: float) -> ComplexPreflightResult:
+        """Check a new complex order. Raise RefusedError if it cannot be accepted."""
+        result = self.check(account, requested, now)
+        if result.errors:
+            raise preflight_error([error for _, error in result.errors], result.wire(self._dialect))
+        return result
+
+    def accept(self, checked: ComplexPreflightResult, now: float) -> ComplexOrder:
+        """Accept a checked complex order. Nothing is deduplicated.
+
+        Every component is `Contingent` at first, the trigger order included.
         """
-        if order_id != "*":
-            status = status or self.find(order_id).status
-        if status not in _SCHEDULED:
-            raise ValueError(f"status must be one of {', '.join(_SCHEDULED)}, got {status!r}")
-        self._exchange.freeze(order_id, OrderStatus(status))
+        draft = checked.draft
+        new = attrs.evolve(draft, number=self._order_store.number(), orders=[], trigger=None, related=[])
+        self._complex_orders[str(new.number)] = new
+        for result in checked.components:
+            asked = result.order
+            order = self._order_store.add(new.account, asked.legs, asked.terms, now)
+            order.complex_order, order.tag = new, asked.tag
+            if asked is draft.trigger:
+                new.trigger = order
+            else:
+                new.orders.append(order)
+            if result in checked.counted:
+                self._order_store.release(order, max(Decimal(0), -result.impact.change))
+            self._exchange.hold(order, now)
+        self._event_queue.at(now + _HOLD, functools.partial(self._begin, new))
+        return new
 
-    def release_order(self, now: float, *, order_id: str) -> None:
-        """Undo `hold_order` for an order, or all (`*`). Events that have become due happen now."""
-        self._exchange.thaw(order_id, now)
+    def cancel(self, found: ComplexOrder, now: float) -> None:
+        """Request the cancellation of every component that works.
 
-    def _able(self, order_id: str, status: OrderStatus) -> Order:
-        order = self.find(order_id)
-        if not self.can_become(order, status):
-            raise ValueError(f"order {order.number} cannot become {status}, it is {order.status}")
-        return order
+        Raise RefusedError if none of them can be cancelled any more, or if one is on its way. What the service does
+        with the others then is not published, so none is cancelled.
+        """
+        working = [order for order in found.members if order.is_cancellable]
+        if not working or any(order.is_on_its_way and not order.is_cancellable for order in found.members):
+            raise RefusedError(422, "cannot_update_order", "This complex order cannot be cancelled now")
+        for order in reversed(working):  # the trigger order last: its end would cancel the others
+            if order.is_cancellable:
+                self._exchange.cancel(order, now, by_user=True)
+
+    def edited(self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None) -> ComplexOrder:
+        """Return a copy of a PAIRS order with another condition.
+
+        Raise RefusedError unless it is one that still waits.
+        """
+        if found.type is not ComplexOrderType.PAIRS:
+            raise RefusedError(422, "cannot_update_order", "Only PAIRS orders can be edited")
+        if found.released or found.terminal_at is not None:
+            raise RefusedError(422, "cannot_update_order", "This complex order can no longer be edited")
+        if threshold is not None and threshold <= 0:
+            raise RefusedError(422, "preflight_check_failure", "The ratio must be positive")
+        return attrs.evolve(
+            found,
+            comparator=comparator or found.comparator,
+            threshold=found.threshold if threshold is None else threshold,
+        )
+
+    def edit_pairs(
+        self, found: ComplexOrder, comparator: Comparator | None, threshold: Decimal | None, now: float
+    ) -> None:
+        """Change the condition of a PAIRS order. Raise RefusedError unless it is one that still waits."""
+        edited = self.edited(found, comparator, threshold)
+        found.comparator, found.threshold = edited.comparator, edited.threshold
+        for order in found.orders:
+            self._order_store.changed(order, now)
+
+    # Follow-ups
+
+    def parent_of(self, order: Order) -> ComplexOrder | None:
+        return None if order.complex_order is None else self._complex_orders.get(str(order.complex_order.number))
+
+    def _begin(self, parent: ComplexOrder, now: float) -> None:
+        """Release the orders that wait for nothing else."""
+        if parent.type is ComplexOrderType.PAIRS:
+            self._watch_ratio(parent, now)
+            return
+        for order in [parent.trigger] if parent.trigger is not None else parent.orders:
+            if order.is_held:
+                self._exchange.unhold(order, now)
+
+    def _executed(self, order: Order, now: float) -> None:
+        """Cancel the other exclusive order at the first execution, so that both cannot be filled."""
+        parent = self.parent_of(order)
+        if parent is not None and parent.type in EXCLUSIVE and order in parent.orders:
+            self._cancel_rest(parent, order, now)
+
+    def _changed(self, order: Order, now: float) -> None:
+        """Follow up on a change of a component."""
+        parent = self.parent_of(order)
+        if parent is None or not order.is_terminal:
+            return
+        if order is parent.trigger and order.status is OrderStatus.FILLED:
+            if all(leg.remaining == 0 for leg in order.legs):  # the others close its position (a guess)
+                self._release(parent, now)
+        elif order.replaced_by is None and (order is parent.trigger or parent.waits_for_ratio):
+            self._cancel_rest(parent, order, now)
+        if all(member.is_terminal for member in parent.members) and parent.terminal_at is None:
+            parent.terminal_at = now
+
+    def _release(self, parent: ComplexOrder, now: float) -> None:
+        parent.released = True
+        for order in parent.orders:
+            if order.is_held:
+                if parent.trigger is not None:
+                    self._preflight.reopen(order)
+                self._exchange.unhold(order, now)
+
+    def _cancel_rest(self, parent: ComplexOrder, except_for: Order, now: float) -> None:
+        for order in parent.orders:
+            if order is not except_for and not order.is_terminal:
+                self._exchange.cancel(order, now, by_user=False)
+
+    def _watch_ratio(self, parent: ComplexOrder, now: float) -> None:
+        """Release a pair once the ratio of its prices meets the threshold."""
+        if parent.released or parent.terminal_at is not None or parent.threshold is None:
+            return
+        legs = [order.legs[0] for order in parent.orders[:2]]
+        amounts = [leg.quantity * leg.instrument.multiplier if parent.is_notional else 1 for leg in legs]
+        first, second = (
+            self._prices.price(leg.instrument, now) * amount for leg, amount in zip(legs, amounts, strict=True)
+        )
+        ratio = first / second
+        if ratio >= parent.threshold if parent.comparator is Comparator.GTE else ratio <= parent.threshold:
+            self._release(parent, now)
+        else:
+            self._event_queue.at(next_minute(now), functools.partial(self._watch_ratio, parent))

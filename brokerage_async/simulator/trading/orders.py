@@ -1,4 +1,4 @@
-"""Orders, the transitions between their statuses, and the store of all orders of the environment."""
+"""Orders, the transitions between their statuses, their form on the wire, and the store of all of an environment."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from math import gcd
 from typing import Any, Protocol
 
 import attrs
+import msgspec
 
-from ..._generated.converters import FillWire
+from ..._generated.converters import (
+    FillWire,
+    NewOrderConditionWire,
+    OrderConditionWire,
+    OrderLegWire,
+    OrderRuleWire,
+    OrderWire,
+)
 from ..._generated.models import (
     AdvancedInstructions,
     ContingentStatus,
@@ -28,7 +36,8 @@ from ..._generated.models import (
 )
 from ...protocol.order_status import TERMINAL, TRANSITIONS
 from ..accounts.accounts import Account
-from ..clock import ScheduledEvent
+from ..api.wire import Dialect, dumps, money, timestamp
+from ..clock import ScheduledEvent, Signal
 from ..keyed_random import KeyedRandom
 from ..ledger import Ledger
 from ..market.calendar import local_date
@@ -39,6 +48,8 @@ S = OrderStatus
 _EDITABLE = frozenset({S.RECEIVED, S.LIVE})
 _NOT_AT_EXCHANGE = frozenset({S.CONTINGENT, S.RECEIVED})
 _ON_ITS_WAY = frozenset({S.ROUTED, S.IN_FLIGHT})
+FILLABLE = (S.RECEIVED, S.ROUTED, S.IN_FLIGHT, S.LIVE, S.CANCEL_REQUESTED, S.REPLACE_REQUESTED)
+"""Statuses in which an intervention can fill an order."""
 
 
 class IllegalTransitionError(RuntimeError):
@@ -67,12 +78,10 @@ class Leg:
 
     @property
     def opens(self) -> bool:
-        """Whether it opens a position."""
         return self.action.endswith("to Open")
 
     @property
     def sign(self) -> int:
-        """1 for a purchase, -1 for a sale."""
         return 1 if self.action.startswith("Buy") else -1
 
     @property
@@ -112,7 +121,6 @@ class Terms:
 
     @property
     def is_limited(self) -> bool:
-        """Whether it has a limit price."""
         return self.order_type in (OrderType.LIMIT, OrderType.STOP_LIMIT)
 
     @property
@@ -175,7 +183,6 @@ class Order:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether its status is final."""
         return self.status in TERMINAL
 
     @property
@@ -186,7 +193,7 @@ class Order:
     @property
     def is_stoppable(self) -> bool:
         """Whether the brokerage itself can cancel it."""
-        return self.status in _NOT_AT_EXCHANGE or S.CANCEL_REQUESTED in TRANSITIONS[self.status]
+        return self.status in _NOT_AT_EXCHANGE or self.can_become(S.CANCEL_REQUESTED)
 
     @property
     def is_on_its_way(self) -> bool:
@@ -214,13 +221,21 @@ class Order:
         """Whether the exchange must confirm its cancellation."""
         return not self.is_terminal and self.status not in _NOT_AT_EXCHANGE
 
+    @property
+    def removal(self) -> OrderStatus:
+        return S.PARTIALLY_REMOVED if self.is_touched else S.REMOVED
+
+    def can_become(self, status: OrderStatus) -> bool:
+        """Return whether a status can follow the present one."""
+        return status in TRANSITIONS[self.status]
+
     def move(self, status: OrderStatus, now: float) -> None:
         """Change the status and the times that go with it.
 
         Raises:
             IllegalTransitionError: ``status`` cannot follow the current one.
         """
-        if status not in TRANSITIONS[self.status]:
+        if not self.can_become(status):
             raise IllegalTransitionError(f"order {self.number}: {self.status} cannot become {status}")
         self.status = status
         match status:
@@ -235,7 +250,6 @@ class Order:
         self.touch(now)
 
     def touch(self, now: float) -> None:
-        """Record that the order changed."""
         self.updated_at = now
         self.rendered = None
 
@@ -257,10 +271,7 @@ class Order:
 
     @property
     def units(self) -> int:
-        """Maximum number of equal partial fills.
-
-        1 for fractional quantities.
-        """
+        """Maximum number of equal partial fills. 1 for fractional quantities."""
         quantities = [leg.remaining for leg in self.legs]
         if any(quantity != quantity.to_integral_value() for quantity in quantities):
             return 1
@@ -268,10 +279,7 @@ class Order:
 
     @property
     def signed_limit(self) -> Decimal | None:
-        """Maximum cost of one unit, negative for a minimum credit.
-
-        None without a limit.
-        """
+        """Maximum cost of one unit, negative for a minimum credit. None without a limit."""
         price = self.terms.price
         if price is None or not self.terms.is_limited:
             return None
@@ -281,12 +289,10 @@ class Order:
 
     @property
     def is_touched(self) -> bool:
-        """Whether it has a fill."""
         return any(leg.fills for leg in self.legs)
 
     @property
     def opens(self) -> bool:
-        """Whether any leg opens a position."""
         return any(leg.opens for leg in self.legs)
 
     @property
@@ -296,7 +302,6 @@ class Order:
 
 
 def number_of(order: Order | None) -> int | None:
-    """Return the number of an order, None for None."""
     return None if order is None else order.number
 
 
@@ -315,22 +320,16 @@ class OrderStore:
         self._working: dict[str, dict[int, Order]] = {}
         self._today: dict[str, tuple[date, dict[int, Order]]] = {}
         self._last_number = _FIRST_NUMBER + random.below(1_000_000, 1)
-        self._listeners: list[Callable[[Order, float], None]] = []
+        self.on_change: Signal[Order, float] = Signal()
         self.version: int = 0
 
-    def on_change(self, listener: Callable[[Order, float], None]) -> None:
-        """Call ``listener(order, now)`` after every transition and fill."""
-        self._listeners.append(listener)
-
     def number(self) -> int:
-        """Return a number for a new order or complex order."""
         self._last_number += 1
         return self._last_number
 
     def add(
         self, account: Account, legs: Iterable[Leg], terms: Terms, now: float, *, replaces: Order | None = None
     ) -> Order:
-        """Create an order, received at ``now``."""
         order = Order(number=self.number(), account=account, legs=tuple(legs), terms=terms, locked=self._locks)
         order.received_at = now
         if replaces is not None:
@@ -342,10 +341,7 @@ class OrderStore:
         return order
 
     def move(self, order: Order, status: OrderStatus, now: float) -> None:
-        """Change the status of an order.
-
-        A final one releases its reserved buying power.
-        """
+        """Change the status of an order. A final one releases its reserved buying power."""
         before = order.status
         order.move(status, now)
         if order.is_terminal:
@@ -369,20 +365,16 @@ class OrderStore:
 
     @property
     def has_working(self) -> bool:
-        """Whether an order of any account works."""
         return any(self._working.values())
 
     def get(self, account: Account, identifier: str) -> Order | None:
-        """Return an order of an account by its identifier, or None."""
         order = self._orders.get(identifier)
         return order if order is not None and order.account is account else None
 
     def find(self, identifier: str) -> Order | None:
-        """Return an order of any account by its identifier, or None."""
         return self._orders.get(identifier)
 
     def of(self, accounts: Iterable[Account]) -> list[Order]:
-        """Return orders of accounts, oldest first."""
         lists = [self._by_account.get(account.number, []) for account in accounts]
         if len(lists) == 1:
             return lists[0]
@@ -429,9 +421,104 @@ class OrderStore:
             working.pop(order.number, None)
         else:
             working[order.number] = order
-        for listener in self._listeners:
-            listener(order, now)
+        self.on_change.emit(order, now)
 
 
-def _day_of(order: Order) -> date | None:
-    return None if order.updated_at is None else local_date(order.updated_at)
+def order_json(order: Order, dialect: Dialect) -> bytes:
+    """Return the order as JSON, rendered once per change."""
+    if order.rendered is None:
+        order.rendered = dumps(order_wire(order, dialect))
+    return order.rendered
+
+
+def order_wire(order: Order, dialect: Dialect) -> OrderWire:
+    """Return the order as a wire struct, without the fields that do not apply."""
+    customer, terms = order.account.customer, order.terms
+    wire = OrderWire(
+        id=dialect.identifier(order.number or None),
+        account_number=order.account.number,
+        size=dialect.quantity(order.size),
+        underlying_symbol=order.underlying,
+        underlying_instrument_type=order.legs[0].instrument.underlying_type,
+        status=order.status,
+        contingent_status=None if order.is_terminal else order.contingent_status,
+        cancellable=order.is_cancellable,
+        editable=order.is_editable,
+        edited=order.edited,
+        leg_count=dialect.quantity(Decimal(len(order.legs))),
+        reject_reason=order.reject_reason,
+        replaces_order_id=dialect.identifier(number_of(order.replaces)),
+        replacing_order_id=dialect.identifier(number_of(order.replaced_by)),
+        updated_at=dialect.moment(order.updated_at),
+        user_id=str(customer.number),
+        username=customer.username,
+        legs=[
+            OrderLegWire(
+                instrument_type=leg.instrument.instrument_type,
+                symbol=leg.instrument.symbol,
+                quantity=dialect.quantity(leg.quantity),
+                remaining_quantity=dialect.quantity(leg.remaining),
+                action=leg.action,
+                fills=leg.fills,
+            )
+            for leg in order.legs
+        ],
+        order_type=terms.order_type,
+        time_in_force=terms.time_in_force,
+        price=money(terms.price),
+        price_effect=terms.price_effect,
+        stop_trigger=money(terms.stop_trigger),
+        value=money(terms.value),
+        value_effect=terms.value_effect,
+        gtc_date=terms.gtc_date,
+        external_identifier=terms.external_identifier if dialect.echoes_identifiers else None,
+        preflight_id=terms.preflight_id,
+        source=terms.source,
+        received_at=timestamp(order.received_at),
+        in_flight_at=timestamp(order.in_flight_at),
+        live_at=timestamp(order.live_at),
+        cancelled_at=timestamp(order.cancelled_at),
+        terminal_at=timestamp(order.terminal_at),
+    )
+    if order.number:
+        wire.global_request_id = f"{order.number:032x}"
+        wire.ext_client_order_id = f"{order.number:x}"
+    if order.in_flight_at is not None:
+        wire.destination_venue = "SIMULATED"
+        wire.ext_exchange_order_number = f"{order.number}"
+    if order.status is OrderStatus.CANCELLED:
+        wire.cancelled_size = format(sum((leg.remaining for leg in order.legs), Decimal(0)).normalize(), "f")
+    if terms.rules is not None:
+        # Under the keys of recordings or of the document. The schema declares these as aliases.
+        rules = OrderRuleWire(
+            cancel_at=None if terms.rules.cancel_at is None else timestamp(terms.rules.cancel_at.timestamp()),
+            route_after=None if terms.rules.route_after is None else timestamp(terms.rules.route_after.timestamp()),
+            routed_at=timestamp(order.routed_by_rule_at),
+            cancelled_at=timestamp(order.cancelled_by_rule_at),
+        )
+        conditions = []
+        for position, one in enumerate(order.conditions):
+            known = NewOrderConditionWire.of(attrs.evolve(one, extra={}))  # unknown keys are ignored
+            condition = msgspec.convert(known, OrderConditionWire, from_attributes=True)
+            condition.id = dialect.identifier(position + 1)
+            if position in order.condition_hits:
+                at, value = order.condition_hits[position]
+                condition.triggered_at, condition.triggered_value = timestamp(at), money(value)
+            conditions.append(condition)
+        if dialect.form == "documented":
+            wire.order_rule, rules.order_conditions = rules, conditions
+        else:
+            wire.order_rule__alias1, rules.order_conditions__alias1 = rules, conditions
+    if order.complex_order is not None:
+        number, transient = order.complex_order.number, terms.preflight_id
+        wire.complex_order_id = dialect.identifier(number or None)
+        wire.complex_order_tag = order.tag
+        wire.preflight_id = None
+        if transient is not None and transient.isdecimal() and order.status is not OrderStatus.CANCELLED:
+            wire.preflight_id = dialect.identifier(int(transient))
+        if number:
+            wire.global_request_id = f"{number:032x}"
+    if order.cancelled_by_user:
+        wire.cancel_user_id = str(customer.number)
+        wire.cancel_username = customer.username
+    return wire

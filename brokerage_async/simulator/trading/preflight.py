@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import attrs
 
-from ..._generated.converters import ErrorDetailWire, FeeCalculationWire, PlacedOrderResponseWire, PreflightMessageWire
+from ..._generated.converters import ErrorDetailWire, PlacedOrderResponseWire, PreflightMessageWire
 from ..._generated.models import (
     InstrumentType,
     LegAction,
@@ -20,15 +21,14 @@ from ..._generated.models import (
     TimeInForce,
 )
 from ..accounts.margin_calculator import BuyingPowerImpact, MarginCalculator
-from ..api.order_wires import order_wire
 from ..api.wire import Dialect, RefusedError, money
-from ..market import trading_hours
+from ..market import calendar
 from ..market.calendar import local_date
 from ..market.catalogue import Catalogue
 from ..market.prices import Prices
 from .exchange import reject_reason
 from .fees import Fees, fees_of
-from .orders import Leg, Order, OrderStore, Terms
+from .orders import Leg, Order, OrderStore, Terms, order_wire
 
 
 @attrs.frozen
@@ -82,23 +82,31 @@ class PreflightResult:
     warnings: tuple[Message, ...]
 
     def wire(self, dialect: Dialect) -> PlacedOrderResponseWire:
-        """Return the placed-order response."""
         transient = self.order.terms.preflight_id
-        return PlacedOrderResponseWire(
+        return placed_wire(
+            self.impact,
+            dialect,
             order=order_wire(self.order, dialect),
             warnings=[warning.wire(transient) for warning in self.warnings],
             errors=[error.wire(transient) for error in self.errors],
-            notes=[],
-            buying_power_effect=self.impact.wire(),
-            fee_calculation=self.impact.fees.wire(),
-            closing_fee_calculation=closing_wire(self.closing_fees, dialect),
-            order_costs=money(self.impact.fees.total),
+            closing_fees=self.closing_fees,
         )
 
 
-def closing_wire(fees: Fees, dialect: Dialect) -> FeeCalculationWire | str:
-    """Return the fees of closing later: an object as published, plain digits as documented."""
-    return fees.wire() if dialect.form == "observed" else money(fees.total)
+def placed_wire(
+    impact: BuyingPowerImpact, dialect: Dialect, *, closing_fees: Fees | None = None, **fields: Any
+) -> PlacedOrderResponseWire:
+    """Return a placed-order response. The fees of closing later are an object as published, digits as documented."""
+    wire = PlacedOrderResponseWire(
+        **{"warnings": [], "errors": [], "notes": [], **fields},
+        buying_power_effect=impact.wire(),
+        fee_calculation=impact.fees.wire(),
+    )
+    if closing_fees is not None:
+        is_object = dialect.form == "observed"
+        wire.closing_fee_calculation = closing_fees.wire() if is_object else money(closing_fees.total)
+        wire.order_costs = money(impact.fees.total)
+    return wire
 
 
 @attrs.define(eq=False, repr=False)
@@ -301,8 +309,8 @@ class Preflight:
             yield Message("invalid_rule_time", "The times of the order's rules are too far in the future")
 
     def _is_open(self, order: Order, now: float) -> bool:
-        hours = trading_hours.hours_of(order.terms.time_in_force, self._has)
-        return trading_hours.is_open(order.legs[0].instrument, now, hours=hours)
+        hours = calendar.hours_of(order.terms.time_in_force, self._has)
+        return calendar.is_open(order.legs[0].instrument.collection, now, hours=hours)
 
 
 def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
@@ -315,7 +323,6 @@ def quantity_errors(legs: Iterable[Leg]) -> Iterator[Message]:
 
 
 def preflight_error(messages: Sequence[Message], data: PlacedOrderResponseWire | None = None) -> RefusedError:
-    """Return the error for an order that is not accepted."""
     entries = [ErrorDetailWire(code=message.code, message=message.text) for message in messages]
     text = "One or more preflight checks failed"
     return RefusedError(422, "preflight_check_failure", text, errors=entries, data=data)

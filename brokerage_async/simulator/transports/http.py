@@ -112,7 +112,6 @@ logger: logging.Logger = logging.getLogger("brokerage_async.simulator")
 async def listen(
     answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], host: str, port: int
 ) -> web.ServerRunner:
-    """Return the runner of a new server that listens."""
     runner = web.ServerRunner(
         web.Server(answer, access_log=None, logger=server_log, keepalive_timeout=75.0),
         handle_signals=False,
@@ -157,15 +156,11 @@ class LoopbackServer:
 
     @property
     def base_url(self) -> str:
-        """Address of the server."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen.
-
-        A port that the system chose at the first start is kept for later ones.
-        """
+        """Listen. A port that the system chose at the first start is kept for later ones."""
         self._runner = await listen(self._answer, self._host, self._port)
         # 127.1 and other names of the loopback interface resolved
         self._bound, self._port = self._runner.addresses[0][:2]
@@ -261,6 +256,5 @@ class LoopbackServer:
 
 
 def _drop(http: web.BaseRequest) -> None:
-    """Reset the connection."""
     if http.transport is not None:
         http.transport.abort()

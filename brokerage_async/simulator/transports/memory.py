@@ -44,7 +44,6 @@ class Pump:
         self._wake.set()
 
     async def stop(self) -> None:
-        """End the task."""
         task, self._task = self._task, None
         self._brokerage.state.event_queue.on_schedule = self._clock.on_advance = None
         if task is not None:
@@ -139,19 +138,6 @@ class MemorySocket:
         self._changed.set()
 
 
-def open_socket(brokerage: Brokerage, clock: Clock, pump: Pump, url: str) -> MemorySocket:
-    """Return the client's end of a new session.
-
-    Raises:
-        RequestNotSentError: nothing is served at that address.
-    """
-    session = brokerage.streams.open(urlsplit(url).path, clock.now())
-    if session is None:
-        raise RequestNotSentError(f"simulated: no stream at {url}")
-    pump.start()
-    return MemorySocket(brokerage, clock, session, pump)
-
-
 Latency = float | Callable[[Request], float]
 """Seconds per request, the same for all or by request."""
 
@@ -220,7 +206,11 @@ class InMemoryTransport:
         """
         if self._closed:
             raise RequestNotSentError("transport is closed")
-        return open_socket(self._brokerage, self._clock, self._pump, url)
+        session = self._brokerage.streams.open(urlsplit(url).path, self._clock.now())
+        if session is None:
+            raise RequestNotSentError(f"simulated: no stream at {url}")
+        self._pump.start()
+        return MemorySocket(self._brokerage, self._clock, session, self._pump)
 
     async def close(self) -> None:
         """Reject further requests. Those on their way are still processed."""

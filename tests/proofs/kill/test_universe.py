@@ -26,7 +26,7 @@ from brokerage_async.bulk import universe_diff
 from brokerage_async.operation import PUBLISHED_RATES, PUBLISHED_TOTAL
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.market.equities import OptionDefinition, equity_row, option_row
-from brokerage_async.simulator.market.row_table import RowTable
+from brokerage_async.simulator.market.instrument import RowTable
 from tests.documents import ROOT
 
 WINDOW = 0.9

@@ -1,4 +1,4 @@
-"""Backtests over the interface: created, polled, cancelled. Past prices of a trade."""
+"""Backtests over the interface: created, polled, cancelled, restarted. Past prices of a trade."""
 
 import json
 from decimal import Decimal
@@ -6,7 +6,7 @@ from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from brokerage_async.simulator import Simulator, faults
+from brokerage_async.simulator import faults
 from tests.simulator.harness import Harness, option_leg, strategy
 from tests.tables import for_each
 
@@ -89,13 +89,62 @@ def test_complete_backtest_is_not_cancelled_and_a_short_one_complete_at_once(har
     assert (response.status, json.loads(response.body)["status"]) == (201, "pending")
 
 
-def test_backtest_of_another_customer_is_not_found(harness: Harness) -> None:
+def test_backtest_of_another_customer_is_not_found() -> None:
+    harness = Harness(customers=2).login()
     identifier = harness.backtest()
-    backtest = harness.state.backtests.find(harness.state.owner, identifier)
-    object.__setattr__(backtest, "customer", harness.state.other_customer)
+    harness.login(refresh_token=harness.sim.customers[1].refresh_token)
     for method, tail in (("GET", ""), ("POST", "/cancel")):
         assert harness.ask(method, f"{HOST}/backtests/{identifier}{tail}").status == 404
     assert harness.get(f"{HOST}/backtests") == []
+
+
+def test_status_and_progress_follow_the_clock(harness: Harness) -> None:
+    identifier, seen = harness.backtest(), []
+    for seconds in (0, 0.99, 0.11, 0.2, 0.11, 97.59):
+        harness.wait(seconds)
+        backtest = read(harness, identifier)
+        seen.append((backtest["status"], backtest["progress"], backtest["ETA"]))
+    assert seen == [
+        ("pending", 0, 1.4),
+        ("pending", 0, 0.41),
+        ("running", 0.25, 0.3),
+        ("running", 0.75, 0.1),
+        ("completed", 1, 0),
+        ("completed", 1, 0),
+    ]
+    states = [read(harness, harness.backtest(endDate=f"2026-03-{day}"))["status"] for day in ("06", "09")]
+    assert states == ["completed", "pending"]
+
+
+def test_results_are_those_of_the_seed_at_the_creation(harness: Harness) -> None:
+    def trials(harness: Harness) -> Any:
+        identifier = harness.backtest()
+        harness.wait(2)
+        return identifier, read(harness, identifier)["trials"]
+
+    _, before = trials(harness)
+    harness.sim.set_price("AAPL", 1)
+    assert trials(harness)[1] == before
+    four, again, five = (trials(Harness(seed=seed).login()) for seed in (4, 4, 5))
+    assert four == again != five
+    symbols = [row["symbol"] for row in Harness(equity_options=5_000).login().get(f"{HOST}/available-dates")]
+    assert symbols[:3] == ["AAPL", "SPY", "QQQ"]
+    assert Harness(equity_options=0).login().get(f"{HOST}/available-dates") == []
+
+
+@for_each(
+    "now, last",
+    [
+        ("2026-06-10T15:00:00Z", "2026-06-09"),
+        ("2026-06-10T19:59:59Z", "2026-06-09"),
+        ("2026-06-10T20:00:00Z", "2026-06-10"),
+        ("2026-06-14T15:00:00Z", "2026-06-12"),
+    ],
+)
+def test_last_day_is_that_of_the_last_close(harness: Harness, now: str, last: str) -> None:
+    harness.wait_until(now)
+    (row,) = harness.get(f"{HOST}/available-dates")
+    assert (row["startDate"], row["endDate"]) == ("2021-01-04", last)
 
 
 @for_each(
@@ -164,18 +213,16 @@ def test_invalid_trade_is_refused(harness: Harness, change: dict[str, Any]) -> N
 
 
 def test_backtest_survives_a_restart(tmp_path: Any) -> None:
-    def read_all(sim: Simulator) -> list[Any]:
-        state = sim.brokerage.state
-        return [(one.identifier, one.results.snapshots) for one in state.backtests.of(state.owner)]
-
     options = {"equities": 50, "equity_options": 20, "chain_rows": 20, "state": tmp_path / "state"}
     harness = Harness(**options).login()
-    harness.backtest()
-    kept = read_all(harness.sim)
-    assert kept
+    identifier = harness.backtest()
+    harness.wait(2)
+    kept = read(harness, identifier)
+    assert kept["snapshots"]
     harness.sim._file.close()
-    again = Harness(**options)
-    assert read_all(again.sim) == kept
+    again = Harness(**options).login()
+    again.wait(2)
+    assert read(again, identifier) == kept
     again.sim._file.close()
 
 

@@ -88,18 +88,3 @@ def test_ledger_records_every_request(harness: Harness) -> None:
     assert placed.external_identifiers == ("mine",)
     (order,) = harness.sim.ledger.orders(external_identifier="mine")
     assert placed.order_ids == (order.order_id,)
-
-
-def test_same_seed_gives_the_same_history() -> None:
-    def history(seed: int) -> list[bytes]:
-        harness = Harness(seed=seed)
-        answers = [harness.token().body]
-        harness.login()
-        for n in range(5):
-            answers.append(harness.ask("POST", f"/accounts/{harness.account}/orders", limit(f"{199 + n}.00")).body)
-            harness.wait(0.7)
-            answers.append(harness.ask("GET", f"/accounts/{harness.account}/orders").body)
-        return answers
-
-    assert history(5) == history(5)
-    assert history(5) != history(6)

@@ -1,6 +1,7 @@
-"""Instrument lists: sizes, fields, filters, pages."""
+"""Instruments, futures with their products and options, option chains, and the search."""
 
 import json
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -11,6 +12,7 @@ from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
 from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
+from tests.tables import for_each
 
 
 @pytest.mark.parametrize(
@@ -141,3 +143,201 @@ def test_currency_pairs_and_precisions_of_quantities(harness: Harness) -> None:
     by_type = {row.instrument_type: row.value for row in rows if row.symbol is None}
     assert (by_type[InstrumentType.EQUITY], by_type[InstrumentType.FUTURE_OPTION]) == (5, 0)
     assert all(row.minimum_increment_precision <= row.value for row in rows)
+
+
+BASE = "/instruments"
+
+
+def futures(harness: Harness, query: str = "") -> list[str]:
+    return [row.symbol for row in harness.decoded("instruments.futures", f"{BASE}/futures?{query}")]
+
+
+def options(harness: Harness, query: str) -> Any:
+    return harness.decoded("instruments.future_options", f"{BASE}/future-options?{query}")
+
+
+def test_futures_are_found_by_product_symbol_and_security(harness: Harness) -> None:
+    active = ["/ESM6", "/ESU6", "/ESZ6", "/ESH7", "/ESM7", "/ESU7", "/ESZ7"]
+    assert futures(harness, "product-code[]=ES") == active
+    assert futures(harness, "product-code[]=%2FES&only-active-futures=false") == ["/ESH6", *active]
+    assert len(futures(harness)) == 83 * 7
+    assert futures(harness, "symbol[]=%2FESZ6&symbol[]=CLM6&symbol[]=NOPE&product-code[]=NQ") == ["/ESZ6", "/CLM6"]
+    assert futures(harness, "symbol[]=%2FESH6") == []
+    row = harness.decoded("instruments.future", f"{BASE}/futures/ESZ6")
+    assert futures(harness, f"security-id[]={row.security_id}") == ["/ESZ6"]
+    assert futures(harness, f"security-id[]={row.security_id}&exchange=CFE") == []
+    legs = [{"symbol": "/ESH6", "instrument-type": "Future", "action": "Buy to Open", "quantity": "1"}]
+    body = {"order-type": "Market", "time-in-force": "Day", "legs": legs}
+    response = harness.ask("POST", f"/accounts/{harness.account}/orders", body)
+    assert response.status == 422
+    assert b"instrument_expired" in response.body
+    harness.wait_until("2026-06-19T14:00:00+00:00")
+    assert futures(harness, "product-code[]=ES")[0] == "/ESU6"
+    assert not harness.decoded("instruments.future", f"{BASE}/futures/%2FESM6").active
+
+
+@for_each("symbol", ["%2FESZ6", "ESZ6"])
+def test_one_future_embeds_its_product(harness: Harness, symbol: str) -> None:
+    row = harness.decoded("instruments.future", f"{BASE}/futures/{symbol}")
+    product = harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES")
+    assert row.symbol == "/ESZ6"
+    assert (row.notional_multiplier, row.tick_size) == (product.notional_multiplier, product.tick_size)
+    assert row.future_product.option_products is None
+    assert harness.ask("GET", f"{BASE}/futures/%2FESN6").status == 404
+
+
+def test_products_are_paged_and_embed_each_other_once(harness: Harness) -> None:
+    products = harness.decoded("instruments.future_products", f"{BASE}/future-products")
+    assert len(products) == 83
+    assert {product.exchange for product in products} == {"CME", "CFE", "SMALLS"}
+    [es, *_] = products
+    assert harness.decoded("instruments.future_product", f"{BASE}/future-products/CME/ES") == es
+    assert [one.root_symbol for one in es.option_products] == ["ES", "ES1", "ES2", "ES3", "ES4", "ES5"]
+    rows = harness.decoded("instruments.future_option_products", f"{BASE}/future-option-products?per-page=6")
+    assert [row.root_symbol for row in rows] == [one.root_symbol for one in es.option_products]
+    assert {row.future_product.code for row in rows} == {"ES"}
+    assert {row.future_product.option_products for row in rows} == {None}
+    assert harness.ask("GET", f"{BASE}/future-products/CFE/ES").status == 404
+    pages = [harness.rows(f"{BASE}/future-products?per-page=40&page-offset={offset}") for offset in range(4)]
+    assert [len(page) for page in pages] == [40, 40, 3, 0]
+
+
+@for_each("path", ["ES3", "CME/ES3"])
+def test_one_option_product(harness: Harness, path: str) -> None:
+    name = "instruments.future_option_product_of_exchange" if "/" in path else "instruments.future_option_product"
+    row = harness.decoded(name, f"{BASE}/future-option-products/{path}")
+    assert (row.root_symbol, row.expiration_type, row.future_product.code) == ("ES3", "Weekly", "ES")
+    assert harness.ask("GET", f"{BASE}/future-option-products/{path.replace('ES3', 'ES9')}").status == 404
+    assert harness.ask("GET", f"{BASE}/future-option-products/CFE/ES3").status == 404
+
+
+def test_options_are_found_filtered_and_paged(harness: Harness) -> None:
+    row = harness.rows("/futures-option-chains/CL")[7]
+    assert harness.get(f"{BASE}/future-options/{quote(row['symbol'], safe='')}")["data"] == row
+    for symbol in (row["symbol"].replace(" ", "  "), "./ESZ6 EW3U6 260918P9100", "./NOPE", "x"):
+        assert harness.ask("GET", f"{BASE}/future-options/{quote(symbol, safe='')}").status == 404
+    [row] = options(harness, "option-root-symbol=ES2&strike-price=5525&option-type=P")
+    assert row.symbol == "./ESM6 ES2M6 260612P5525"
+    for query in (
+        f"symbol[]={quote(row.symbol)}&symbol[]=nonsense",
+        f"security-id[]={row.security_id}",
+        "expiration-date=2026-06-12&maturity-date=2026-06-12&exchange=CME&strike-price=5525.0&option-root-symbol=ES2"
+        "&option-type=P",
+    ):
+        assert options(harness, query) == [row]
+    for query in (
+        "expiration-date=2026-06-13",
+        "expiration-date=2026-06-12&maturity-date=2026-06-13",
+        f"symbol[]={quote(row.symbol)}&exchange=CFE",
+        "symbol[]=.%2FXXM6%20XX2M6%20260612P5525",
+    ):
+        assert options(harness, query) == []
+    body = harness.get(f"{BASE}/future-options?per-page=60&page-offset=1")
+    assert body["pagination"]["total-items"] == 83 * 50
+    every = harness.rows("/futures-option-chains/ES") + harness.rows("/futures-option-chains/NQ")
+    assert [row["symbol"] for row in body["data"]["items"]] == [row["symbol"] for row in every[60:]] + [
+        row["symbol"] for row in harness.rows("/futures-option-chains/RTY")[:20]
+    ]
+    harness.wait_until("2026-06-15T14:00:00+00:00")
+    assert options(harness, "exchange=CME") == []
+
+
+@pytest.fixture
+def chains() -> Harness:
+    return Harness(equity_options=600).login()
+
+
+def chain_of(harness: Harness, operation: str, symbol: str = "AAPL") -> Any:
+    target = OPERATIONS[operation].path.replace("{symbol}", symbol)
+    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
+
+
+def test_flat_and_nested_chains_hold_the_options_that_have_not_expired(chains: Harness) -> None:
+    flat = chain_of(chains, "option_chains.flat")
+    listed = {row["symbol"] for row in chains.rows("/instruments/equity-options") if row["underlying-symbol"] == "AAPL"}
+    assert {option.symbol for option in flat} == listed
+    assert len(listed) > 10
+    standard = next(row for row in chain_of(chains, "option_chains.nested") if row.option_chain_type == "Standard")
+    days = [expiration.expiration_date for expiration in standard.expirations]
+    assert days == sorted(set(days))
+    strike = standard.expirations[0].strikes[0]
+    assert strike.call[:12] == strike.put[:12]
+    assert (strike.call[12], strike.put[12]) == ("C", "P")
+    assert standard.deliverables[0].symbol == "AAPL"
+
+
+def test_chains_beyond_the_list_are_made_when_requested() -> None:
+    harness = Harness(equities=60, equity_options=0).login()
+    shares = [row for row in harness.rows("/instruments/equities") if not row["is-closing-only"]]
+    symbols = [row["symbol"] for row in shares if row["symbol"] != "BRK/A"]
+    assert len(symbols) == 58
+    found = {symbol: chain_of(harness, "option_chains.flat", symbol.replace("/", "%2F")) for symbol in symbols}
+    assert {len(options) for options in found.values()} == {450}
+    assert {option.underlying_symbol for options in found.values() for option in options} == set(symbols)
+    again = Harness(equities=60, equity_options=0).login()
+    assert chain_of(again, "option_chains.flat", symbols[-1]) == found[symbols[-1]]
+    for option in (found["BRK/B"][7], found[symbols[-1]][7]):
+        target = f"/instruments/equity-options/{option.symbol.replace(' ', '%20')}"
+        assert harness.get(target)["data"]["symbol"] == option.symbol
+        [row] = harness.rows(f"/instruments/equity-options?symbol[]={option.symbol.replace(' ', '%20')}")
+        assert row["underlying-symbol"] == option.underlying_symbol
+        instrument = harness.state.catalogue.instrument(InstrumentType.EQUITY_OPTION, option.symbol)
+        assert instrument is not None
+        assert instrument.underlying == option.underlying_symbol
+    assert harness.ask("GET", "/option-chains/GONE").status == 404
+    assert harness.rows("/instruments/equity-options") == []
+
+
+@for_each("form", ["compact", "nested"])
+def test_other_forms_hold_the_same_options(chains: Harness, form: str) -> None:
+    flat = {option.symbol: option.streamer_symbol for option in chain_of(chains, "option_chains.flat")}
+    rows = chain_of(chains, f"option_chains.{form}")
+    if form == "compact":
+        found = {symbol: name for row in rows for symbol, name in zip(row.symbols, row.streamer_symbols, strict=True)}
+    else:
+        strikes = [strike for row in rows for expiration in row.expirations for strike in expiration.strikes]
+        found = {strike.call: strike.call_streamer_symbol for strike in strikes}
+        found |= {strike.put: strike.put_streamer_symbol for strike in strikes}
+        found.pop(None, None)
+    assert found == flat
+
+
+@for_each("form", ["", "/compact", "/nested"])
+def test_underlying_without_options_is_not_found(chains: Harness, form: str) -> None:
+    assert chains.ask("GET", f"/option-chains/NOSUCH{form}").status == 404
+
+
+def test_nested_chain_of_futures_has_the_options_of_the_flat_one(harness: Harness) -> None:
+    nested = harness.decoded("option_chains.nested_futures", "/futures-option-chains/ES/nested")
+    [chain] = nested.option_chains
+    strikes = [strike for expiration in chain.expirations for strike in expiration.strikes]
+    flat = harness.decoded("instruments.futures_option_chain", "/futures-option-chains/ES")
+    assert [symbol for strike in strikes for symbol in (strike.call, strike.put)] == [row.symbol for row in flat]
+    listed = {
+        row.symbol: row for row in harness.decoded("instruments.futures", "/instruments/futures?product-code[]=ES")
+    }
+    assert [future.symbol for future in nested.futures] == list(listed)
+    assert all(future.expiration_date == listed[future.symbol].expiration_date for future in nested.futures)
+    assert harness.ask("GET", "/futures-option-chains/NOPE/nested").status == 404
+
+
+@for_each(
+    "query, count",
+    [
+        ("query=aapl", 1),
+        ("query=holdings", 25),
+        ("query=holdings&limit=100", 100),
+        ("query=zzzzzz", 0),
+        ("query=aapl&type=Equity,Future", 1),
+        ("query=aapl&type=Future", 0),
+        ("query=aapl&category=Sports", 0),
+    ],
+)
+def test_instruments_are_found_by_symbol_or_name(harness: Harness, query: str, count: int) -> None:
+    assert len(harness.decoded("search.instruments", f"/instruments/search?{query}")) == count
+
+
+def test_symbols_are_found_by_their_beginning(production: Harness) -> None:
+    hits = production.decoded("search.symbols", "/symbols/search/BRK%2F")
+    assert [hit.symbol for hit in hits] == ["BRK/B", "BRK/A"]
+    assert production.rows("/symbols/search/zz") == []

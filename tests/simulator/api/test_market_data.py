@@ -1,10 +1,10 @@
-"""Market data, which shows the prices that orders trade at."""
+"""Market data, which shows the prices that orders trade at, and metrics."""
 
+from decimal import Decimal
 from typing import Any
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.models import InstrumentType
-from brokerage_async.protocol.decoding import codec
 from tests.simulator.harness import Harness
 from tests.tables import for_each
 
@@ -14,12 +14,8 @@ ALL = (
 )
 
 
-def decoded(harness: Harness, operation: str, target: str) -> Any:
-    return codec.decode(OPERATIONS[operation], harness.ask("GET", target).body, strict=True).value
-
-
 def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness) -> None:
-    rows = {row.symbol: row for row in decoded(production, "market_data.by_type", f"/market-data/by-type?{ALL}")}
+    rows = {row.symbol: row for row in production.decoded("market_data.by_type", f"/market-data/by-type?{ALL}")}
     assert set(rows) == {
         "AAPL", "SPX", "/ESZ6", "BTC/USD", "AAPL  270115C00200000", "./ESZ6 EW3U6 260918P6000",
     }  # fmt: skip
@@ -32,14 +28,14 @@ def test_rows_hold_the_simulated_prices_of_known_instruments(production: Harness
     target = "/market-data/Equity/AAPL"
     row = production.get(target)["data"]
     assert (row["close-price-type"], row["prev-close-price-type"]) == ("Regular", "Final")
-    assert decoded(production, "market_data.get", target).close_price_type == "REGULAR"  # as streams write it
-    row = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
+    assert production.decoded("market_data.get", target).close_price_type == "REGULAR"  # as streams write it
+    row = production.decoded("market_data.get", "/market-data/Equity/AAPL")
     assert row.symbol == "AAPL"
     assert production.ask("GET", "/market-data/Equity/NOSUCH").status == 404
     assert production.ask("GET", "/market-data/Index/AAPL").status == 404
-    before = decoded(production, "market_data.get", "/market-data/Equity/AAPL").prev_close
+    before = production.decoded("market_data.get", "/market-data/Equity/AAPL").prev_close
     production.state.prices.set_price("AAPL", before * 2, production.now)
-    after = decoded(production, "market_data.get", "/market-data/Equity/AAPL")
+    after = production.decoded("market_data.get", "/market-data/Equity/AAPL")
     assert (after.prev_close, after.last) == (before, before * 2)
 
 
@@ -66,3 +62,66 @@ def test_sandbox_answers_502_unless_that_is_switched_off() -> None:
         assert Harness(environment="sandbox").login().ask("GET", target).status == 502, target
         served = Harness(environment="sandbox", without=["sandbox_has_no_market_data"]).login()
         assert served.ask("GET", target).status == 200, target
+
+
+BASE = "/market-metrics/historic-corporate-events"
+
+
+def test_earnings_are_within_the_range(harness: Harness) -> None:
+    every = harness.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")
+    some = harness.rows(f"{BASE}/earnings-reports/AAPL?start-date=2024-01-01&end-date=2024-12-31")
+    assert len(some) == 4
+    assert all("2024-01-01" <= row["occurred-date"] <= "2024-12-31" for row in some)
+    assert [row for row in every if row in some] == some
+    assert every[-1]["occurred-date"] <= "2026-06-10"
+    assert all(Decimal(row["eps"]).is_finite() for row in every)
+    assert harness.rows(f"{BASE}/earnings-reports/SPY?start-date=2020-01-01") == []
+    assert harness.ask("GET", f"{BASE}/earnings-reports/NOPE?start-date=2020-01-01").status == 404
+    assert harness.ask("GET", f"{BASE}/dividends/NOPE").status == 404
+    payers = 0
+    for definition in harness.state.catalogue.equities.definitions[:30]:
+        rows = harness.rows(f"{BASE}/dividends/{definition.symbol.replace('/', '%2F')}")
+        payers += bool(rows)
+        days = [row["occurred-date"] for row in rows]
+        assert days == sorted(days)
+        assert all(Decimal(row["amount"]) > 0 for row in rows)
+    assert 10 < payers < 30
+
+
+def metrics(harness: Harness, symbols: str) -> Any:
+    return harness.decoded("market_metrics.list", f"/market-metrics?symbols={symbols}")
+
+
+def test_metrics_agree_with_prices_events_and_chain(production: Harness) -> None:
+    rows = metrics(production, "MSFT,NOSUCH,AAPL,BRK%2FB,MSFT")
+    assert [row.symbol for row in rows] == ["MSFT", "AAPL", "BRK/B"]
+    assert production.ask("GET", "/market-metrics").status == 422
+    [row] = metrics(production, "AAPL")
+    price = production.state.prices.underlying_price("AAPL", production.now)
+    earnings = [Decimal(one["eps"]) for one in production.rows(f"{BASE}/earnings-reports/AAPL?start-date=2020-01-01")]
+    assert row.earnings_per_share == sum(earnings[-4:])
+    assert row.price_earnings_ratio == (price / row.earnings_per_share).quantize(Decimal("0.01"))
+    assert row.earnings.actual_eps == earnings[-1]
+    chain = production.decoded("option_chains.nested", "/option-chains/AAPL/nested")
+    listed = [str(expiration.expiration_date) for one in chain for expiration in one.expirations]
+    assert [str(one.expiration_date) for one in row.option_expiration_implied_volatilities] == listed
+    difference = row.implied_volatility_30_day - row.historical_volatility_30_day
+    assert abs(row.iv_hv_30_day_difference - difference) <= Decimal("0.01")
+    assert 0 < row.historical_volatility_90_day < 100  # percent
+    later = production.decoded("instruments.equity", "/instruments/equities/AAPL")
+    assert (row.lendability, row.borrow_rate, row.listed_market) == (
+        later.lendability, later.borrow_rate, later.listed_market,
+    )  # fmt: skip
+    fund, index = metrics(production, "SPY,SPX")
+    assert fund.earnings is None
+    assert fund.market_cap > 0
+    assert (index.market_cap, index.earnings_per_share, index.dividend_yield) == (None, None, None)
+
+
+def test_announced_earnings_are_those_that_come(production: Harness) -> None:
+    [row] = metrics(production, "MSFT")
+    expected = row.earnings
+    production.wait_until(f"{expected.expected_report_date}T20:00:00+00:00")
+    [reported] = production.rows(f"{BASE}/earnings-reports/MSFT?start-date=2026-06-11")
+    assert reported["occurred-date"] == str(expected.expected_report_date)
+    assert Decimal(reported["eps"]) == expected.consensus_estimate

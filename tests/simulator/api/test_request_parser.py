@@ -1,7 +1,28 @@
+"""Requests as they are routed, parsed and refused, and the wire format of answers."""
+
 import json
+from decimal import Decimal
 from typing import Any
 
-from brokerage_async.simulator.api.request_parser import epoch_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.operation import Effect, Operation, Shape
+from brokerage_async.protocol.request import encode_path
+from brokerage_async.simulator.api.request_parser import Router, epoch_of, split_target
+from brokerage_async.simulator.api.wire import (
+    Dialect,
+    RefusedError,
+    Slice,
+    bare,
+    empty,
+    html,
+    item,
+    items,
+    money,
+    timestamp,
+)
 from tests.simulator.harness import Harness, leg, limit, market
 from tests.tables import for_each
 
@@ -182,3 +203,93 @@ def test_validation_error_entries_follow_the_wire_form() -> None:
 def test_integer_in_a_body_is_within_its_bounds(harness: Harness, index: int, status: int) -> None:
     body = {"name": "n", "watchlist-entries": [{"symbol": "AAPL"}], "order-index": index}
     assert harness.ask("POST", "/watchlists", body).status == status
+
+
+ROUTER = Router(OPERATIONS.values())
+
+
+@for_each("name", OPERATIONS)
+@for_each("value", ["AAPL", "BRK/B", "./ESZ6 EW3U6 260918P9100", "a%2Fb", "live?x=1#y"])
+def test_router_finds_every_operation_with_its_values(name: str, value: str) -> None:
+    operation = OPERATIONS[name]
+    values = {parameter.wire: value for parameter in operation.parameters if parameter.location == "path"}
+    path = operation.path if operation.host is None else f"/{operation.host}{operation.path}"
+    found = ROUTER.find(operation.method, encode_path(path, values))
+    assert found == (operation, values)
+
+
+def test_router_prefers_fixed_segments_and_knows_hosts_and_methods() -> None:
+    found = ROUTER.find("GET", "/accounts/A/orders/live")
+    assert found[0].name == "orders.list_live"
+    other = Operation(name="a.b", method="GET", path="/watchlists", effect=Effect.READ, shape=Shape.NONE, host="lab")
+    router = Router([other])
+    assert router.find("GET", "/lab/watchlists") == (other, {})
+    assert router.find("GET", "/watchlists") is None
+    assert ROUTER.find("GET", "/") is None
+    assert ROUTER.find("PUT", "/watchlists") is None
+    assert ROUTER.find("GET", "/watchlists/a/b/c/d/e/f") is None
+    assert ROUTER.methods("/watchlists") == ["GET", "POST"]
+    assert ROUTER.methods("/accounts/X/orders/live") == ["GET"]
+    assert ROUTER.methods("/nowhere") == []
+
+
+@for_each("url", ["http://host:1/a/b?c=d&e=f://g", "/a/b?c=d&e=f://g"])
+def test_split_target_of_url_and_path(url: str) -> None:
+    assert split_target(url) == ("/a/b", "c=d&e=f://g")
+
+
+def test_split_target_without_path() -> None:
+    assert split_target("http://host") == ("/", "")
+
+
+@for_each(
+    "amount, text",
+    [("1", "1.00"), ("1.5", "1.50"), ("1.005", "1.005"), ("1E+3", "1000.00"), ("0.000010", "0.00001"), ("-2", "-2.00")],
+)
+def test_money_has_two_places_and_no_exponent(amount: str, text: str) -> None:
+    assert money(Decimal(amount)) == text
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9, places=6))
+def test_money_is_lossless(amount: Decimal) -> None:
+    assert Decimal(money(amount)) == amount
+
+
+def test_dialect_chooses_the_json_type() -> None:
+    observed, documented = Dialect("observed"), Dialect("documented")
+    assert (observed.identifier(7), documented.identifier(7), observed.identifier(None)) == (7, "7", None)
+    assert (observed.quantity(Decimal("10.0")), observed.quantity(Decimal("0.5"))) == (10, 0.5)
+    assert (documented.quantity(Decimal("10.0")), documented.quantity(Decimal("0.50"))) == ("10", "0.5")
+    assert (observed.moment(None), observed.moment(1.5)) == (0, 1500)
+    assert documented.moment(None) == "1970-01-01T00:00:00.000+00:00"
+    assert timestamp(1_781_100_000.1234) == "2026-06-10T14:00:00.123+00:00"
+
+
+def test_envelopes() -> None:
+    assert json.loads(item({"a": 1}, "/x").body) == {"data": {"a": 1}, "context": "/x"}
+    assert json.loads(item(b'{"a":1}', "/x", 201).body) == {"data": {"a": 1}, "context": "/x"}
+    assert json.loads(items([b"1", b"2"], "/x").body) == {"data": {"items": [1, 2]}, "context": "/x"}
+    assert bare({"a": 1}).body == b'{"a":1}'
+    assert (empty().status, empty().body) == (204, b"")
+    assert html(502, "Bad Gateway").headers["content-type"] == "text/html"
+
+
+def test_refused_error_body() -> None:
+    plain = RefusedError(404, "record_not_found", "gone").response("/x")
+    assert json.loads(plain.body) == {"error": {"code": "record_not_found", "message": "gone"}}
+    both = RefusedError(422, "failed", "no", errors=[{"code": "a"}], data={"b": 1}).response("/x")
+    assert json.loads(both.body) == {
+        "data": {"b": 1},
+        "error": {"code": "failed", "message": "no", "errors": [{"code": "a"}]},
+        "context": "/x",
+    }
+
+
+@given(st.integers(0, 500), st.integers(1, 60))
+def test_slices_partition_the_rows(total: int, size: int) -> None:
+    pages = -(-total // size)
+    slices = [Slice(offset, size, total) for offset in range(pages + 1)]
+    shown = [one.pagination() for one in slices]
+    assert sum(one["current-item-count"] for one in shown) == total == sum(len(range(s.start, s.stop)) for s in slices)
+    assert shown[-1]["current-item-count"] == 0
+    assert all(one["total-pages"] == pages for one in shown)

@@ -1,5 +1,15 @@
-import json
+"""Watchlists and quote alerts."""
 
+import json
+from decimal import Decimal
+
+from brokerage_async._generated.operations import OPERATIONS
+from brokerage_async.models import InstrumentType
+from brokerage_async.protocol.decoding import codec
+from brokerage_async.simulator import PricePath
+from brokerage_async.simulator.keyed_random import KeyedRandom
+from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
+from brokerage_async.simulator.market.public_watchlists import pairs_watchlists, public_watchlists
 from tests.simulator.harness import Harness
 
 ENTRIES = [{"symbol": "AAPL"}, {"symbol": "BRK/B", "instrument-type": "Equity"}]
@@ -87,3 +97,56 @@ async def test_deleted_watchlist_comes_back_or_nothing_does() -> None:
         async with harness.sim.client(transport=harness.sim.transport()) as client:
             assert await client.watchlists.delete("Two") is None
             assert await client.watchlists.list() == []
+
+
+def test_cancel_is_idempotent(harness: Harness) -> None:
+    identifier = harness.alert()
+    for _ in range(2):
+        response = harness.ask("DELETE", f"/quote-alerts/{identifier}")
+        assert (response.status, response.body) == (204, b"")
+    assert harness.rows("/quote-alerts") == []
+
+
+def test_alerts_are_listed_cancelled_and_checked(harness: Harness) -> None:
+    harness.alert()
+    codec.decode(OPERATIONS["quote_alerts.list"], harness.ask("GET", "/quote-alerts").body, strict=True)
+    for change in ({"operator": ">="}, {"threshold": 5}, {"symbol": None}):
+        body = {"field": "Last", "operator": ">", "symbol": "AAPL", "threshold": "1", **change}
+        assert harness.ask("POST", "/quote-alerts", body).status == 422
+
+
+def test_alert_triggers_once_the_quote_crosses(harness: Harness) -> None:
+    first, second = harness.alert(), harness.alert("<", "150.00")
+    harness.wait(600)
+    assert [row["triggered-at"] for row in harness.rows("/quote-alerts")] == [None, None]
+    harness.state.prices.set_price("AAPL", Decimal(251), harness.now)
+    rows = {row["alert-external-id"]: row for row in harness.rows("/quote-alerts")}
+    assert rows[first]["triggered-at"] == rows[first]["completed-at"] == "2026-06-10T14:10:00.000+00:00"
+    assert rows[second]["triggered-at"] is None
+    harness = Harness(prices={"AAPL": PricePath([(0, "200")])}).login()
+    harness.alert(field="IV")
+    harness.wait(91 * 86400)
+    harness.login()
+    (row,) = harness.rows("/quote-alerts")
+    assert row["expired-at"] == row["completed-at"] == row["expires-at"]
+    assert row["triggered-at"] is None
+
+
+def test_alert_is_checked_every_minute(harness: Harness) -> None:
+    harness.alert(threshold="100.00")
+    assert harness.rows("/quote-alerts")[0]["triggered-at"] is None
+    harness.wait(61)
+    assert harness.rows("/quote-alerts")[0]["triggered-at"] == "2026-06-10T14:01:00.000+00:00"
+
+
+def test_lists_hold_tradable_instruments_and_pairs_two_sides() -> None:
+    catalogue = Catalogue(Sizes(equities=3_000), KeyedRandom(0), 1_781_100_000.0)
+    lists = public_watchlists(catalogue)
+    assert max(len(one.entries) for one in lists) == 200
+    assert len({one.name for one in lists}) == len({one.number for one in lists}) == len(lists)
+    for one in lists:
+        for symbol, kind in one.entries:
+            assert kind is InstrumentType.INDEX or catalogue.instrument(kind, symbol) is not None
+    for one in pairs_watchlists():
+        for pair in one.pairs_equations or ():
+            assert pair.left_symbol != pair.right_symbol

@@ -1,11 +1,14 @@
+"""Control API and its description."""
+
 import json
 from typing import Any
 
 import pytest
+from openapi_spec_validator import validate
 
 from brokerage_async.simulator import Simulator
 from brokerage_async.simulator.actions import ACTIONS
-from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi
+from brokerage_async.simulator.control.api import CONTROL_ROUTES, ControlApi, description
 from tests.simulator.harness import Harness, limit, market
 from tests.tables import for_each
 
@@ -184,3 +187,16 @@ def test_every_route_has_a_handler_and_token_is_compared_whole() -> None:
     api = ControlApi(sim.brokerage, sim.clock, TOKEN)
     assert all(callable(getattr(api, f"_do_{route.name}", ACTIONS.get(route.name))) for route in CONTROL_ROUTES)
     assert [api.is_token(token) for token in (TOKEN, "made-u", "", "é")] == [True, False, False, False]
+
+
+def test_description_is_valid_and_complete() -> None:
+    document = json.loads(description())
+    validate(document)
+    found = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
+    assert found == {(route.method, route.path) for route in CONTROL_ROUTES}
+    for path, item in document["paths"].items():
+        for operation in item.values():
+            assert path.count("{") == len(operation["parameters"])
+            assert set(operation["responses"]) == {"200", "401", "403", "404", "422"}
+    fill = document["paths"]["/orders/{order_id}/fill"]["post"]["requestBody"]["content"]["application/json"]
+    assert fill["schema"] == {"$ref": "#/components/schemas/FillOrder"}

@@ -26,7 +26,6 @@ from brokerage_async.simulator.market.equities import (
     warrant_row,
     warrants,
 )
-from brokerage_async.simulator.market.future_products import FUTURES, product_of
 from brokerage_async.simulator.market.futures import (
     OptionProduct,
     contract_after,
@@ -35,8 +34,15 @@ from brokerage_async.simulator.market.futures import (
     option_products,
     product_row,
 )
-from brokerage_async.simulator.market.instrument import Instrument, day_of, occ_symbol, parse_occ
-from brokerage_async.simulator.market.row_table import RowTable
+from brokerage_async.simulator.market.instrument import (
+    FUTURES,
+    Instrument,
+    RowTable,
+    day_of,
+    occ_symbol,
+    parse_occ,
+    product_of,
+)
 from tests.simulator.factories import START
 from tests.simulator.harness import Harness
 from tests.tables import for_each

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from brokerage_async.simulator.market.future_options import Expiration, FutureOptionChain, future_option_instrument
-from brokerage_async.simulator.market.future_products import FUTURES
 from brokerage_async.simulator.market.futures import future_instrument, option_products
+from brokerage_async.simulator.market.instrument import FUTURES
 from tests.tables import for_each
 
 TODAY = date(2026, 6, 10)

@@ -1,3 +1,8 @@
+"""Random walk and its tape: how often symbols are quoted, volumes that add up, candles of the sessions alone."""
+
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from statistics import pstdev
@@ -6,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brokerage_async import Client, models
+from brokerage_async.models import InstrumentType
+from brokerage_async.simulator import Simulator, run
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.market.quotes import Listing
 from brokerage_async.simulator.market.random_walk import RandomWalk
+from tests.simulator.harness import Harness
+from tests.stream.world import SMALL
 from tests.tables import for_each
 
 START = 1_781_100_000.0
@@ -47,3 +57,80 @@ def test_quote_is_a_market_that_holds_for_its_minute(seed: int, later: float, le
 def test_invalid_option_raises(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be at least 0 and below 1"):
         RandomWalk(**options)
+
+
+def test_tape_is_lively_for_liquid_symbols_and_quiet_for_others() -> None:
+    here = Harness(pace=4.0)
+    prices, changes = here.state.prices, dict[str, int]()
+    for one in here.state.catalogue.equities.definitions:
+        at, count = here.now, 0
+        while (at := prices.next_change(one.symbol, at)) < here.now + 60:
+            count += 1
+        changes[one.symbol] = count
+    assert changes["AAPL"] > 120
+    assert sum(count <= 2 for count in changes.values()) > len(changes) / 4
+    assert len(set(changes.values())) > 10
+
+
+def test_candles_of_minutes_add_up_to_the_day() -> None:
+    wrong = []
+    for pace in (0.0, 4.0):
+        here = Harness(pace=pace)
+        prices, catalogue = here.state.prices, here.state.catalogue
+        for symbol in ("AAPL", "SPY", "KO", catalogue.equities.definitions[-1].symbol):
+            share = catalogue.instrument(InstrumentType.EQUITY, symbol)
+            assert share is not None
+            session = prices.session(symbol, here.now - 86_400)
+            day = prices.bar(share, session, session.start, session.close_ext)
+            minutes = range(int(session.start), int(session.close_ext), 60)
+            bars = [bar for at in minutes if (bar := prices.bar(share, session, at, at + 60)) is not None]
+            assert day is not None
+            sums = sum(bar.volume for bar in bars), sum(bar.count for bar in bars)
+            edges = bars[0].open, max(b.high for b in bars), min(b.low for b in bars), bars[-1].close
+            if sums != (day.volume, day.count) or edges != (day.open, day.high, day.low, day.close):
+                wrong.append((pace, symbol, sums, edges, day))
+            if prices.traded(share, session.close_ext)[1] != day.total:
+                wrong.append((pace, symbol, day.total))
+    assert wrong == []
+
+
+def test_candles_follow_the_sessions_and_leave_nights_and_holidays_out() -> None:
+    start, end = datetime(2026, 6, 18, 4, tzinfo=UTC), datetime(2026, 6, 22, 20, tzinfo=UTC)  # Juneteenth, a weekend
+
+    async def main(client: Client, simulator: Simulator) -> None:
+        simulator.clock.set(end)
+        days = {True: Counter[str](), False: Counter[str]()}
+        volumes = {True: 0.0, False: 0.0}
+        for regular, counted in days.items():
+            for candle in await client.stream.history(["AAPL"], "15m", start, regular_hours=regular):
+                assert candle.time is not None
+                local = candle.time.astimezone(UTC) - timedelta(hours=4)
+                counted[f"{local:%m-%d}"] += 1
+                volumes[regular] += float(candle.volume or 0)
+                hour = local.hour + local.minute / 60
+                assert (9.5 if regular else 4) <= hour < (16 if regular else 20), candle
+        assert days[True].keys() == days[False].keys() == {"06-18", "06-22"}
+        assert days[True]["06-18"] == 26
+        assert days[False]["06-18"] > 40
+        assert volumes[True] < volumes[False]
+
+    run(main, start=start, seed=3, **SMALL)
+
+
+def test_stream_over_a_day_shows_what_candles_and_market_data_show() -> None:
+    async def main(client: Client, simulator: Simulator) -> None:
+        last: dict[type, models.Trade | models.Summary] = {}
+        async with client.stream.quotes(["AAPL"], [models.Trade, models.Summary]) as events:
+            until = asyncio.get_running_loop().time() + 3 * 3600
+            async for event in events:
+                if isinstance(event, models.Trade | models.Summary):
+                    last[type(event)] = event
+                if asyncio.get_running_loop().time() > until:
+                    break
+        [candle] = (await client.stream.history(["AAPL"], "1d", simulator.clock.time - timedelta(hours=20)))[-1:]
+        trade = last[models.Trade]
+        assert isinstance(trade, models.Trade)
+        assert candle.close == trade.price
+        assert candle.volume == trade.day_volume
+
+    run(main, seed=3, pace=1.0, **SMALL)

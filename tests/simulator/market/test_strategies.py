@@ -1,6 +1,7 @@
-"""Strikes and expirations by rule, worth and delta of positions."""
+"""Strikes and expirations by rule, worth and delta of positions, and trials: entries, exits, and sums that agree."""
 
-from datetime import date
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 from brokerage_async import models
 from brokerage_async.models import converter
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.market.calendar import local_epoch
+from brokerage_async.simulator.market.calendar import CALENDARS, TradingSession, local_epoch
 from brokerage_async.simulator.market.catalogue import Catalogue, Sizes
+from brokerage_async.simulator.market.price_path import PricePath
 from brokerage_async.simulator.market.prices import Prices
-from brokerage_async.simulator.market.strategies import HeldLeg, Strategies
-from tests.simulator.harness import option_leg
+from brokerage_async.simulator.market.strategies import Held, Results, Strategies
+from tests.simulator.harness import option_leg, strategy
 from tests.tables import for_each
 
 AT = local_epoch(date(2026, 3, 3), 16)
@@ -29,13 +31,13 @@ def made(price: int = 200) -> tuple[Strategies, Prices]:
     return Strategies(prices), prices
 
 
-def entered(*legs: dict[str, Any], price: int = 200, exact: bool = False) -> list[HeldLeg] | None:
+def entered(*legs: dict[str, Any], price: int = 200, exact: bool = False) -> list[Held] | None:
     wanted = [converter.structure(leg, models.BacktestLeg) for leg in legs]
     return made(price)[0].enter("AAPL", wanted, AT, exact=exact)
 
 
 def strikes(*legs: dict[str, Any], price: int = 200) -> list[Decimal | None]:
-    return [leg.instrument.strike for leg in entered(*legs, price=price) or ()]
+    return [instrument.strike for instrument, _ in entered(*legs, price=price) or ()]
 
 
 @for_each(
@@ -67,20 +69,20 @@ def test_strike_by_premium_costs_about_that(side: str, premium: int) -> None:
     (leg,) = entered(option_leg(side=side, direction="long", strikeSelection="premium", premium=premium)) or ()
     strategies, prices = made()
     cost = strategies.worth([leg], AT) / 100
-    assert cost == prices.price(leg.instrument, AT)
+    assert cost == prices.price(leg[0], AT)
     for other in strikes_beside(leg):
         assert abs(cost - premium) <= abs(strategies.worth([other], AT) / 100 - premium)
 
 
-def strikes_beside(leg: HeldLeg) -> list[HeldLeg]:
+def strikes_beside(leg: Held) -> list[Held]:
     near = [option_leg(side=side_of(leg), strikeSelection="currentPriceOffset", direction="long") for _ in range(2)]
     for body, step in zip(near, (-5, 5), strict=True):
-        body["currentPriceOffset"] = float((leg.instrument.strike or 0) - 200 + step)
+        body["currentPriceOffset"] = float((leg[0].strike or 0) - 200 + step)
     return entered(*near) or []
 
 
-def side_of(leg: HeldLeg) -> str:
-    return "call" if leg.instrument.option_type is models.OptionType.CALL else "put"
+def side_of(leg: Held) -> str:
+    return "call" if leg[0].option_type is models.OptionType.CALL else "put"
 
 
 def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
@@ -106,15 +108,15 @@ def test_relative_and_exact_offsets_start_from_the_other_leg() -> None:
 )
 def test_expiration_is_the_nearest_monthly_one(days: int, expires: date) -> None:
     (leg,) = entered(option_leg(daysUntilExpiration=days)) or ()
-    assert leg.instrument.expires == expires
+    assert leg[0].expires == expires
 
 
 def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
     share = {**option_leg(quantity=7), "type": "equity"}
     legs = entered(option_leg(quantity=2), {**share, "direction": "long"}) or []
-    assert [leg.units for leg in legs] == [-200, 7]
+    assert [units for _, units in legs] == [-200, 7]
     strategies, prices = made()
-    assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0].instrument, AT)
+    assert strategies.worth(legs, AT) == 7 * 200 - 200 * prices.price(legs[0][0], AT)
     assert strategies.delta(legs[1:], AT) == 7
     strategies, _ = made()
     legs = entered(
@@ -124,3 +126,145 @@ def test_legs_are_worth_their_signed_units_or_their_exercise() -> None:
     at = local_epoch(date(2026, 4, 17), 16)
     assert [strategies.worth([leg], at) for leg in legs or ()] == [2000, 0]
     assert [strategies.delta([leg], at) for leg in legs or ()] == [-100, 0]
+
+
+SHARE = {**option_leg(), "type": "equity", "direction": "long"}
+WEEK = {"startDate": "2026-03-02", "endDate": "2026-03-06"}
+"""Monday to Friday."""
+
+
+def sessions(body: dict[str, Any]) -> list[TradingSession]:
+    first, last = (date.fromisoformat(body[name]) for name in ("startDate", "endDate"))
+    return CALENDARS[models.InstrumentCollection.EQUITY].between(first, last)
+
+
+def run(body: dict[str, Any], seed: int = 0, **closes: Sequence[int]) -> Results:
+    """Run a strategy with the closes of some symbols given, one for each session."""
+    random = KeyedRandom(seed)
+    prices = Prices(Catalogue(Sizes(equities=50), random, 1_781_100_000.0), random)
+    for symbol, values in closes.items():
+        times = (datetime.fromtimestamp(session.close, UTC) for session in sessions(body))
+        prices.set_source(symbol, PricePath(list(zip(times, values, strict=True))), 0)
+    return Strategies(prices).run(converter.structure(body, models.NewBacktest), sessions(body))
+
+
+def shares(**change: Any) -> dict[str, Any]:
+    return strategy(SHARE, **WEEK, **change)
+
+
+def profits(results: Results) -> list[int]:
+    return [int(trial.profit) for trial in results.trials]
+
+
+def days(results: Results) -> list[tuple[int, int]]:
+    return [(trial.opened.day.day, trial.closed.day.day) for trial in results.trials]
+
+
+def test_share_gains_the_difference_of_two_closes() -> None:
+    results = run(shares(), AAPL=(100, 110, 105, 120, 115))
+    assert days(results) == [(2, 6), (3, 6), (4, 6), (5, 6)]
+    assert profits(results) == [15, 5, 10, -5]
+    assert [int(profit) for _, profit, _ in results.snapshots] == [0, 10, 0, 45, 25]
+    assert [int(price) for _, _, price in results.snapshots] == [100, 110, 105, 120, 115]
+    assert results.statistics() == {
+        "Number of trials": 4,
+        "Number of trials with a profit": 3,
+        "Total profit": 25,
+        "Average profit": Decimal("6.25"),
+        "Highest profit": 15,
+        "Lowest profit": -5,
+    }
+    body = strategy({**SHARE, "direction": "short", "quantity": 3}, **WEEK)
+    assert profits(run(body, AAPL=(100, 110, 105, 120, 115))) == [-45, -15, -30, 15]
+
+
+@for_each("seed", [0, 1, 7])
+def test_sums_agree_for_options_at_random_prices(seed: int) -> None:
+    body = strategy(startDate="2025-06-02", endDate="2026-02-27", exitConditions={"takeProfitPercentage": 50})
+    results = run(body, seed)
+    total = sum(trial.profit for trial in results.trials)
+    assert len({trial.profit for trial in results.trials}) > 10
+    assert results.statistics()["Total profit"] == total == results.snapshots[-1][1]
+
+
+def test_short_put_keeps_its_premium_less_its_exercise() -> None:
+    body = strategy(
+        option_leg(strikeSelection="percentageOTM", percentageOTM=0.05, daysUntilExpiration=10),
+        startDate="2026-03-10",
+        endDate="2026-03-27",
+        entryConditions={"maximumActiveTrials": 1},
+    )
+    results = run(body, AAPL=[200] * 14)
+    first = results.trials[0]
+    assert first.closed.day == first.expires == date(2026, 3, 20)
+    assert first.profit == -first.cost > 0
+    body = strategy(
+        option_leg(strikeSelection="currentPriceOffset", currentPriceOffset=0, daysUntilExpiration=10),
+        startDate="2026-03-10",
+        endDate="2026-03-20",
+        entryConditions={"maximumActiveTrials": 1},
+    )
+    (only,) = run(body, AAPL=[*[200] * 8, 180]).trials
+    assert only.profit == -only.cost - 2000
+
+
+@for_each(
+    "conditions, expected",
+    [
+        ({}, [(2, 6)]),
+        ({"takeProfitPercentage": 10}, [(2, 3), (3, 6)]),
+        ({"takeProfitPercentage": 11}, [(2, 5), (5, 6)]),
+        ({"stopLossPercentage": 4}, [(2, 6)]),
+        ({"afterDaysInTrade": 2}, [(2, 4), (4, 6)]),
+        ({"minimumVIX": 30}, [(2, 4), (4, 5), (5, 6)]),
+    ],
+)
+def test_exit_conditions_end_trials(conditions: dict[str, int], expected: list[tuple[int, int]]) -> None:
+    entry = {"maximumActiveTrials": 1, "maximumActiveTrialsBehavior": "don't enter"}
+    body = shares(entryConditions=entry, exitConditions=conditions)
+    assert days(run(body, AAPL=(100, 110, 105, 120, 115), VIX=(20, 29, 30, 31, 30))) == expected
+
+
+def test_stop_loss_and_days_to_expiration_end_a_trial() -> None:
+    body = shares(entryConditions={"maximumActiveTrials": 1}, exitConditions={"stopLossPercentage": 5})
+    results = run(body, AAPL=(100, 96, 95, 120, 115))
+    assert (days(results)[0], profits(results)[0]) == ((2, 4), -5)
+    body = strategy(entryConditions={"maximumActiveTrials": 1}, exitConditions={"atDaysToExpiration": 25})
+    first = run(body).trials[0]
+    assert first.expires == date(2026, 4, 17)
+    assert first.closed.day == date(2026, 3, 23)
+    body = strategy(entryConditions={"frequency": "on exact days to expiration match"})
+    (only,) = run(body).trials
+    assert (only.opened.day, only.expires) == (date(2026, 3, 3), date(2026, 4, 17))
+
+
+@for_each(
+    "conditions, entries",
+    [
+        ({"frequency": "every day"}, [2, 3, 4, 5]),
+        ({"frequency": "on specific days of the week", "specificDays": [1, 4, 5]}, [2, 5]),
+        ({"frequency": "on exact days to expiration match"}, [2, 3, 4, 5]),
+        ({"minimumVIX": 29}, [3, 4, 5]),
+        ({"maximumVIX": 29}, [2, 3]),
+        ({"minimumVIX": 29, "maximumVIX": 30}, [3, 4]),
+    ],
+)
+def test_entry_conditions_choose_days(conditions: dict[str, Any], entries: list[int]) -> None:
+    results = run(shares(entryConditions=conditions), VIX=(20, 29, 30, 31, 30))
+    assert [trial.opened.day.day for trial in results.trials] == entries
+
+
+def test_limits_of_active_trials_are_kept_and_noticed() -> None:
+    entry = {"maximumActiveTrials": 2, "maximumActiveTrialsBehavior": "close oldest"}
+    assert days(run(shares(entryConditions=entry))) == [(2, 4), (3, 5), (4, 6), (5, 6)]
+    capped = run(shares()).notices
+    assert capped == (
+        [
+            "Trials that were open on the last day, and end at its prices: 4.",
+            "Trials that are active at a time are limited to 50.",
+        ]
+    )
+    assert len(run(shares(entryConditions={"maximumActiveTrials": 9})).notices) == 1
+    results = run(shares(entryConditions={"minimumVIX": 1000, "maximumActiveTrials": 1}))
+    assert (results.statistics(), results.notices) == ({"Number of trials": 0}, [])
+    assert [profit for _, profit, _ in results.snapshots] == [0] * 5

@@ -107,16 +107,6 @@ def test_full_rows_are_objects(peer: Peer) -> None:
     assert (row["eventType"], row["eventSymbol"]) == ("Trade", "AAPL")
 
 
-def test_candles_come_newest_first_with_a_marker_at_the_end(peer: Peer) -> None:
-    peer.open("FULL", "HISTORY")
-    start = round(peer.harness.now * 1000) - 180_000
-    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": "Candle", "symbol": "AAPL{=m}", "fromTime": start}])
-    assert [row["eventFlags"] for row in data["data"]] == [4, 0, 0, 0, 10]
-    times = [row["time"] for row in data["data"]]
-    assert times == sorted(times, reverse=True)
-    assert data["data"][-1]["close"] == "NaN"
-
-
 def test_candles_with_a_start_are_empty_under_another_contract() -> None:
     for without, flags in (((), [14]), (("candle_history_contract",), [4, 0, 0, 0, 10])):
         peer = Peer(without=without)
@@ -136,14 +126,6 @@ def test_errors_of_a_strict_server(peer: Peer, kind: str, channel: Any, error: s
     peer.open()
     [answer] = peer.send(kind, channel)
     assert (answer["type"], answer["error"]) == ("ERROR", error)
-
-
-@pytest.mark.parametrize("symbol", ["AAPL", ".AAPL260619C200", "/ESU26:XCME", "BTC/USD:CXTALP", "AAPL{=5m}"])
-def test_symbols_of_each_kind_are_served(peer: Peer, symbol: str) -> None:
-    peer.open("FULL")
-    kind = "Candle" if "{" in symbol else "Quote"
-    *_, data = peer.send("FEED_SUBSCRIPTION", 1, add=[{"type": kind, "symbol": symbol}])
-    assert data["data"][0]["eventSymbol"] == symbol
 
 
 def quotes(peer: Peer, contract: str = "AUTO", **setup: Any) -> list[dict[str, Any]]:

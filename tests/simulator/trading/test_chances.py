@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async._generated.behaviours import BEHAVIOURS
 from brokerage_async.simulator.keyed_random import KeyedRandom
-from brokerage_async.simulator.trading.chances import RATES, Chances
+from brokerage_async.simulator.trading.exchange import RATES, Chances
 from tests.simulator.factories import START, order
 from tests.simulator.harness import Harness, leg, limit
 from tests.tables import for_each

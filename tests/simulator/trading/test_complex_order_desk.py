@@ -1,4 +1,4 @@
-"""Complex orders: acceptance, triggers, releases and cancellations of their components."""
+"""Complex orders: checks, acceptance, triggers, releases, cancellations and edits."""
 
 import json
 from decimal import Decimal
@@ -8,7 +8,7 @@ import pytest
 
 from brokerage_async._generated.operations import OPERATIONS
 from brokerage_async.protocol.decoding import codec
-from tests.simulator.harness import COMPLEX_ORDERS, Harness, exits, leg, limit, market
+from tests.simulator.harness import COMPLEX_ORDERS, Harness, check_effect, exits, leg, limit, market, signed
 
 
 def statuses(harness: Harness, kind: str) -> list[str]:
@@ -271,3 +271,132 @@ def test_dry_run_of_an_edit_shows_the_condition_and_keeps_it(harness: Harness) -
     other = submit(harness, COMPLEX_ORDERS["OCO"])["id"]
     refused = harness.ask("POST", f"/accounts/{harness.account}/complex-orders/{other}/dry-run", {})
     assert json.loads(refused.body)["error"]["code"] == "cannot_update_order"
+
+
+@pytest.mark.parametrize("kind", ["OTOCO", "OCO"])
+def test_edit_of_other_types_is_rejected(harness: Harness, kind: str) -> None:
+    assert harness.ask("PATCH", harness.complex_target(kind), {"ratio-price-comparator": "gte"}).status == 422
+
+
+def test_edit_of_a_released_pair_is_rejected(harness: Harness) -> None:
+    harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.9"})
+    harness.wait(120)
+    response = harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "0.8"})
+    assert response.status == 422
+    assert harness.ask("PATCH", harness.complex_target("PAIRS"), {"ratio-price-threshold": "zero"}).status == 422
+
+
+def test_list_live_and_single_complex_orders(harness: Harness) -> None:
+    account = harness.accounts[1]
+    response = harness.ask("GET", f"/accounts/{account}/complex-orders")
+    listed = codec.decode(OPERATIONS["complex_orders.list"], response.body, strict=True)
+    assert [each.type for each in listed.value] == ["PAIRS", "OCO", "OTOCO"]
+    assert listed.pagination.per_page == 10
+    body = harness.ask("GET", f"/accounts/{account}/complex-orders/live").body
+    assert codec.decode(OPERATIONS["complex_orders.live"], body, strict=True).value == listed.value
+    assert len(harness.rows(f"/accounts/{account}/complex-orders?per-page=2&page-offset=1")) == 1
+    assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
+    component = harness.complex_order("OCO")["orders"][0]["id"]
+    for identifier in ("1", "x", "9" * 5000, component):
+        assert harness.ask("GET", f"/accounts/{harness.accounts[1]}/complex-orders/{identifier}").status == 404
+    identifier = harness.sim.complex_order_ids["OCO"]
+    assert harness.ask("GET", f"/accounts/{harness.account}/complex-orders/{identifier}").status == 404
+
+
+def test_complex_order_of_an_evening_is_of_today_until_midnight_in_new_york(harness: Harness) -> None:
+    live = f"/accounts/{harness.account}/complex-orders/live"
+    harness.wait_until("2026-06-10T20:30:00-04:00")  # the next day in UTC
+    response = harness.ask("POST", f"/accounts/{harness.account}/complex-orders", COMPLEX_ORDERS["OTOCO"])
+    placed = json.loads(response.body)["data"]["complex-order"]["id"]
+    harness.ask("DELETE", f"/accounts/{harness.account}/complex-orders/{placed}")
+    for moment, listed in (("2026-06-10T23:59:00-04:00", [placed]), ("2026-06-11T00:01:00-04:00", [])):
+        harness.wait_until(moment)
+        assert [row["id"] for row in harness.rows(live)] == listed
+
+
+def dry_run(harness: Harness, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    response = harness.ask("POST", f"/accounts/{harness.account}/complex-orders/dry-run", body)
+    answer: dict[str, Any] = json.loads(response.body)
+    return response.status, answer
+
+
+@pytest.mark.parametrize("kind", COMPLEX_ORDERS)
+def test_dry_run_creates_nothing_and_its_figures_add_up(harness: Harness, kind: str) -> None:
+    response = harness.ask("POST", f"/accounts/{harness.account}/complex-orders/dry-run", COMPLEX_ORDERS[kind])
+    assert response.status == 201
+    codec.decode(OPERATIONS["complex_orders.dry_run"], response.body, strict=True)
+    data = json.loads(response.body)["data"]
+    assert "id" not in data["complex-order"]
+    check_effect(data)
+    assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
+    assert harness.rows(f"/accounts/{harness.account}/orders") == []
+
+
+def test_exits_take_no_buying_power_and_orders_that_open_take_it_together(harness: Harness) -> None:
+    changes = [
+        signed(dry_run(harness, COMPLEX_ORDERS[kind])[1]["data"]["buying-power-effect"], "change-in-buying-power")
+        for kind in ("OTOCO", "OTO")
+    ]
+    alone = json.loads(harness.ask("POST", f"/accounts/{harness.account}/orders/dry-run", limit()).body)["data"]
+    assert set(changes) == {signed(alone["buying-power-effect"], "change-in-buying-power")}
+    harness = Harness().login()
+    account = harness.state.accounts.of(harness.state.owner)[0]
+    account.cash = Decimal(800)  # enough for one of the two
+    body = {"type": "OTO", "trigger-order": limit(), "orders": [limit("99.00")]}
+    status, answer = dry_run(harness, body)
+    assert (status, answer["error"]["errors"][0]["code"]) == (422, "margin_check_failed")
+    assert dry_run(harness, COMPLEX_ORDERS["OTOCO"])[0] == 201
+
+
+def test_errors_name_their_component(harness: Harness) -> None:
+    profit, loss = exits()
+    body = {"type": "OCO", "orders": [profit, {**loss, "stop-trigger": "-1"}]}
+    status, answer = dry_run(harness, body)
+    assert (status, answer["error"]["code"]) == (422, "preflight_check_failure")
+    assert [each["code"] for each in answer["error"]["errors"]] == ["invalid_price"]
+    assert [(each["code"], each["preflight-id"]) for each in answer["data"]["errors"]] == [("invalid_price", 1)]
+    strict = {"advanced-instructions": {"strict-position-effect-validation": True}}
+    closing = [{**each, **strict} for each in exits()]
+    assert dry_run(harness, {"type": "OCO", "orders": closing})[0] == 422
+    assert dry_run(harness, {"type": "OTOCO", "trigger-order": limit(), "orders": closing})[0] == 201
+    body = {**COMPLEX_ORDERS["OCO"], "note": "x", "orders": [{**each, "underlying-symbol": "AAPL"} for each in exits()]}
+    assert dry_run(harness, body)[0] == 201
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "BLAST", "orders": exits()},
+        {"type": "OTO", "trigger-order": limit("1.00", leg("NO SUCH")), "orders": exits()},
+        {"orders": exits()},
+    ],
+)
+def test_other_structures_are_refused(harness: Harness, body: dict[str, Any]) -> None:
+    for target in ("complex-orders", "complex-orders/dry-run"):
+        assert harness.ask("POST", f"/accounts/{harness.account}/{target}", body).status == 422
+    assert harness.rows(f"/accounts/{harness.account}/complex-orders") == []
+
+
+def test_close_in_a_complex_order_opens_when_nothing_is_held() -> None:
+    """An OCO is judged at once, an order behind a trigger order when that is filled."""
+    harness = Harness(without=["no_account_holds_both_sides"]).login()
+    target = f"/accounts/{harness.account}/complex-orders"
+
+    def placed(body: dict[str, Any]) -> dict[str, Any]:
+        response = harness.ask("POST", target, body)
+        assert response.status == 201, response.body
+        found: dict[str, Any] = json.loads(response.body)["data"]["complex-order"]
+        return found
+
+    def actions(found: dict[str, Any]) -> list[str]:
+        return [each["legs"][0]["action"] for each in found["orders"]]
+
+    assert actions(placed({"type": "OCO", "orders": exits()})) == ["Sell to Open"] * 2
+    for bought, later in (("AAPL", "Sell to Close"), ("MSFT", "Sell to Open")):
+        found = placed({"type": "OTO", "trigger-order": market(leg(bought)), "orders": exits()[:1]})
+        assert actions(found) == ["Sell to Close"]
+        harness.wait(20)
+        assert actions(harness.get(f"{target}/{found['id']}")["data"]) == [later]
+        if bought == "AAPL":
+            harness.place(market(leg(action="Sell to Close")))
+            harness.wait(20)

@@ -9,7 +9,7 @@ from brokerage_async.protocol.order_status import TERMINAL
 from brokerage_async.simulator.clock import EventQueue
 from brokerage_async.simulator.keyed_random import KeyedRandom
 from brokerage_async.simulator.ledger import Ledger
-from brokerage_async.simulator.trading.complex_orders import tag_of
+from brokerage_async.simulator.trading.order_desk import tag_of
 from brokerage_async.simulator.trading.orders import IllegalTransitionError, OrderStore, number_of
 from tests.simulator.factories import START, account, legs, order, terms
 from tests.simulator.harness import Harness

@@ -1,4 +1,4 @@
-"""Loopback server: the same brokerage behind real HTTP."""
+"""Loopback server: the same brokerage behind real HTTP and WebSockets, guarded against web pages."""
 
 import asyncio
 import json
@@ -11,7 +11,9 @@ import pytest
 import pytest_asyncio
 
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.transports.http import page_behind
 from tests.simulator.harness import limit
+from tests.stream.world import SMALL
 
 HEADERS = {"User-Agent": "server-tests/1.0"}
 
@@ -194,3 +196,157 @@ async def test_request_by_a_further_name_is_served() -> None:
         for name, status in (("api.example", 401), ("other.example", 403)):
             async with http.get(f"{sim.base_url}/watchlists", headers={"Host": name}) as response:
                 assert response.status == status
+
+
+SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
+
+
+def address(sim: Simulator) -> str:
+    return f"{sim.streamer_url.rpartition('/')[0]}/market-data"
+
+
+async def test_messages_go_there_and_back_and_the_client_may_leave() -> None:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
+        async with session.ws_connect(address(sim)) as socket:
+            await socket.send_str(SETUP)
+            assert [(await socket.receive_json())["type"] for _ in range(2)] == ["SETUP", "AUTH_STATE"]
+            await socket.send_bytes(SETUP.encode())
+            assert (await socket.receive_json())["type"] == "SETUP"
+            assert len(sim.streams.sessions) == 1
+        await left(sim)
+
+
+async def test_server_closes_the_connection() -> None:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
+        async with session.ws_connect(address(sim)) as socket:
+            sim.streams.drop()
+            assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
+        await left(sim)
+
+
+async def test_ping_is_answered_and_counts_as_life() -> None:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
+        async with session.ws_connect(address(sim), autoping=False) as socket:
+            [opened] = sim.streams.sessions
+            before = opened.expires
+            await asyncio.sleep(0.01)
+            await socket.ping(b"hello")
+            message = await socket.receive()
+            assert (message.type, message.data) == (aiohttp.WSMsgType.PONG, b"hello")
+            assert opened.expires > before
+        await left(sim)
+
+
+async def test_delayed_message_is_overtaken() -> None:
+    async with Simulator(**SMALL) as sim, aiohttp.ClientSession() as session:
+        async with session.ws_connect(address(sim)) as socket:
+            sim.streams.faults.add("late(0.05)", kind="protocol")
+            await socket.send_str(SETUP)
+            assert [(await socket.receive_json())["type"] for _ in range(2)] == ["AUTH_STATE", "SETUP"]
+        await left(sim)
+
+
+async def test_connection_that_breaks_off_leaves_nothing() -> None:
+    async with Simulator(**SMALL) as sim:
+        session = aiohttp.ClientSession()
+        socket = await session.ws_connect(address(sim))
+        await socket.send_str(SETUP)
+        transport = socket.get_extra_info("socket")
+        assert transport is not None
+        await session.close()  # without a goodbye
+        await left(sim)
+        assert not any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+
+
+async def left(sim: Simulator) -> None:
+    """Wait until no connection is left."""
+    async with asyncio.timeout(5):
+        while sim.streams.sessions:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "127.0.0.1:8080",
+        "127.0.0.1",
+        "127.9.9.9:8080",
+        "localhost:8080",
+        "LOCALHOST:9",
+        "localhost.:8080",
+        "api.localhost:8080",
+        "[::1]:8080",
+    ],
+)
+def test_loopback_host_is_served(host: str | None) -> None:
+    assert page_behind(host, None, "127.0.0.1") is None
+    assert page_behind(host, None, "::1") is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:8080",
+        "evil.example",
+        "127.0.0.1.evil.example:8080",
+        "localhost.evil.example:8080",
+        "notlocalhost:8080",
+        "192.168.0.7:8080",
+        "0.0.0.0:8080",
+        "user@evil.example:8080",
+        "127.0.0.1@evil.example",
+        "[::1",
+        "",
+    ],
+)
+def test_foreign_host_is_refused(host: str) -> None:
+    assert page_behind(host, None, "127.0.0.1") == f"Host must name this simulator, got {host}"
+    assert page_behind(host, None, "localhost") is not None
+
+
+def test_host_by_a_further_name_is_served() -> None:
+    assert page_behind("Api.example:443", None, "127.0.0.1", {"api.example"}) is None
+    assert page_behind("api.example", "https://api.example", "127.0.0.1", {"api.example"}) is None
+    assert page_behind("evil.example", None, "127.0.0.1", {"api.example"}) is not None
+    assert page_behind("api.example", "https://evil.example", "127.0.0.1", {"api.example"}) is not None
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:8080", "https://127.0.0.1:8080"])
+def test_own_origin_is_served(origin: str) -> None:
+    assert page_behind("127.0.0.1:8080", origin, "127.0.0.1") is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "null",
+        "",
+        "http://127.0.0.1:3000",
+        "http://localhost:8080",
+        "file://",
+        "http://127.0.0.1:8080.evil.example",
+    ],
+)
+@pytest.mark.parametrize("bound", ["127.0.0.1", "0.0.0.0"])
+def test_foreign_origin_is_refused(origin: str, bound: str) -> None:
+    assert page_behind("127.0.0.1:8080", origin, bound) == f"Origin must be this simulator, got {origin}"
+
+
+@pytest.mark.parametrize(("bound", "host"), [("0.0.0.0", "simulator:8080"), ("::", "a.example"), ("my.host", "b:1")])
+def test_server_on_other_interfaces_has_any_name(bound: str, host: str) -> None:
+    assert page_behind(host, None, bound) is None
+
+
+async def test_token_of_a_malformed_request_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with Simulator(control_port=0, **SMALL) as simulator:
+        for address in (simulator.base_url, simulator.control_url or ""):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
+            writer.write(f"GET / HTTP/1.1\r\nAuthorization: Bearer {simulator.control_token}\0\r\n\r\n".encode())
+            assert (await reader.readline()).startswith(b"HTTP/1.0 400")
+            writer.close()
+            await writer.wait_closed()
+    assert [record.name for record in caplog.records] == ["brokerage_async.simulator.http"] * 2
+    assert simulator.control_token not in caplog.text
+    assert "Authorization" not in caplog.text

@@ -1,4 +1,4 @@
-"""In-memory transport on a virtual clock."""
+"""In-memory transport, its WebSocket, and the pump that runs events without a request, on virtual time."""
 
 import asyncio
 import json
@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from brokerage_async.errors import RequestNotSentError, ResponseLostError
+from brokerage_async.http.websocket import SocketTransport, WebSocket
 from brokerage_async.protocol.request import Request
 from brokerage_async.protocol.response import Response
 from brokerage_async.simulator import Simulator
+from brokerage_async.simulator.transports.memory import Pump
 from tests.simulator.harness import Harness, limit
+from tests.stream.world import SMALL
 
 pytestmark = pytest.mark.virtual_time
 
@@ -140,3 +143,132 @@ async def test_fault_pattern_matches_the_query(pattern: str, met: bool) -> None:
     url = f"{caller.sim.base_url}/instruments/equities?per-page=7"
     response = await caller.transport.send(Request(method="GET", url=url, headers=caller.harness.headers))
     assert (response.status == 503) is met
+
+
+SETUP = json.dumps({"type": "SETUP", "channel": 0, "version": "0.1"})
+
+
+async def opened(sim: Simulator) -> WebSocket:
+    transport = sim.transport()
+    assert isinstance(transport, SocketTransport)
+    url = f"{sim.streamer_url.rpartition('/')[0]}/market-data"
+    return await transport.open_socket(url, user_agent="tests/1", timeout=1)
+
+
+async def test_messages_go_there_and_back_in_order() -> None:
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    await socket.send(SETUP)
+    assert [json.loads(await socket.receive())["type"] for _ in range(2)] == ["SETUP", "AUTH_STATE"]
+    await socket.close()
+    await socket.close()
+    assert sim.streams.sessions == []
+
+
+async def test_delayed_message_is_overtaken() -> None:
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    sim.streams.faults.add("late(3)", kind="protocol")
+    await socket.send(SETUP)
+    start = asyncio.get_running_loop().time()
+    assert [json.loads(await socket.receive())["type"] for _ in range(2)] == ["AUTH_STATE", "SETUP"]
+    assert asyncio.get_running_loop().time() - start == pytest.approx(3)
+    sim.streams.faults.add("late(3)", kind="protocol")
+    await socket.send(SETUP)
+    await socket.close()
+    await asyncio.sleep(5)
+    with pytest.raises(ResponseLostError):
+        await asyncio.wait_for(drained(socket), 1)
+
+
+async def drained(socket: WebSocket) -> None:
+    while True:
+        await socket.receive()
+
+
+async def test_socket_ends_when_either_side_closes() -> None:
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    [session] = sim.streams.sessions
+    await socket.send(SETUP)
+    await socket.close()
+    await asyncio.sleep(0)
+    assert not session._is_set_up  # type: ignore[attr-defined]
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    waiting = asyncio.ensure_future(socket.receive())
+    await asyncio.sleep(1)
+    await socket.close()
+    with pytest.raises(ResponseLostError):
+        await waiting
+    transport = Simulator(**SMALL).transport()
+    assert isinstance(transport, SocketTransport)
+    with pytest.raises(RequestNotSentError, match="no stream at ws://x/nowhere"):
+        await transport.open_socket("ws://x/nowhere", user_agent="tests/1", timeout=1)
+    await transport.close()
+    with pytest.raises(RequestNotSentError, match="transport is closed"):
+        await transport.open_socket("ws://x/streams/account", user_agent="tests/1", timeout=1)
+    sim = Simulator(**SMALL)
+    socket = await opened(sim)
+    await socket.send(SETUP)
+    await asyncio.sleep(0.1)
+    sim.streams.drop()
+    assert json.loads(await socket.receive())["type"] == "SETUP"
+    assert json.loads(await socket.receive())["type"] == "AUTH_STATE"
+    with pytest.raises(ResponseLostError, match="the service closed the connection"):
+        await socket.receive()
+    with pytest.raises(ResponseLostError, match="the connection is closed"):
+        await socket.send(SETUP)
+    await socket.close()
+
+
+def pumped() -> tuple[Simulator, Pump]:
+    """Return a simulator with an open stream, and a pump."""
+    sim = Simulator(**SMALL)
+    sim.clock.now()
+    assert sim.brokerage.streams.open("/streams/account", sim.clock.now()) is not None
+    return sim, Pump(sim.brokerage, sim.clock)
+
+
+def schedule(sim: Simulator, seconds: float, times: list[float]) -> None:
+    """Note when an event of the simulator runs."""
+    loop = asyncio.get_running_loop()
+    sim.brokerage.state.event_queue.at(sim.clock.now() + seconds, lambda _: times.append(loop.time()))
+
+
+async def test_events_run_when_they_are_due_however_late_they_were_scheduled() -> None:
+    sim, pump = pumped()
+    times: list[float] = []
+    schedule(sim, 5.0, times)
+    pump.start()
+    pump.start()
+    start = asyncio.get_running_loop().time()
+    await asyncio.sleep(1)
+    schedule(sim, 2.0, times)
+    await asyncio.sleep(10)
+    assert [round(at - start, 3) for at in times] == [3.0, 5.0]
+    await pump.stop()
+    await pump.stop()
+    sim, pump = pumped()
+    times: list[float] = []
+    schedule(sim, 3000.0, times)
+    pump.start()
+    await asyncio.sleep(1)
+    sim.clock.advance(4000)
+    await asyncio.sleep(0.1)
+    assert len(times) == 1
+    await pump.stop()
+
+
+async def test_pump_ends_with_the_last_connection() -> None:
+    sim, pump = pumped()
+    pump.start()
+    pump.check()
+    assert any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+    sim.streams.forget(sim.streams.sessions[0])
+    pump.check()
+    pump.check()
+    await asyncio.sleep(0)
+    assert not any(task.get_name() == "simulator streams" for task in asyncio.all_tasks())
+    assert sim.brokerage.state.event_queue.on_schedule is None
+    assert sim.clock.on_advance is None
