@@ -19,15 +19,12 @@ from .._generated.operations import COMPLEX_ORDERS_CANCEL, ORDERS_CANCEL
 from ..errors import BrokerageError, ConfigurationError, ResponseLostError
 from ..operation import Operation
 from ..protocol.order_status import TERMINAL, is_complete
-from .claims import Instant
+from .attempts import Instant
 from .context import Context
 from .decisions import ReconcilePolicy, predates
-from .doorbell import early_looks
-from .lists import START, OrderLists, Sighting, Window
+from .lists import START, OrderLists, Sighting, Window, early_looks
 from .results import Cancellation, Cancellations, CancelOutcome
 from .search import CLOCK_PRECISION
-
-__all__ = ["CancelAll"]
 
 AT_ONCE = 8
 """Requests under way at a time, whatever the lane of trades allows."""

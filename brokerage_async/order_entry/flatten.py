@@ -27,13 +27,10 @@ from ..tickets import buy, buy_to_close, market, sell, sell_to_close
 from .arguments import named_order
 from .context import Context
 from .decisions import ReconcilePolicy
-from .kinds import asked_in
 from .lists import OrderLists
-from .matching import fills_of
+from .orders import asked_in, fills_of
 from .place import PlaceOrder
 from .results import Outcome, Placement
-
-__all__ = ["flatten"]
 
 PREFIX = "close-"
 SETTLED = timedelta(seconds=5)
@@ -104,9 +101,10 @@ async def _close(
         raise may_work
 
     async def place(name: str, order: NewOrder) -> Placement:
-        asked, _ = named_order(account_number, attrs.evolve(order, external_identifier=name), str)
+        asked = named_order(account_number, attrs.evolve(order, external_identifier=name), str)
         key = context.key_of(account_number, name)
-        return await PlaceOrder(context, key, asked, policy, 0, exempt=True).run(allow_warnings=True)
+        placing = PlaceOrder(context=context, key=key, asked=asked, policy=policy, allow_warnings=True, exempt=True)
+        return await placing.run()
 
     stem = _stem(position)
     for name, entry in unresolved.items():

@@ -127,10 +127,10 @@ def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComp
 
 def test_names_of_components_follow_from_the_first_and_differ() -> None:
     for make, names in ((bracket_order, ["n", "n.1", "n.2"]), (exclusive_orders, ["n", "n.1"])):
-        asked, was_named = named_complex_order("A", make(), lambda: "n")
-        assert (list(asked.components), was_named, asked.name) == (names, False, "n")
-        again, was_named = named_complex_order("A", make("n"), str)
-        assert (again.body, was_named) == (asked.body, True)
+        asked = named_complex_order("A", make(), lambda: "n")
+        assert (list(asked.components), asked.was_named, asked.name) == (names, False, "n")
+        again = named_complex_order("A", make("n"), str)
+        assert (again.body, again.was_named) == (asked.body, True)
     twice = exclusive_orders("n")
     same = tuple(attrs.evolve(each, external_identifier="n") for each in twice.orders or ())
     with pytest.raises(InvalidRequestError, match=r"must differ between the components of .*, got 'n' twice"):

@@ -32,7 +32,7 @@ def test_context_has_key_time_and_lease() -> None:
     known.pop(0)
     assert context.now() == THERE
     context = context_of(client_of(), MemoryJournal(), 12.5)
-    assert context.lease == context.claims.lease == 12.5
+    assert context.attempts.lease == 12.5
     with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
         context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="journal"):

@@ -98,7 +98,7 @@ def test_a_failed_dry_run_never_leaves_doubt(error: BrokerageError) -> None:
         isinstance(error, APIError) and delivery_of(error) is DeliveryOutcome.REFUSED and error.status not in (401, 429)
     )
     judged |= isinstance(error, PreflightError) and delivery_of(error) is DeliveryOutcome.ACCEPTED
-    assert preflight_outcome(error) is (Outcome.REFUSED if judged else Outcome.NOT_SENT)
+    assert preflight_outcome(error) is (DeliveryOutcome.REFUSED if judged else DeliveryOutcome.NOT_SENT)
 
 
 @pytest.mark.parametrize("error", [error for error, _ in FATES])
@@ -228,14 +228,6 @@ def test_the_usual_plan_looks_at_these_times() -> None:
         polls.append(Poll(at=step))
     assert [poll.at for poll in polls] == [0.5, 1.5, 3.5, 7.5, 12.5, 17.5, 20.0, 25.0]
     assert step is SearchResult.ABSENT
-
-
-def test_another_order_under_the_identifier_is_told_in_the_end_only() -> None:
-    plan = ReconcilePolicy(visibility_delay=1, first=1, confirmations=2, give_up=3)
-    assert next_poll(plan, [Poll(at=1, conflict=True)]) == 3
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3)]) is SearchResult.CONFLICT
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3, complete=False)]) is SearchResult.CONFLICT
-    assert next_poll(plan, [Poll(at=1, conflict=True), Poll(at=3, found=True)]) is SearchResult.FOUND
 
 
 @pytest.mark.parametrize("name", ["visibility_delay", "first", "factor", "max_interval", "confirmations", "give_up"])

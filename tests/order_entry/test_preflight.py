@@ -2,8 +2,8 @@ import pytest
 
 from brokerage_async import models
 from brokerage_async.errors import ErrorDetail
+from brokerage_async.order_entry.decisions import DeliveryOutcome as Outcome
 from brokerage_async.order_entry.preflight import is_blank, rejection
-from brokerage_async.order_entry.results import Outcome
 
 SOUND = {"order": {"order-type": "Limit"}}
 NEW, OLD = models.PreflightCode.TIF_NEXT_VALID_SESSION, models.PreflightCode.TIF_NEXT_VALID_SESSSION
@@ -17,7 +17,7 @@ def previewed(**fields: object) -> models.PlacedOrderResponse:
 
 @pytest.mark.parametrize("errors", [{"code": "x"}, ["x"], "x", [None], [{"code": "x"}], [{}], 1])
 def test_errors_stop_an_order_also_when_they_cannot_be_read(errors: object) -> None:
-    stopped = rejection(previewed(errors=errors), True)
+    stopped = rejection(previewed(errors=errors), True, "orders.dry_run")
     assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, "preflight_errors")
 
 
@@ -25,25 +25,25 @@ def test_errors_stop_an_order_also_when_they_cannot_be_read(errors: object) -> N
 def test_warnings_that_cannot_be_read_stop_an_order_unless_all_are_allowed(warnings: object) -> None:
     preview = previewed(warnings=warnings)
     for allowed in (False, ("x",)):
-        stopped = rejection(preview, allowed)
+        stopped = rejection(preview, allowed, "orders.dry_run")
         assert stopped.error.code == "preflight_warnings"
-    assert rejection(preview, True) is None
+    assert rejection(preview, True, "orders.dry_run") is None
 
 
 @pytest.mark.parametrize("nothing", [None, [], {}, ""])
 def test_nothing_is_no_error(nothing: object) -> None:
-    assert rejection(previewed(errors=nothing, warnings=nothing), False) is None
+    assert rejection(previewed(errors=nothing, warnings=nothing), False, "orders.dry_run") is None
 
 
 def test_a_preview_that_shows_nothing_known_stops_an_order() -> None:
     for answer in ({}, {"something": "else"}):
-        stopped = rejection(models.converter.structure(answer, models.PlacedOrderResponse), True)
+        stopped = rejection(models.converter.structure(answer, models.PlacedOrderResponse), True, "orders.dry_run")
         assert stopped.outcome is Outcome.NOT_SENT
 
 
 def test_one_code_as_text_is_that_code_and_no_other() -> None:
-    assert rejection(WARNED, "tif.next_valid_session") is None
-    assert rejection(WARNED, "tif.next_valid_session_or_other") is not None
+    assert rejection(WARNED, "tif.next_valid_session", "orders.dry_run") is None
+    assert rejection(WARNED, "tif.next_valid_session_or_other", "orders.dry_run") is not None
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_rejection_of_a_blank_preview_names_its_operation_and_says_that_nothing_
 def test_answer_with_nothing_but_an_unreadable_list_is_not_blank(field: str) -> None:
     answer = models.converter.structure({field: "x"}, models.PlacedOrderResponse)
     assert not is_blank(answer)
-    stopped = rejection(answer, False)
+    stopped = rejection(answer, False, "orders.dry_run")
     assert (stopped.outcome, stopped.error.code) == (Outcome.REFUSED, f"preflight_{field}")
 
 
@@ -73,5 +73,5 @@ def test_rejection_allowed_code_takes_either_spelling_of_a_warning() -> None:
     for sent in (NEW, OLD):
         preview = models.PlacedOrderResponse(warnings=(models.PreflightMessage(code=sent),))
         for allowed in (NEW, OLD, [NEW.value], {OLD.value}):
-            assert rejection(preview, allowed) is None, (sent, allowed)
-        assert rejection(preview, ["tif_next_valid_session"]) is not None
+            assert rejection(preview, allowed, "orders.dry_run") is None, (sent, allowed)
+        assert rejection(preview, ["tif_next_valid_session"], "orders.dry_run") is not None

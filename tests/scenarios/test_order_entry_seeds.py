@@ -17,7 +17,7 @@ import pytest
 from brokerage_async.errors import OrderOutcomeUnknownError, ServerError
 from brokerage_async.journal import EntryState, JournalError, MemoryJournal
 from brokerage_async.order_entry import OrderEntry, Outcome, Placement, decisions
-from brokerage_async.order_entry import submit as placing
+from brokerage_async.order_entry import place as placing
 from brokerage_async.order_entry.decisions import DeliveryOutcome, SearchResult, Step
 from brokerage_async.simulator import faults
 from tests.loops import VirtualLoop, run_in
