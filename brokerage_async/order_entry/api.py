@@ -23,10 +23,10 @@ from . import amend, recovery
 from .arguments import check_options, checked_label, checked_policy, edit_bodies, named_complex_order, named_order
 from .attempts import quietly
 from .cancel_all import CancelAll
+from .cancel_all import flatten as close_positions
 from .context import TradingClient, context_of
 from .decisions import ReconcilePolicy
 from .exposure import usage_of_replacement
-from .flatten import flatten as close_positions
 from .guard import OrderGuard
 from .orders import AskedOrder, fills_of
 from .place import IN_PROGRESS, Followed, PlaceOrder

@@ -35,14 +35,6 @@ def test_context_has_key_time_and_lease() -> None:
     assert context.attempts.lease == 12.5
     with pytest.raises(ConfigurationError, match="a crashed worker would hold its claims forever"):
         context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="journal"):
-        context_of(client_of(), object(), 30.0)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("path", ["orders.db", "/var/lib/orders.db"])
-def test_path_in_place_of_a_journal_says_how_to_open_it(path: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"got a path: open SqliteJournal\('{path}'\)"):
-        context_of(client_of(), path, 30.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
