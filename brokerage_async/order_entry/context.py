@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,9 +19,9 @@ from ..errors import BrokerageError, ConfigurationError
 from ..journal.base import EntryKey, Journal
 from ..observers.records import Event
 from ..operation import Executor
+from ..protocol.streams.timing import Doorbell, Doorbells
 from .attempts import Attempt, Attempts
 from .guard import OrderGuard
-from .lists import Doorbell
 
 logger: logging.Logger = logging.getLogger("brokerage_async.order_entry")
 
@@ -49,15 +49,11 @@ class TradingClient(Protocol):
         ...
 
 
-class Doorbells(Protocol):
-    """Source of doorbells: the streams of a client."""
+class Streams(Doorbells, Protocol):
+    """The streams of a client."""
 
     def check_account(self) -> None:
         """Raise ConfigurationError if the client cannot stream."""
-        ...
-
-    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
-        """Return a doorbell for events of these types."""
         ...
 
 
@@ -113,12 +109,12 @@ def context_of(
     """Build the context of an `OrderEntry`. Raise ConfigurationError for a journal or a lease that cannot be used."""
     if guard is not None and not isinstance(guard, OrderGuard):
         raise ConfigurationError(f"guard must be an OrderGuard, got {type(guard).__name__}")
-    doorbells: Doorbells | None = None
+    streams: Streams | None = None
     if check_flag("push", push):
-        doorbells = getattr(client, "stream", None)
-        if doorbells is None:
+        streams = getattr(client, "stream", None)
+        if streams is None:
             raise ConfigurationError("push must be False: the client has no streams")
-        doorbells.check_account()
+        streams.check_account()
     if journal is None:
         journal = _memory_of(client)
     if isinstance(journal, str | PathLike):
@@ -133,7 +129,7 @@ def context_of(
         origin=client.environment.origin,
         environment=client.environment.name,
         service_now=getattr(client.session, "service_now", lambda: None),
-        doorbells=doorbells,
+        doorbells=streams,
         guard=guard,
         report=getattr(client.session, "on_event", lambda event: None),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
@@ -18,16 +18,13 @@ from .._generated.models import ComplexOrder, Order, SortOrder
 from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIST_LIVE
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..operation import BoundCall, Executor, Operation, Page
-from ..protocol.streams.timing import LookBudget
+from ..protocol.streams.timing import Doorbell, LookBudget
 from .attempts import Instant
 from .decisions import Poll, ReconcilePolicy, SearchResult, is_permanent, next_poll, poll_timeout
 from .orders import components_of
 
 FoundT = TypeVar("FoundT")
 ItemT = TypeVar("ItemT")
-
-Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[object]]
-"""Calls the given function after each event while the context is open."""
 
 MIN_EARLY = 0.05
 """Seconds by which a look must come earlier than the next poll, which ends it: a later one could not finish."""

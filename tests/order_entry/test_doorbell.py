@@ -12,7 +12,8 @@ from brokerage_async.errors import BrokerageError, ConfigurationError, ResponseL
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry import OrderEntry, ReconcilePolicy
 from brokerage_async.order_entry.decisions import SearchResult
-from brokerage_async.order_entry.lists import Doorbell, EarlyLooks, Sighting, poll_until
+from brokerage_async.order_entry.lists import EarlyLooks, Sighting, poll_until
+from brokerage_async.protocol.streams.timing import Doorbell
 from tests.fake_transport import FakeTransport
 from tests.loops import on_virtual_time
 

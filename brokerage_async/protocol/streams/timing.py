@@ -1,12 +1,37 @@
-"""Times of the stream protocols, in seconds."""
+"""Times of the stream protocols, in seconds, and doorbells: events that make a poll come sooner."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 import attrs
 
 from ..._arguments import check_seconds, validator
 
-__all__ = ["LookBudget", "Timing"]
+__all__ = ["Doorbell", "Doorbells", "Found", "LookBudget", "Timing"]
+
+Found = Callable[[float], None]
+"""Takes a change that a poll on schedule found, as the time of the poll before: an event should have announced it."""
+
+Doorbell = Callable[[Callable[[], None]], AbstractAsyncContextManager[Found | None]]
+"""Calls the given function after each event while the context is open. See `Found` for its value.
+
+Events are hints. The polls alone decide on reports: a lost hint costs nothing but time, a repeated one at most a poll.
+"""
+
+
+class Doorbells(Protocol):
+    """Source of doorbells: the streams of a client."""
+
+    def doorbell(self, account_numbers: Iterable[str] | None, events: frozenset[str]) -> Doorbell:
+        """Return a doorbell for events of these types. None for the accounts of the user.
+
+        Raises:
+            ConfigurationError: the client cannot stream.
+        """
+        ...
 
 
 @attrs.frozen(kw_only=True)
