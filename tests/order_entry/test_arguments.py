@@ -92,7 +92,7 @@ def test_order_entry_with_an_invalid_setting_is_refused(settings: dict[str, Any]
         OrderEntry(client, **{"journal": MemoryJournal(), **settings})
 
 
-@pytest.mark.parametrize(("make", "place"), [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
+@for_each("make, place", [(bracket_order, "trigger_order"), (exclusive_orders, r"orders\[0\]")])
 def test_component_with_a_name_needs_one_on_the_first(make: Callable[[], NewComplexOrder], place: str) -> None:
     """The first component names the whole: made up, the next call with the same order would get another name."""
     whole = make()

@@ -10,6 +10,7 @@ from brokerage_async.config import Environment
 from brokerage_async.errors import ConfigurationError, InvalidRequestError
 from brokerage_async.journal import MemoryJournal
 from brokerage_async.order_entry.context import context_of
+from tests.tables import for_each
 
 THERE = datetime(2026, 6, 10, 14, tzinfo=UTC)
 
@@ -37,9 +38,7 @@ def test_context_has_key_time_and_lease() -> None:
         context_of(client_of(), MemoryJournal(), None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "name", ["now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt"]
-)
+@for_each("name", ["now", "open", "find", "entries", "claim", "renew", "release", "close", "abandon", "adopt"])
 def test_journal_without_one_of_its_methods_is_rejected(name: str) -> None:
     """A method that is missed in the middle of placing an order would be missed too late."""
     journal = MemoryJournal()

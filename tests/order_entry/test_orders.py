@@ -36,6 +36,7 @@ from brokerage_async.order_entry.orders import (
     effect_changes,
     successor_differs_in,
 )
+from tests.tables import for_each
 from tests.trading import bracket_order, order
 
 pytestmark = pytest.mark.virtual_time
@@ -81,8 +82,8 @@ PLAIN = OrderLeg(action=LegAction.BUY, symbol="SPY 260612C00500000", quantity=De
 SOLD = OrderLeg(action=LegAction.SELL_TO_CLOSE, symbol="SPY 260612C00500000", quantity=Decimal(10))
 
 
-@pytest.mark.parametrize(
-    ("change", "term"),
+@for_each(
+    "change, term",
     [
         ({}, None),
         ({"order_type": OrderType.LIMIT}, "order type"),
@@ -115,7 +116,7 @@ def test_what_proves_that_an_order_is_another_one(change: dict[str, Any], term: 
     assert differs_in(converter.structure({}, NewOrder), attrs.evolve(SHOWN, **change)) is None
 
 
-@pytest.mark.parametrize("nonsense", [None, "x", [], {}, True, "NaN"])
+@for_each("nonsense", [None, "x", [], {}, True, "NaN"])
 def test_a_body_that_makes_no_sense_proves_nothing_about_amounts(nonsense: Any) -> None:
     body = {"price": nonsense, "value": nonsense, "stop-trigger": nonsense}
     assert differs_in(converter.structure(body, NewOrder), SHOWN) is None
@@ -130,7 +131,7 @@ def test_the_value_of_a_notional_order_tells_it_apart() -> None:
     assert differs_in(asking(value=Decimal(0), value_effect=PriceEffect.CREDIT), nothing) is None
 
 
-@pytest.mark.parametrize("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
+@for_each("amount", ["1E+9999999", "1E-9999999", "NaN", "-Infinity", "9" * 60])
 def test_amounts_of_any_size_are_compared(amount: str) -> None:
     seen = Order(price=Decimal(amount))
     assert differs_in(asking(price=Decimal(10)), seen) == ("price" if Decimal(amount).is_finite() else None)
@@ -189,8 +190,8 @@ WHOLE = ComplexOrder(id="7", type=BRACKET.type, trigger_order=TRIGGER, orders=(P
 NAMELESS = {"external_identifier": None}
 
 
-@pytest.mark.parametrize(
-    ("change", "term"),
+@for_each(
+    "change, term",
     [
         ({}, None),
         ({"type": None}, None),
@@ -295,7 +296,7 @@ def test_kind_is_that_of_the_body() -> None:
     ]
 
 
-@pytest.mark.parametrize("body", [b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"])
+@for_each("body", [b"", b"\xff", b"[]", b'"orders"', b'{"legs": [], "orders": []}', b"null"])
 def test_body_of_neither_kind_counts_as_single(body: bytes) -> None:
     asked = asked_in(entry(body))
     assert not asked.is_complex

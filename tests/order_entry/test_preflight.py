@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from brokerage_async import models
 from brokerage_async.errors import ErrorDetail
 from brokerage_async.order_entry.decisions import DeliveryOutcome
@@ -60,7 +58,7 @@ def test_rejection_of_each_answer(
     assert is_blank(preview) is ("the order was not submitted" in str(stopped.error))
 
 
-@pytest.mark.parametrize("field", ["errors", "warnings"])
+@for_each("field", ["errors", "warnings"])
 def test_rejection_lists_the_messages(field: str) -> None:
     stopped = rejection(previewed(SOUND | {field: [{"code": "c", "message": "m"}]}), False, "orders.dry_run")
     assert stopped.error.errors == (ErrorDetail("c", "m"),)

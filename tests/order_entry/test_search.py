@@ -91,7 +91,7 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
     assert second.orders["a"].id == "1"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         b"",
@@ -103,7 +103,6 @@ async def test_what_turns_out_to_be_another_order_does_not_end_the_reading() -> 
         b'{"price": []}',
         b'{"price": 1e99999999999999999999}',
     ],
-    ids=repr,
 )
 def test_bytes_of_no_order_prove_nothing(body: bytes) -> None:
     assert terms_of(body, NewOrder) is None
