@@ -365,7 +365,8 @@ class OrderEntry:
         ``origin`` names the address that it was journaled for, if not this client's. Returns False if no such entry is
         open.
         """
-        return await self._context.journal.abandon(self._key(account_number, external_identifier, origin), note=note)
+        key = self._context.key_of(account_number, external_identifier)
+        return await self._context.journal.abandon(attrs.evolve(key, origin=origin) if origin else key, note=note)
 
     async def adopt(self, account_number: str, external_identifier: str, *, origin: str) -> bool:
         """Move an open entry of another ``origin`` to this client's service, which has changed its address.
@@ -605,10 +606,6 @@ class OrderEntry:
     def _policy_for(self, visibility_delay: float | None, reconcile: ReconcilePolicy | None) -> ReconcilePolicy:
         policy = self._policy if reconcile is None else checked_policy(reconcile)
         return policy if visibility_delay is None else attrs.evolve(policy, visibility_delay=visibility_delay)
-
-    def _key(self, account_number: str, external_identifier: str, origin: str) -> EntryKey:
-        key = self._context.key_of(account_number, external_identifier)
-        return attrs.evolve(key, origin=origin) if origin else key
 
 
 def _scope(account_number: str | None, label: str | None) -> dict[str, str | None]:

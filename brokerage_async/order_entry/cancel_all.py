@@ -231,7 +231,8 @@ async def flatten(
                     note=f"{position.symbol}: {error}",
                 )
 
-    return tuple(await asyncio.gather(*(close(each) for each in positions if _is_open(each))))
+    held = [each for each in positions if each.quantity and each.quantity_direction != QuantityDirection.ZERO]
+    return tuple(await asyncio.gather(*map(close, held)))
 
 
 async def _close(
@@ -260,7 +261,8 @@ async def _close(
             terms = asked_in(entry).components[name]
             if terms is not None:
                 return await place(name, terms)  # searched for, not sent
-    order, number, names = _closing(position), 1, f"{stem}-{_state(position)}-"
+    state = _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
+    order, number, names = _closing(position), 1, f"{stem}-{state}-"  # any trade in the position makes another state
     if working is None:
         raise may_work
     for each in working:
@@ -275,10 +277,6 @@ async def _close(
             if known is None or not _is_spent(placement):
                 return placement
         number += 1
-
-
-def _is_open(position: Position) -> bool:
-    return bool(position.quantity) and position.quantity_direction != QuantityDirection.ZERO
 
 
 def _is_spent(placement: Placement) -> bool:
@@ -306,11 +304,6 @@ def _closing(position: Position) -> NewOrder:
 def _stem(position: Position) -> str:
     """Return the beginning of the names of all closing orders of an instrument."""
     return PREFIX + _digest(position.instrument_type, position.symbol)
-
-
-def _state(position: Position) -> str:
-    """Return a name of the state of a position. Any trade in it makes another one."""
-    return _digest(position.quantity, position.quantity_direction, position.created_at, position.updated_at)
 
 
 def _digest(*values: Any) -> str:

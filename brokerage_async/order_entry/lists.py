@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .._generated.models import ComplexOrder, Order, SortOrder
+from .._generated.models import Order, SortOrder
 from .._generated.operations import COMPLEX_ORDERS_LIST, ORDERS_LIST, ORDERS_LIST_LIVE
 from ..errors import BrokerageError, ResponseDecodeError, ResponseLostError
 from ..operation import BoundCall, Executor, Operation, Page
@@ -194,7 +194,11 @@ class OrderLists:
         call = COMPLEX_ORDERS_LIST.bind(account_number=account_number, per_page=PER_PAGE)
         async with aclosing(self._pages(call)) as pages:
             async for items in pages:
-                yield tuple(order for each in items for order in components_of(each) or [_unshown(each)])
+                yield tuple(
+                    order
+                    for each in items  # one without components stands for itself: it was received before it ended
+                    for order in components_of(each) or [Order(complex_order_id=each.id, received_at=each.terminal_at)]
+                )
 
     async def _pages(
         self, call: BoundCall[list[ItemT]], is_last: Callable[[Sequence[ItemT]], bool] = lambda items: False
@@ -208,11 +212,6 @@ class OrderLists:
                 if is_last(page.items):
                     break
         check.raise_if_incomplete()
-
-
-def _unshown(seen: ComplexOrder) -> Order:
-    """Return a component that shows nothing but its complex order, which was received before it ended."""
-    return Order(complex_order_id=seen.id, received_at=seen.terminal_at)
 
 
 class _CompletenessCheck:
